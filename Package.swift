@@ -1,0 +1,113 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Layers, lowest first; a target depends on lower layers only (docs/ARCHITECTURE.md, section "Layers"):
+// L0 C, L1 ground, L2 model, L3 workers, L4 faces. `Security`, `LocalAuthentication` and `CoreFoundation`
+// carry Apple's names and are built on Linux only: on Apple's systems the system's own are used.
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+/// For targets that call C or hold raw memory: every unsafe step is spelled `unsafe`.
+let nearC = settings + [.strictMemorySafety()]
+
+let package = Package(
+    name: "touchstone",
+    products: [
+        .library(name: "Security", targets: ["Security"]),
+        .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
+        .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
+        .executable(name: "touchstone", targets: ["touchstone"]),
+        .executable(name: "touchstoned", targets: ["touchstoned"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+    ],
+    targets: [
+        // L0: C only.
+        .target(name: "CLinux"),
+        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+
+        // L1: ground.
+        .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),
+        .target(name: "CBOR", swiftSettings: nearC),
+
+        // L2: values, wire messages, and the ports that workers implement.
+        .target(name: "KeychainModel", dependencies: ["SecretMemory", "CBOR"], swiftSettings: nearC),
+
+        // L3: workers; none knows another.
+        .target(
+            name: "AuthenticationEngine",
+            dependencies: ["KeychainModel", "SecretMemory"],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "KeychainEngine",
+            dependencies: [
+                "CLinux", "KeychainModel", "SecretMemory", "CBOR",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: nearC
+        ),
+        .target(
+            name: "FingerprintDriver",
+            dependencies: ["CSystemd", "CLinux", "KeychainModel"],
+            swiftSettings: nearC
+        ),
+        .target(
+            name: "PinentryDriver",
+            dependencies: ["CLinux", "KeychainModel", "SecretMemory"],
+            swiftSettings: nearC
+        ),
+        .target(
+            name: "KeychainServer",
+            dependencies: ["CLinux", "KeychainModel", "SecretMemory", "CBOR"],
+            swiftSettings: nearC
+        ),
+        .target(
+            name: "KeychainClient",
+            dependencies: ["CLinux", "KeychainModel", "SecretMemory", "CBOR"],
+            swiftSettings: nearC
+        ),
+
+        // L4: faces.
+        .target(name: "CoreFoundation", swiftSettings: settings),
+        .target(
+            name: "Security",
+            dependencies: ["CoreFoundation", "KeychainClient", "KeychainModel", "SecretMemory"],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "LocalAuthentication",
+            dependencies: ["Security", "KeychainClient", "KeychainModel", "SecretMemory"],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "touchstoned",
+            dependencies: [
+                "AuthenticationEngine", "KeychainEngine", "KeychainServer", "FingerprintDriver",
+                "PinentryDriver", "KeychainModel", "SecretMemory", "CLinux",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: nearC
+        ),
+        .executableTarget(
+            name: "touchstone",
+            dependencies: [
+                "KeychainClient", "KeychainModel", "SecretMemory", "CLinux",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: nearC
+        ),
+    ]
+)

@@ -1,0 +1,72 @@
+import KeychainModel
+
+/// Remembers the last finger of each process, for apps that ask to use it again for a while
+/// (`touchIDAuthenticationAllowableReuseDuration`).
+struct FactorReuse: Sendable {
+    /// Apple's `LATouchIDAuthenticationMaximumAllowableReuseDuration`.
+    static let longestWindow = Duration.seconds(300)
+    /// Processes remembered at most; the oldest is forgotten first.
+    static let processCount = 64
+
+    /// A process, as the kernel tells it apart from a later one with its number.
+    struct Process: Hashable, Sendable {
+        let uid: UInt32
+        let pid: Int32
+        let start: UInt64
+
+        /// Nil when the kernel could not tell who the caller is: such a caller reuses nothing.
+        init?(_ caller: Caller) {
+            guard caller.pid > 0, caller.processStart > 0 else { return nil }
+            uid = caller.uid
+            pid = caller.pid
+            start = caller.processStart
+        }
+    }
+
+    /// What a finger was shown for.
+    struct Success: Sendable, Equatable {
+        let time: BootTime
+        let satisfied: Set<AccessConstraint>
+        let operation: AccessOperation?
+    }
+
+    private var successes: [Process: Success] = [:]
+
+    /// The window an app may have: 0 ... 300 s.
+    static func clamped(_ window: Duration) -> Duration {
+        min(max(window, .zero), longestWindow)
+    }
+
+    /// Remembers a finger.
+    mutating func remember(_ success: Success, of process: Process) {
+        successes[process] = success
+        guard successes.count > Self.processCount else { return }
+        if let oldest = successes.min(by: { $0.value.time.nanoseconds < $1.value.time.nanoseconds }) {
+            successes[oldest.key] = nil
+        }
+    }
+
+    /// A finger of this process that is young enough and was shown for at least as much.
+    ///
+    /// The box named what the finger was for; a stricter access control, or another operation, asks again.
+    func success(
+        of process: Process,
+        covering constraints: Set<AccessConstraint>,
+        operation: AccessOperation?,
+        within window: Duration,
+        at now: BootTime
+    ) -> Success? {
+        let window = Self.clamped(window)
+        guard window > .zero, !constraints.isEmpty, let success = successes[process],
+            let age = now.since(success.time), age >= .zero, age <= window,
+            constraints.isSubset(of: success.satisfied),
+            success.operation == nil || success.operation == operation
+        else { return nil }
+        return success
+    }
+
+    /// Forgets everything: the keybag was locked, the machine sleeps, the fingers changed.
+    mutating func clear() {
+        successes = [:]
+    }
+}

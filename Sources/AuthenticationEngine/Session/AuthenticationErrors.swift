@@ -1,0 +1,61 @@
+import KeychainModel
+
+extension AuthenticationError {
+    /// What a failing sensor means for an evaluation that needs a finger.
+    init(_ error: FingerprintError) {
+        switch error.code {
+        case .noEnrolledPrints: self.init(.biometryNotEnrolled, cause: error.cause, remedy: .enrolFinger)
+        case .disconnected: self.init(.biometryDisconnected, cause: error.cause, remedy: .check)
+        case .ownerLost, .suspended, .cancelled:
+            self.init(.systemCancel, cause: error.cause, remedy: .retry)
+        default: self.init(.biometryNotAvailable, cause: error.cause, remedy: .check)
+        }
+    }
+
+    /// What a missing or broken box means.
+    init(_ error: PromptError) {
+        let cause = DriverCause(domain: "prompt", code: error.code.rawValue)
+        switch error.code {
+        case .notInteractive: self.init(.notInteractive, cause: cause, remedy: .provideTerminal)
+        case .prompterMissing: self.init(.notInteractive, cause: cause, remedy: .check)
+        case .prompterFailed: self.init(.systemCancel, cause: cause, remedy: .check)
+        case .dismissed: self.init(.systemCancel, cause: cause, remedy: .retry)
+        }
+    }
+
+    /// What a count that cannot be read or saved means: nothing may be tried.
+    init(unsaved error: KeychainError) {
+        self.init(.systemCancel, cause: error.cause ?? .attemptsUnavailable, remedy: .check)
+    }
+
+    /// What a failing keybag means.
+    init(keychain error: KeychainError) {
+        if let authentication = error.authentication {
+            self = authentication
+            return
+        }
+        switch error.status {
+        case .notAvailable: self.init(.passcodeNotSet, cause: error.cause ?? .notSetUp, remedy: .setPasscode)
+        case .duplicateItem:
+            self.init(.invalidParameter, cause: error.cause ?? .alreadySetUp)
+        case .decode:
+            self.init(.systemCancel, cause: error.cause ?? .damaged, remedy: error.remedy ?? .check)
+        default:
+            let cause = error.cause ?? DriverCause(domain: "keybag", code: String(error.status.rawValue))
+            self.init(.systemCancel, cause: cause, remedy: error.remedy ?? .check)
+        }
+    }
+
+    /// The kind of security event that an end without success is.
+    var auditKind: AuditEvent.Kind {
+        switch code {
+        case .userCancel, .userFallback, .appCancel, .systemCancel: .authenticationCancelled
+        default: .authenticationFailed
+        }
+    }
+
+    /// The code and the driver's word; no text of a client.
+    var auditDetail: String {
+        cause.map { "\(code.rawValue) \($0.domain) \($0.code)" } ?? "\(code.rawValue)"
+    }
+}

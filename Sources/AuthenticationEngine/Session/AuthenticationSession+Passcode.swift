@@ -1,0 +1,99 @@
+import KeychainModel
+
+/// The passcode: when it may be tried, what is counted, and what is said about it.
+extension AuthenticationSession {
+    /// Goes on with the passcode alone; during a delay there is nothing to go on with.
+    mutating func askPasscode(at now: BootTime) -> [SessionAction] {
+        stage = .passcode
+        if case .wait(let delay) = PasscodeThrottle(record).verdict(at: now) {
+            return end(Self.delayed(delay), at: now)
+        }
+        return stop(then: .show, at: now)
+    }
+
+    mutating func typed(_ answer: SessionAnswer, at now: BootTime) -> [SessionAction] {
+        switch (answer, PasscodeThrottle(record).verdict(at: now)) {
+        case (_, .closed):
+            return end(AuthenticationError(.authenticationFailed, cause: .closed, remedy: .recover), at: now)
+        case (.samePasscode, _):
+            message = "That passcode was wrong before; it was not counted again."
+            return stop(then: .show, at: now)
+        case (.passcode, .mayTry) where stage.takesPasscode:
+            return stop(then: .tryPasscode, at: now)
+        case (_, .wait(let delay)):
+            message = "Not tried. Wait \(delay.wholeSeconds) s."
+            return stop(then: .show, at: now)
+        default:
+            message = "No passcode looks like that."
+            return stop(then: .show, at: now)
+        }
+    }
+
+    /// Counts first.
+    mutating func tryPasscode(at now: BootTime) -> [SessionAction] {
+        record = PasscodeThrottle(record).counted(at: now)
+        isTrying = true
+        return [.count(record), .tryPasscode]
+    }
+
+    mutating func wrong(at now: BootTime) -> [SessionAction] {
+        guard isTrying else { return [] }
+        isTrying = false
+        var actions: [SessionAction] = [.audit(.authenticationFailed, [.passcode], "wrong passcode")]
+        let throttle = PasscodeThrottle(record)
+        let left = throttle.remaining == 1 ? "1 try" : "\(throttle.remaining) tries"
+        message = "Wrong passcode. \(left) left before the keychain closes."
+        var error = doom.take()
+        switch throttle.verdict(at: now) {
+        case .mayTry: break
+        case .wait(let delay):
+            actions.append(.audit(.passcodeDelayed, [.passcode], "\(delay.wholeSeconds) s"))
+            message = "Wrong passcode. Wait \(delay.wholeSeconds) s. \(left) left before the keychain closes."
+            // No box stays long enough to see the end of it.
+            if stage == .passcode, delay >= setup.configuration.promptTimeout {
+                error = error ?? Self.delayed(delay)
+            }
+        case .closed:
+            actions.append(.audit(.keybagClosed, [.passcode], ""))
+            error = error ?? AuthenticationError(.authenticationFailed, cause: .closed, remedy: .recover)
+        }
+        guard let error else { return actions + show() }
+        return actions + fail(error)
+    }
+
+    mutating func opened(at now: BootTime) -> [SessionAction] {
+        guard isTrying else { return [] }
+        isTrying = false
+        record = PasscodeThrottle.opened(at: now)
+        // Whatever fingers were counted is forgiven.
+        attempt = nil
+        if let doom {
+            // Too late: nothing may stay open that was not before, or that was locked meanwhile.
+            let staysOpen = setup.isKeybagUnlocked && doom.code == .appCancel
+            return [.relax(record)] + (staysOpen ? [] : [.lockKeybag]) + fail(doom)
+        }
+        isUnlocked = true
+        isPasscodeDue = false
+        message = nil
+        factors.insert(.passcode)
+        switch setup.requirement {
+        case .passcode, .biometryOrPasscode: return succeed()
+        case .biometry, .biometryAndPasscode: return [.relax(record)] + look(.afterPasscode)
+        }
+    }
+
+    mutating func openFailed(_ error: KeychainError, at now: BootTime) -> [SessionAction] {
+        guard isTrying else { return [] }
+        isTrying = false
+        // It stays counted: whether a wrong passcode was told from a right one on the way is not known.
+        return fail(doom.take() ?? AuthenticationError(keychain: error))
+    }
+
+    private static func delayed(_ delay: Duration) -> AuthenticationError {
+        AuthenticationError(
+            .authenticationFailed,
+            cause: .passcodeDelayed,
+            remedy: .wait(seconds: delay.wholeSeconds)
+        )
+    }
+}

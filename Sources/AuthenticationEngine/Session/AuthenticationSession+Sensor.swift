@@ -1,0 +1,160 @@
+import KeychainModel
+
+/// Fingers: when the sensor is armed, what is counted, and what its words mean.
+extension AuthenticationSession {
+    mutating func elapsed(_ number: Int, at now: BootTime) -> [SessionAction] {
+        guard sensor == .waiting(number) else { return [] }
+        sensor = .claiming
+        return isClaimed ? arm(at: now) : [.claimSensor]
+    }
+
+    mutating func claimed(at now: BootTime) -> [SessionAction] {
+        isClaimed = true
+        guard sensor == .claiming else { return [] }
+        guard let next else { return arm(at: now) }
+        sensor = .off
+        return proceed(next, at: now)
+    }
+
+    /// Counts first. An attempt that is still open, because no touch of it was judged, is not counted twice.
+    private mutating func arm(at now: BootTime) -> [SessionAction] {
+        if attempt != nil {
+            sensor = .armed
+            return [.armSensor]
+        }
+        guard !BiometryAttempts(record).isLockedOut else {
+            sensor = .off
+            return lockedOut(at: now)
+        }
+        sensor = .armed
+        record = BiometryAttempts(record).counted()
+        attempt = Attempt()
+        return [.count(record), .armSensor]
+    }
+
+    mutating func progressed(_ status: FingerprintStatus, at now: BootTime) -> [SessionAction] {
+        guard sensor == .armed else { return [] }
+        switch status {
+        case .armed:
+            attempt?.wasArmed = true
+            return []
+        case .finger:
+            // Naming it would need another box, and another box starts the sensor's round anew.
+            return []
+        case .fingerPresent:
+            attempt?.hadContact = true
+            attempt?.isScanning = true
+            return []
+        case .retry(let word):
+            attempt?.hadContact = true
+            attempt?.isScanning = false
+            retryScans += 1
+            guard retryScans < setup.configuration.retryScans else {
+                return biometryEnded(
+                    AuthenticationError(
+                        .authenticationFailed,
+                        cause: DriverCause(domain: "fprintd", code: word),
+                        remedy: .retry
+                    ),
+                    "The sensor could not read the finger.",
+                    at: now
+                )
+            }
+            guard next == nil else { return [] }
+            message = Self.advice(for: word)
+            return stop(then: .show, at: now)
+        }
+    }
+
+    mutating func matched(at now: BootTime) -> [SessionAction] {
+        guard sensor == .armed else { return [] }
+        sensor = .off
+        if case .end(let error) = next { return proceed(.end(error), at: now) }
+        next = nil
+        attempt = nil
+        return look(.afterMatch)
+    }
+
+    mutating func refused(at now: BootTime) -> [SessionAction] {
+        guard sensor == .armed else { return [] }
+        sensor = .off
+        attempt = nil
+        let attempts = BiometryAttempts(record)
+        let step = next
+        let audit = SessionAction.audit(.authenticationFailed, [.biometry], "no match")
+        switch step {
+        case .end(let error):
+            return [audit] + proceed(.end(error), at: now)
+        case .tryPasscode:
+            if attempts.isLockedOut, stage == .either { stage = .passcode }
+            return [audit] + proceed(.tryPasscode, at: now)
+        case .show, nil:
+            next = nil
+            if attempts.isLockedOut { return [audit] + lockedOut(at: now) }
+            let tries = attempts.remaining == 1 ? "1 try" : "\(attempts.remaining) tries"
+            message = "No match. \(tries) left."
+            return [audit] + show()
+        }
+    }
+
+    mutating func sensorFailed(_ error: FingerprintError, at now: BootTime) -> [SessionAction] {
+        guard sensor == .armed || sensor == .claiming else { return [] }
+        let wasArmed = sensor == .armed
+        sensor = .off
+        if let next {
+            // Stopped as asked: the attempt stays open, unless a touch was just being judged.
+            if wasArmed, error != FingerprintError(.cancelled) || attempt?.isScanning == true { attempt = nil }
+            return proceed(next, at: now)
+        }
+        if error.code == .alreadyInUse, attempt?.wasArmed != true {
+            busyPause = SensorBackoff.next(after: busyPause)
+            let words = "The sensor is in use."
+            guard let box, box.message != words else { return box == nil ? [] : rest(busyPause) }
+            message = words
+            sensorDelay = busyPause
+            return show()
+        }
+        attempt = nil
+        return biometryEnded(AuthenticationError(error), "The fingerprint sensor cannot be used.", at: now)
+    }
+
+    mutating func enrolmentChanged(at now: BootTime) -> [SessionAction] {
+        isPasscodeDue = true
+        guard stage.takesFinger || check == nil && box == nil && !isTrying else { return [] }
+        return biometryEnded(
+            AuthenticationError(.biometryLockout, cause: .enrolmentChanged, remedy: .usePasscode),
+            "The enrolled fingers have changed.",
+            at: now
+        )
+    }
+
+    private mutating func lockedOut(at now: BootTime) -> [SessionAction] {
+        [.audit(.biometryLockedOut, [.biometry], "")]
+            + biometryEnded(
+                AuthenticationError(.biometryLockout, remedy: .usePasscode),
+                "Fingers are off until the passcode is entered.",
+                at: now
+            )
+    }
+
+    /// No finger will count in this evaluation any more: it goes on with the passcode alone, or ends.
+    mutating func biometryEnded(
+        _ error: AuthenticationError,
+        _ words: String,
+        at now: BootTime
+    ) -> [SessionAction] {
+        guard setup.requirement == .biometryOrPasscode else { return end(error, at: now) }
+        message = words
+        return askPasscode(at: now)
+    }
+
+    /// What to do about a poor picture, by fprintd's words.
+    private static func advice(for word: String) -> String {
+        switch word {
+        case "verify-swipe-too-short": "The swipe was too short. Try again."
+        case "verify-finger-not-centered": "Put the finger on the middle of the sensor."
+        case "verify-remove-and-retry": "Lift the finger, then touch again."
+        default: "The finger could not be read. Try again."
+        }
+    }
+}

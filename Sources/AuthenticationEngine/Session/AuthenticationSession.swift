@@ -1,0 +1,271 @@
+import KeychainModel
+
+/// The machine of one evaluation: events in, actions out.
+///
+/// Holds no clock, task, driver or secret. An attempt is counted by an action before the sensor is armed or
+/// the passcode is tried; the sensor is armed only while a box is visible, and before a box is replaced the
+/// sensor is stopped and its last word awaited. Whatever comes after the end is ignored.
+struct AuthenticationSession: ~Copyable, Sendable {
+    /// The sensor, as far as it was asked for.
+    enum Sensor: Sendable, Equatable {
+        case off
+        /// Waits until the box has been visible for a while, or the sensor may be tried again.
+        case waiting(Int)
+        case claiming
+        case armed
+    }
+
+    /// A counted attempt with a finger that has not come to a verdict.
+    struct Attempt: Sendable, Equatable {
+        /// The driver said that it armed the sensor.
+        var wasArmed = false
+        /// A finger touched the sensor.
+        var hadContact = false
+        /// A touch is being judged: stopping now loses the verdict, and the attempt with it.
+        var isScanning = false
+    }
+
+    /// What happens once the sensor is off.
+    enum Next: Sendable {
+        case show
+        case tryPasscode
+        case end(AuthenticationError)
+    }
+
+    /// Why the enrolled fingers are being looked at.
+    enum Check: Sendable {
+        case atStart
+        case afterPasscode
+        case afterMatch
+    }
+
+    /// A box that was put up.
+    struct Box: Sendable {
+        let number: Int
+        let message: String?
+        var isVisible = false
+    }
+
+    let setup: SessionSetup
+    var record: AttemptRecord
+    var isUnlocked: Bool
+    var isPasscodeDue: Bool
+    var stage = SessionStage.passcode
+    var factors: Set<AuthenticationFactor> = []
+    var box: Box?
+    var boxCount = 0
+    var message: String?
+    var check: Check?
+    var sensor = Sensor.off
+    var isClaimed = false
+    var sensorDelay: Duration
+    var busyPause = Duration.zero
+    var waitCount = 0
+    var attempt: Attempt?
+    var retryScans = 0
+    var next: Next?
+    var isTrying = false
+    /// Why the evaluation ends once the passcode being tried has been judged.
+    var doom: AuthenticationError?
+    var isOver = false
+
+    init(_ setup: SessionSetup) {
+        self.setup = setup
+        record = setup.record
+        isUnlocked = setup.isKeybagUnlocked
+        isPasscodeDue = setup.isPasscodeDue
+        sensorDelay = setup.sensorDelay
+    }
+
+    /// Takes an event and says what to do, in order.
+    mutating func handle(_ event: SessionEvent, at now: BootTime) -> [SessionAction] {
+        guard !isOver else { return [] }
+        switch event {
+        case .started: return start(at: now)
+        case .enrolment(let found): return checked(found, at: now)
+        case .elapsed(let number): return elapsed(number, at: now)
+        case .shown(let number): return shown(number)
+        case .answered(let number, let answer): return answered(number, answer, at: now)
+        case .claimed: return claimed(at: now)
+        case .sensor(let status): return progressed(status, at: now)
+        case .verdict(.match): return matched(at: now)
+        case .verdict(.noMatch): return refused(at: now)
+        case .sensorFailed(let error): return sensorFailed(error, at: now)
+        case .opened: return opened(at: now)
+        case .wrong: return wrong(at: now)
+        case .openFailed(let error): return openFailed(error, at: now)
+        case .notSaved(let error): return notSaved(error, at: now)
+        case .enrolmentChanged: return enrolmentChanged(at: now)
+        case .interrupted(let interruption): return end(interruption.error, at: now)
+        }
+    }
+
+    // MARK: Beginning
+
+    private mutating func start(at now: BootTime) -> [SessionAction] {
+        if PasscodeThrottle(record).isClosed {
+            let code: AuthenticationError.Code =
+                setup.requirement == .biometry ? .biometryLockout : .authenticationFailed
+            return end(AuthenticationError(code, cause: .closed, remedy: .recover), at: now)
+        }
+        switch setup.requirement {
+        case .passcode:
+            return askPasscode(at: now)
+        case .biometryOrPasscode:
+            return isUnlocked && biometryLockout == nil ? look(.atStart) : askPasscode(at: now)
+        case .biometry:
+            if isUnlocked, let biometryLockout { return end(biometryLockout, at: now) }
+            return look(.atStart)
+        case .biometryAndPasscode:
+            return look(.atStart)
+        }
+    }
+
+    /// Why no finger counts before the passcode; nil when one does.
+    private var biometryLockout: AuthenticationError? {
+        if BiometryAttempts(record).isLockedOut { return AuthenticationError(.biometryLockout, remedy: .usePasscode) }
+        guard isPasscodeDue else { return nil }
+        return AuthenticationError(.biometryLockout, cause: .passcodeDue, remedy: .usePasscode)
+    }
+
+    mutating func look(_ check: Check) -> [SessionAction] {
+        self.check = check
+        return [.checkEnrolment]
+    }
+
+    private mutating func checked(_ found: EnrolmentCheck, at now: BootTime) -> [SessionAction] {
+        guard let check = check.take() else { return [] }
+        switch (check, found) {
+        case (_, .failed(let error)):
+            return biometryEnded(error, "The fingerprint sensor cannot be used.", at: now)
+        case (.atStart, .changed) where isUnlocked:
+            return enrolmentChanged(at: now)
+        case (.atStart, _):
+            switch setup.requirement {
+            case .biometry where isUnlocked: stage = .finger
+            case .biometryOrPasscode: stage = .either
+            default: return askPasscode(at: now)
+            }
+            return show()
+        case (.afterPasscode, _):
+            // The passcode was just shown, whatever the fingers are.
+            stage = .finger
+            return show()
+        case (.afterMatch, .changed):
+            return enrolmentChanged(at: now)
+        case (.afterMatch, .ready):
+            factors.insert(.biometry)
+            record = BiometryAttempts(record).matched(at: now)
+            return succeed()
+        }
+    }
+
+    // MARK: The box
+
+    mutating func show() -> [SessionAction] {
+        boxCount += 1
+        box = Box(number: boxCount, message: message)
+        return [.show(setup.prompt(stage, isUnlocked: isUnlocked, message: message), box: boxCount)]
+    }
+
+    private mutating func shown(_ number: Int) -> [SessionAction] {
+        guard box?.number == number, box?.isVisible == false else { return [] }
+        box?.isVisible = true
+        guard stage.takesFinger, next == nil, check == nil else { return [] }
+        let pause = max(setup.configuration.settlingTime, sensorDelay)
+        sensorDelay = .zero
+        return rest(pause)
+    }
+
+    /// Leaves the sensor alone for a while.
+    mutating func rest(_ pause: Duration) -> [SessionAction] {
+        waitCount += 1
+        sensor = .waiting(waitCount)
+        return [.wait(pause, number: waitCount)]
+    }
+
+    private mutating func answered(
+        _ number: Int,
+        _ answer: SessionAnswer,
+        at now: BootTime
+    ) -> [SessionAction] {
+        guard box?.number == number else { return [] }
+        box = nil
+        switch answer {
+        case .passcode, .samePasscode, .unusable:
+            // A finger that matched is being made sure of; what was typed meanwhile is not needed.
+            guard check == nil else { return [] }
+            return typed(answer, at: now)
+        case .fallback where setup.requirement == .biometryOrPasscode:
+            stage = .passcode
+            message = nil
+            return stop(then: .show, at: now)
+        case .fallback:
+            return end(AuthenticationError(.userFallback, remedy: .usePasscode), at: now)
+        case .cancelled:
+            return end(AuthenticationError(.userCancel), at: now)
+        case .timedOut:
+            return end(AuthenticationError(.systemCancel, cause: .timeout, remedy: .retry), at: now)
+        case .failed(let error):
+            return end(AuthenticationError(error), at: now)
+        }
+    }
+
+    // MARK: The end
+
+    /// Ends without success: at once, or when the sensor is off and the passcode judged.
+    mutating func end(_ error: AuthenticationError, at now: BootTime) -> [SessionAction] {
+        if isTrying {
+            doom = doom ?? error
+            return []
+        }
+        return stop(then: .end(error), at: now)
+    }
+
+    /// Does `step` once the sensor is off; an end is never put off for another step.
+    mutating func stop(then step: Next, at now: BootTime) -> [SessionAction] {
+        if case .end = next { return [] }
+        switch sensor {
+        case .off, .waiting:
+            sensor = .off
+            return proceed(step, at: now)
+        case .claiming, .armed:
+            let isStopping = next != nil
+            next = step
+            return isStopping ? [] : [.stopSensor]
+        }
+    }
+
+    mutating func proceed(_ step: Next, at now: BootTime) -> [SessionAction] {
+        next = nil
+        switch step {
+        case .show: return show()
+        case .tryPasscode: return tryPasscode(at: now)
+        case .end(let error): return fail(error)
+        }
+    }
+
+    mutating func fail(_ error: AuthenticationError) -> [SessionAction] {
+        isOver = true
+        var actions: [SessionAction] = []
+        // An orderly end in which no finger took part gives the attempt back.
+        if let attempt, !attempt.hadContact {
+            record = BiometryAttempts(record).refunded()
+            actions.append(.relax(record))
+        }
+        return actions + [.audit(error.auditKind, factors, error.auditDetail), .fail(error)]
+    }
+
+    mutating func succeed() -> [SessionAction] {
+        isOver = true
+        return [.relax(record), .audit(.authenticationSucceeded, factors, ""), .succeed(factors)]
+    }
+
+    private mutating func notSaved(_ error: KeychainError, at now: BootTime) -> [SessionAction] {
+        // Nothing was armed or tried, and what the store now holds is unknown: nothing is given back.
+        sensor = .off
+        attempt = nil
+        isTrying = false
+        return end(AuthenticationError(unsaved: error), at: now)
+    }
+}

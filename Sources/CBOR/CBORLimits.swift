@@ -1,0 +1,59 @@
+/// What a ``CBORReader`` accepts.
+public struct CBORLimits: Sendable, Hashable {
+    /// No limit on depth goes beyond this, so that recursion over values stays within any thread's stack.
+    public static let greatestDepth = 128
+
+    /// How many arrays, maps and tags may stand inside one another.
+    public private(set) var depth: Int
+    /// How many octets a message may have.
+    public var octets: Int
+    /// Whether tags (major type 6) are accepted.
+    public var allowsTags: Bool
+    /// Whether floating-point numbers are accepted.
+    public var allowsFloats: Bool
+    /// Whether simple values other than false, true and null are accepted, among them undefined.
+    public var allowsAllSimpleValues: Bool
+    /// Whether octets may follow the last item that was read.
+    public var allowsTrailingOctets: Bool
+    /// Whether only the deterministic form of RFC 8949, section 4.2.1, is accepted.
+    ///
+    /// Shortest heads and floats, definite lengths, map keys sorted and without duplicates.
+    public private(set) var isDeterministic = true
+
+    /// The strict form with the limits of a Touchstone frame: 1 MiB, 16 levels, no tags.
+    ///
+    /// - Parameters:
+    ///   - depth: how many containers may stand inside one another, at most ``greatestDepth``.
+    ///   - octets: how many octets a message may have.
+    ///   - allowsTags: whether tags are accepted.
+    ///   - allowsFloats: whether floating-point numbers are accepted.
+    ///   - allowsAllSimpleValues: whether simple values other than false, true and null are accepted.
+    ///   - allowsTrailingOctets: whether octets may follow the last item that was read.
+    public init(
+        depth: Int = 16,
+        octets: Int = 1 << 20,
+        allowsTags: Bool = false,
+        allowsFloats: Bool = true,
+        allowsAllSimpleValues: Bool = false,
+        allowsTrailingOctets: Bool = false
+    ) {
+        self.depth = min(depth, Self.greatestDepth)
+        self.octets = octets
+        self.allowsTags = allowsTags
+        self.allowsFloats = allowsFloats
+        self.allowsAllSimpleValues = allowsAllSimpleValues
+        self.allowsTrailingOctets = allowsTrailingOctets
+    }
+
+    /// CTAP2 canonical CBOR: at most four levels, no tags, no floating-point numbers (CTAP 2.1, section 8).
+    public static let ctap2 = CBORLimits(depth: 4, allowsFloats: false)
+
+    /// Whatever RFC 8949, section 5.3.1 calls well-formed, with text in UTF-8; for diagnosis, not for messages.
+    ///
+    /// Lengths may be indefinite and heads long; duplicate keys are not noticed.
+    public static let wellFormed: CBORLimits = {
+        var limits = CBORLimits(depth: 64, allowsTags: true, allowsAllSimpleValues: true)
+        limits.isDeterministic = false
+        return limits
+    }()
+}

@@ -1,0 +1,144 @@
+// The Linux calls that Swift cannot make itself: variadic ones, macros, and what the optimiser must not drop.
+//
+// Unless its comment says otherwise, a function returns -1 and sets `errno` when it fails.
+// Includes no header of the system but these three: glibc's own look different under _GNU_SOURCE, and Swift refuses two
+// forms of one type (`fd_set`). Process and user numbers are therefore plain integers of the same size.
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma clang assume_nonnull begin
+
+// MARK: wipe.c
+
+/// explicit_bzero(3): a wipe the optimiser may not remove. `buffer` may be null when `length` is 0.
+void clinux_wipe(void *_Nullable buffer, size_t length);
+
+// MARK: random.c
+
+/// getrandom(2) until `length` octets are filled; waits for the kernel's generator at early boot. 0 or -1.
+int clinux_random(void *_Nullable buffer, size_t length);
+
+// MARK: environment.c
+
+/// secure_getenv(3): null where the program runs with more rights than its caller (set-id, capabilities).
+const char *_Nullable clinux_secure_getenv(const char *name);
+
+// MARK: pages.c
+
+/// The size of a page, sysconf(3) `_SC_PAGESIZE`.
+size_t clinux_page_size(void);
+
+/// `length` octets (a multiple of the page size) of zeros from mmap(2) that are never swapped (mlock(2)), never
+/// dumped (`MADV_DONTDUMP`) and zero in a forked child (`MADV_WIPEONFORK`).
+///
+/// Null and `errno` when any of these four steps fails; nothing stays mapped then.
+void *_Nullable clinux_pages_map(size_t length);
+
+/// Wipes the region that `clinux_pages_map` returned, then munmap(2). 0 or -1.
+int clinux_pages_unmap(void *region, size_t length);
+
+// MARK: process.c
+
+/// prctl(2) `PR_SET_DUMPABLE` 0: no core, no ptrace, no `/proc/PID/mem` for the same user. execve(2) resets it.
+int clinux_process_forbid_dump(void);
+
+/// prctl(2) `PR_GET_DUMPABLE`: 0 not dumpable, 1 dumpable, 2 readable by root only, or -1.
+int clinux_process_dumpable(void);
+
+/// setrlimit(2) `RLIMIT_CORE` to 0, hard and soft. A core_pattern pipe ignores it: forbid dumps as well.
+int clinux_process_forbid_core(void);
+
+/// prctl(2) `PR_SET_MDWE` with `PR_MDWE_REFUSE_EXEC_GAIN`: no page ever becomes executable later.
+///
+/// Best effort: -1 with `EINVAL` on a kernel before 6.3. It cannot be taken back and children inherit it.
+int clinux_process_refuse_exec_gain(void);
+
+/// prctl(2) `PR_SET_NO_NEW_PRIVS`: execve(2) grants nothing any more. pam_unix stops working after it.
+int clinux_process_no_new_privileges(void);
+
+/// prctl(2) `PR_GET_NO_NEW_PRIVS`: 1 once set.
+int clinux_process_has_no_new_privileges(void);
+
+// MARK: peer.c
+
+/// Who connected, as the kernel recorded it at connect(2).
+typedef struct {
+    int32_t pid;
+    uint32_t uid;
+    uint32_t gid;
+} clinux_peer;
+
+/// getsockopt(2) `SO_PEERCRED` of a connected Unix socket. 0 or -1.
+int clinux_peer_credentials(int socket, clinux_peer *peer);
+
+/// getsockopt(2) `SO_PEERPIDFD` (Linux 6.5): a close-on-exec pidfd of the very process that connected, or -1.
+int clinux_peer_pidfd(int socket);
+
+/// pidfd_open(2), close-on-exec: a pidfd or -1. A number may have been reused: prefer `clinux_peer_pidfd`.
+int clinux_pidfd_open(int32_t pid);
+
+/// pidfd_send_signal(2): signal 0 asks whether the process still runs. 0 or -1.
+int clinux_pidfd_signal(int pidfd, int signal);
+
+// MARK: spawn.c
+
+/// fork(2) and execve(2) a helper with nothing of ours but three descriptors; its pid, or -1.
+///
+/// The child has default signal handlers, an empty signal mask, a session of its own (setsid(2)) and the given
+/// descriptors as 0, 1 and 2 (-1 stands for `/dev/null`); every other descriptor is closed (close_range(2)).
+/// It is killed when the *thread* that called this function ends (prctl(2) `PR_SET_PDEATHSIG` follows the thread,
+/// not the process): call from a thread that lives as long as the helper should. A set-id helper loses that.
+/// Failure in the child, including execve(2)'s, is returned here as `errno`. Reap the child with waitpid(2).
+int32_t clinux_spawn(
+    const char *path,
+    char *_Nullable const *_Nonnull argv,
+    char *_Nullable const *_Nonnull envp,
+    int stdin_fd,
+    int stdout_fd,
+    int stderr_fd
+);
+
+// MARK: pty.c
+
+/// posix_openpt(3), grantpt(3), unlockpt(3), ptsname_r(3): a close-on-exec primary and its secondary's name.
+///
+/// 0 or -1. Does not become anybody's controlling terminal (`O_NOCTTY`).
+int clinux_openpty(int *primary, char *name, size_t length);
+
+// MARK: descriptors.c
+
+/// eventfd(2), close-on-exec and non-blocking: a descriptor or -1.
+int clinux_eventfd(unsigned int value);
+
+/// memfd_create(2), close-on-exec and sealable: a descriptor or -1.
+int clinux_memfd(const char *name);
+
+/// accept4(2), close-on-exec: the connection or -1.
+int clinux_accept(int socket);
+
+/// ioctl(2) `TIOCGWINSZ`: columns of the terminal, or -1.
+int clinux_terminal_columns(int terminal);
+
+// MARK: clock.c
+
+/// clock_gettime(2) `CLOCK_BOOTTIME`: nanoseconds since boot, suspend included.
+uint64_t clinux_boottime_nanoseconds(void);
+
+// MARK: open(2) and linkat(2) flags that glibc shows under _GNU_SOURCE only
+
+/// `O_TMPFILE`: an unnamed file in the given directory; give it a name with linkat(2) once it is complete.
+extern const int CLINUX_O_TMPFILE;
+/// `O_PATH`: a descriptor that names a place and gives no access to the content.
+extern const int CLINUX_O_PATH;
+/// `AT_EMPTY_PATH`: the descriptor itself is meant.
+extern const int CLINUX_AT_EMPTY_PATH;
+/// `AT_SYMLINK_FOLLOW`: for linkat(2) through `/proc/self/fd/N`.
+extern const int CLINUX_AT_SYMLINK_FOLLOW;
+/// `AT_SYMLINK_NOFOLLOW`: act on the link, not on what it points to.
+extern const int CLINUX_AT_SYMLINK_NOFOLLOW;
+/// `AT_FDCWD`: relative to the working directory.
+extern const int CLINUX_AT_FDCWD;
+
+#pragma clang assume_nonnull end

@@ -1,0 +1,30 @@
+#define _GNU_SOURCE 1
+#include <unistd.h>
+#include <sys/types.h>
+#include <sys/socket.h>
+#include <fcntl.h>
+#include "CLinux.h"
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+size_t clinux_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+void *clinux_pages_map(size_t length) {
+    void *region = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (region == MAP_FAILED) return NULL;
+    // Dump and fork are settled before the first page exists; mlock(2) then brings every page in.
+    if (madvise(region, length, MADV_DONTDUMP) == 0 && madvise(region, length, MADV_WIPEONFORK) == 0
+        && mlock(region, length) == 0) {
+        return region;
+    }
+    int reason = errno;
+    munmap(region, length);
+    errno = reason;
+    return NULL;
+}
+
+int clinux_pages_unmap(void *region, size_t length) {
+    explicit_bzero(region, length);
+    return munmap(region, length);
+}

@@ -1,0 +1,5 @@
+#pragma once
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-daemon.h>

@@ -1,0 +1,116 @@
+import CLinux
+import CSystemd
+import Glibc
+import Synchronization
+
+/// The thread of a ``BusExecutor``: jobs first, then one message, then jobs again.
+///
+/// The thread keeps the loop alive, not the executor, so that the executor can go first.
+@safe
+final class BusLoop: @unchecked Sendable {  // `connection` belongs to the thread, the rest is guarded
+    @safe
+    private struct Queue {
+        var waiting: [(job: UnownedJob, executor: UnownedSerialExecutor)] = unsafe []
+        var isClosed = false
+        var thread: pthread_t?
+    }
+
+    private let queue = Mutex(Queue())
+    /// An eventfd that wakes the thread.
+    private let wake: CInt
+    /// The connection that the thread reads; closed by it at its end.
+    private var connection: Bus?
+
+    init() {
+        wake = clinux_eventfd(0)
+        precondition(wake >= 0, "no descriptor is left for the bus")
+        start()
+    }
+
+    deinit { Glibc.close(wake) }
+
+    private func start() {
+        var thread = pthread_t()
+        let this = unsafe Unmanaged.passRetained(self).toOpaque()
+        let result = unsafe pthread_create(
+            &thread,
+            nil,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                let loop = unsafe Unmanaged<BusLoop>.fromOpaque(argument).takeRetainedValue()
+                loop.queue.withLock { $0.thread = pthread_self() }
+                loop.run()
+                return nil
+            },
+            this
+        )
+        precondition(result == 0, "no thread is left for the bus")
+        pthread_detach(thread)
+    }
+
+    // MARK: From any thread
+
+    var isCurrentThread: Bool {
+        let thread = queue.withLock { $0.thread }
+        guard let thread else { return false }
+        return pthread_equal(thread, pthread_self()) != 0
+    }
+
+    func append(_ job: UnownedJob, for executor: UnownedSerialExecutor) {
+        queue.withLock { unsafe $0.waiting.append((job, executor)) }
+        signal()
+    }
+
+    func close() {
+        queue.withLock { $0.isClosed = true }
+        signal()
+    }
+
+    private func signal() {
+        var one: UInt64 = 1
+        // A full counter refuses, and then the thread is awake anyway.
+        _ = unsafe write(wake, &one, MemoryLayout<UInt64>.size)
+    }
+
+    // MARK: On the thread
+
+    /// Reads `connection` from now on; nil for none.
+    func attach(_ connection: Bus?) { self.connection = connection }
+
+    private func run() {
+        while runJobs() {
+            // After every single message the jobs run that it led to, so that nothing overtakes it.
+            guard connection?.processOne() != true else { continue }
+            wait()
+        }
+        connection?.close()
+        connection = nil
+    }
+
+    /// Runs what waits, and what that adds; false once the executor is gone and nothing waits.
+    private func runJobs() -> Bool {
+        while true {
+            let (batch, isClosed) = unsafe queue.withLock { state in
+                let batch = unsafe state.waiting
+                unsafe state.waiting.removeAll()
+                return unsafe (batch, state.isClosed)
+            }
+            guard unsafe !batch.isEmpty else { return !isClosed }
+            for unsafe next in unsafe batch { unsafe next.job.runSynchronously(on: next.executor) }
+        }
+    }
+
+    private func wait() {
+        var descriptors = [pollfd(fd: wake, events: Int16(POLLIN), revents: 0)]
+        var timeout: CInt = -1
+        if let connection {
+            descriptors.append(connection.pollDescriptor)
+            timeout = connection.pollTimeout
+        }
+        _ = unsafe poll(&descriptors, nfds_t(descriptors.count), timeout)
+        if descriptors[0].revents != 0 {
+            var count: UInt64 = 0
+            _ = unsafe read(wake, &count, MemoryLayout<UInt64>.size)
+        }
+    }
+}

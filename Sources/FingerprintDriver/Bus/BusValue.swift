@@ -1,0 +1,90 @@
+/// A value as D-Bus carries it, with as many types as fprintd, logind, polkit and the bus itself use.
+package indirect enum BusValue: Hashable, Sendable {
+    /// `y`
+    case byte(UInt8)
+    /// `b`
+    case boolean(Bool)
+    /// `i`
+    case int32(Int32)
+    /// `u`
+    case uint32(UInt32)
+    /// `x`
+    case int64(Int64)
+    /// `t`
+    case uint64(UInt64)
+    /// `d`
+    case double(Double)
+    /// `s`
+    case string(String)
+    /// `o`
+    case objectPath(String)
+    /// `g`
+    case signature(String)
+    /// `a`, with the signature of its elements, which an empty array needs.
+    case array(of: String, [BusValue])
+    /// `(…)`
+    case structure([BusValue])
+    /// `{…}`, inside an array only.
+    case entry(BusValue, BusValue)
+    /// `v`
+    case variant(BusValue)
+
+    /// The D-Bus signature.
+    package var signature: String {
+        switch self {
+        case .byte: "y"
+        case .boolean: "b"
+        case .int32: "i"
+        case .uint32: "u"
+        case .int64: "x"
+        case .uint64: "t"
+        case .double: "d"
+        case .string: "s"
+        case .objectPath: "o"
+        case .signature: "g"
+        case .array(let element, _): "a\(element)"
+        case .structure(let members): "(\(members.map(\.signature).joined()))"
+        case .entry(let key, let value): "{\(key.signature)\(value.signature)}"
+        case .variant: "v"
+        }
+    }
+
+    /// The text of a string or an object path.
+    package var text: String? {
+        switch self {
+        case .string(let text), .objectPath(let text): text
+        default: nil
+        }
+    }
+
+    /// The truth value.
+    package var truth: Bool? {
+        guard case .boolean(let truth) = self else { return nil }
+        return truth
+    }
+
+    /// The texts of an array of strings or object paths; nil for anything else.
+    package var texts: [String]? {
+        guard case .array(of: "s", let elements) = self else {
+            guard case .array(of: "o", let elements) = self else { return nil }
+            return elements.compactMap(\.text)
+        }
+        return elements.compactMap(\.text)
+    }
+
+    /// The value of `key` in an `a{sv}`, out of its variant.
+    package func property(_ key: String) -> BusValue? {
+        guard case .array(_, let entries) = self else { return nil }
+        for case .entry(.string(key), .variant(let value)) in entries { return value }
+        return nil
+    }
+
+    /// The content of a variant.
+    package var content: BusValue? {
+        guard case .variant(let value) = self else { return nil }
+        return value
+    }
+
+    /// An array of strings.
+    package static func strings(_ texts: [String]) -> BusValue { .array(of: "s", texts.map(BusValue.string)) }
+}

@@ -1,0 +1,55 @@
+import KeychainModel
+
+/// A claim on the sensor; dropping it lets go of the sensor as ``release()`` does.
+///
+/// A verification that ends with an error has let go already.
+final class FprintClaim: FingerprintClaim {
+    private let reader: FprintReader
+    private let number: UInt64
+
+    init(reader: FprintReader, number: UInt64) {
+        self.reader = reader
+        self.number = number
+    }
+
+    deinit {
+        let (reader, number) = (reader, number)
+        Task { await reader.release(number) }
+    }
+
+    func verify(
+        status: @escaping @Sendable (FingerprintStatus) -> Void
+    ) async throws(FingerprintError) -> FingerprintVerdict {
+        try await reader.verify(number, status: status)
+    }
+
+    func release() async { await reader.release(number) }
+}
+
+/// What the reader keeps of a claim; lives on the thread of the bus.
+final class ClaimedSensor {
+    /// The sensor, of the fprintd that granted the claim.
+    let device: FprintDevice
+    /// The verification that runs.
+    var run: VerifyRun?
+    /// The task that lets go.
+    var releasing: Task<Void, Never>?
+
+    private var waiters: [CheckedContinuation<Void, Never>] = []
+
+    init(device: FprintDevice) { self.device = device }
+
+    /// The verification ended, the sensor is disarmed.
+    func ended() {
+        run = nil
+        let waiters = waiters
+        self.waiters = []
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Waits until no verification runs.
+    nonisolated(nonsending) func untilEnded() async {
+        guard run != nil else { return }
+        await withCheckedContinuation { waiters.append($0) }
+    }
+}

@@ -1,0 +1,36 @@
+import Glibc
+package import KeychainModel
+
+extension FingerprintError {
+    /// Gives what the bus reported fprintd's own name; names that nobody expected survive whole.
+    package init(_ error: BusError) {
+        switch error {
+        case .system(let number):
+            let text = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "errno \(number)"
+            self.init(number == ETIMEDOUT ? .noReply : .noBus, message: text)
+        case .malformed:
+            self.init(.internal, message: "a message is not what its interface says")
+        case .remote(let name, let message):
+            self.init(Self.code(name), message: "\(name): \(message)")
+        }
+    }
+
+    private static func code(_ name: String) -> Code {
+        if name.hasPrefix(Fprint.errorPrefix) {
+            return Code(rawValue: String(name.dropFirst(Fprint.errorPrefix.count)))
+        }
+        let busPrefix = "org.freedesktop.DBus.Error."
+        guard name.hasPrefix(busPrefix) else { return Code(rawValue: name) }
+        let short = String(name.dropFirst(busPrefix.count))
+        switch short {
+        case "ServiceUnknown", "NameHasNoOwner": return .serviceUnknown
+        case "NoReply", "Timeout", "TimedOut": return .noReply
+        case "AccessDenied", "InteractiveAuthorizationRequired": return .permissionDenied
+        case "Disconnected", "NoServer": return .noBus
+        // The sensor's object is gone: it was unplugged.
+        case "UnknownObject", "UnknownInterface", "UnknownMethod": return .noSuchDevice
+        case _ where short.hasPrefix("Spawn."): return .serviceUnknown
+        default: return Code(rawValue: name)
+        }
+    }
+}

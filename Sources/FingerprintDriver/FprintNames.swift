@@ -1,0 +1,30 @@
+/// fprintd's names on the bus (`net.reactivated.Fprint.*.xml` of fprintd 1.94).
+package enum Fprint {
+    /// The bus name.
+    package static let busName = "net.reactivated.Fprint"
+    /// The one manager object.
+    package static let managerPath = "/net/reactivated/Fprint/Manager"
+    /// The interface of the manager.
+    package static let managerInterface = "net.reactivated.Fprint.Manager"
+    /// What every object of fprintd lies under.
+    package static let rootPath = "/net/reactivated/Fprint"
+    /// The interface of a sensor.
+    package static let deviceInterface = "net.reactivated.Fprint.Device"
+    /// What fprintd's error names begin with.
+    package static let errorPrefix = "net.reactivated.Fprint.Error."
+    /// Any finger, for `VerifyStart`.
+    package static let anyFinger = "any"
+}
+
+/// logind's names on the bus (`org.freedesktop.login1(5)`).
+package enum Login1 {
+    /// The bus name.
+    package static let busName = "org.freedesktop.login1"
+    /// The one manager object.
+    package static let path = "/org/freedesktop/login1"
+    /// The interface of the manager.
+    package static let managerInterface = "org.freedesktop.login1.Manager"
+}
+
+/// The interface of properties, `org.freedesktop.DBus.Properties`.
+package let propertiesInterface = "org.freedesktop.DBus.Properties"

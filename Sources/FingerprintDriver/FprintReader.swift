@@ -1,0 +1,264 @@
+import CLinux
+import Glibc
+public import KeychainModel
+
+/// A sensor behind fprintd.
+///
+/// ```swift
+/// let reader = FprintReader(busAddress: .system)
+/// let fingers = try await reader.enrolment().fingers
+/// ```
+///
+/// Connects on first use, and again after the bus was gone.
+public actor FprintReader: FingerprintReader {
+    private let executor = BusExecutor()
+    /// The thread that reads the bus.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe executor.asUnownedSerialExecutor()
+    }
+
+    private let busAddress: BusAddress
+    private let user: String
+    private let templates: TemplateFiles?
+    private let onForgedSignal: @Sendable () -> Void
+
+    private var connection: FprintConnection?
+    private var claims: [UInt64: ClaimedSensor] = [:]
+    private var lastNumber: UInt64 = 0
+    private var completions: UInt64 = 0
+    private var listeners: [UInt64: AsyncStream<FingerprintChange>.Continuation] = [:]
+
+    /// Makes a reader; nothing is asked before it is used.
+    ///
+    /// - Parameters:
+    ///   - busAddress: the bus that fprintd is on.
+    ///   - user: whose fingers; nil for the user that this process runs as.
+    ///   - templateDirectory: fprintd's state directory, where the templates lie; nil not to look.
+    ///   - onForgedSignal: called for each signal of fprintd's that somebody else sent to us.
+    public init(
+        busAddress: BusAddress,
+        user: String? = nil,
+        templateDirectory: String? = "/var/lib/fprint",
+        onForgedSignal: @escaping @Sendable () -> Void = {}
+    ) {
+        self.busAddress = busAddress
+        self.user = user ?? ""
+        templates = templateDirectory.map { TemplateFiles(directory: $0, user: user) }
+        self.onForgedSignal = onForgedSignal
+    }
+
+    // MARK: FingerprintReader
+
+    /// What is enrolled now, on the sensor that ``claim()`` would take.
+    public func enrolment() async throws(FingerprintError) -> Enrolment {
+        let choice = try await choose()
+        return Enrolment(
+            device: choice.name,
+            fingers: choice.fingers,
+            templateDigest: templates?.records(expectingSome: !choice.fingers.isEmpty),
+            completions: completions
+        )
+    }
+
+    /// Takes the sensor; the claim is bound to the very fprintd that granted it.
+    public func claim() async throws(FingerprintError) -> any FingerprintClaim {
+        let device = try await choose().device
+        do throws(FingerprintError) {
+            try await device.claim(user: user)
+        } catch {
+            // A late yes would keep the sensor from everybody.
+            if error.code == .noReply { try? await device.release() }
+            throw error
+        }
+        lastNumber += 1
+        let number = lastNumber
+        claims[number] = ClaimedSensor(device: device)
+        guard !Task.isCancelled else {
+            await release(number)
+            throw FingerprintError(.cancelled)
+        }
+        return FprintClaim(reader: self, number: number)
+    }
+
+    /// Enrolments, moments before sleep, and changes of fprintd, from now on.
+    public func changes() async -> AsyncStream<FingerprintChange> {
+        lastNumber += 1
+        let number = lastNumber
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: FingerprintChange.self,
+            bufferingPolicy: .bufferingNewest(Self.changeLimit)
+        )
+        continuation.onTermination = { [weak self] _ in
+            Task { await self?.forgetListener(number) }
+        }
+        listeners[number] = continuation
+        // Without a bus there is nothing to tell yet; the next use connects.
+        if let connection = try? connect() { _ = try? await connection.fprintdOwner(activate: false) }
+        return stream
+    }
+
+    /// More than a reader that is asleep needs: each element says the same.
+    private static let changeLimit = 16
+
+    private func forgetListener(_ number: UInt64) { listeners[number] = nil }
+
+    private func tell(_ change: FingerprintChange) {
+        for listener in listeners.values { listener.yield(change) }
+    }
+
+    // MARK: Connection
+
+    private func connect() throws(FingerprintError) -> FprintConnection {
+        if let connection, connection.bus != nil { return connection }
+        do throws(BusError) {
+            let connection = try FprintConnection(busAddress, executor: executor) { [weak self] event in
+                self?.assumeIsolated { $0.handle(event) }
+            }
+            self.connection = connection
+            Task { await self.findLogind() }
+            return connection
+        } catch {
+            throw FingerprintError(error)
+        }
+    }
+
+    private func findLogind() async { await connection?.findLogind() }
+
+    private func choose() async throws(FingerprintError) -> FprintManager.Choice {
+        do throws(FingerprintError) {
+            return try await chooseOnce()
+        } catch let error where error.code == .serviceUnknown {
+            // fprintd leaves when nobody asks for a while; the bus starts it again.
+            return try await chooseOnce()
+        }
+    }
+
+    private func chooseOnce() async throws(FingerprintError) -> FprintManager.Choice {
+        let connection = try connect()
+        guard let owner = try await connection.fprintdOwner(activate: true), let bus = connection.bus else {
+            throw FingerprintError(.serviceUnknown)
+        }
+        return try await FprintManager(bus: bus, owner: owner).choose(user: user)
+    }
+
+    private func handle(_ event: FprintConnection.Event) {
+        switch event {
+        case .device(let signal): receive(signal)
+        case .forged: onForgedSignal()
+        case .ownerLost(let owner):
+            for (number, claim) in claims where claim.device.owner == owner {
+                claims[number] = nil
+                claim.run?.abort(FingerprintError(.ownerLost))
+            }
+            tell(.service)
+        case .ownerAppeared:
+            tell(.service)
+            // So that its enrolments are seen.
+            Task { _ = try? await self.connection?.fprintdOwner(activate: false) }
+        case .suspend:
+            tell(.suspend)
+            for (number, claim) in claims {
+                claim.run?.abort(FingerprintError(.suspended))
+                Task { await self.release(number) }
+            }
+        case .closed:
+            connection = nil
+            let lost = claims.values
+            claims.removeAll()
+            for claim in lost { claim.run?.abort(FingerprintError(.noBus)) }
+            tell(.service)
+        }
+    }
+
+    private func receive(_ signal: DeviceSignal) {
+        if case .enrollStatus("enroll-completed", _) = signal.kind {
+            completions += 1
+            tell(.enrolment)
+        }
+        for claim in claims.values
+        where claim.device.owner == signal.owner && claim.device.path == signal.path {
+            claim.run?.receive(signal.kind)
+        }
+    }
+
+    // MARK: A claim
+
+    func verify(
+        _ number: UInt64,
+        status: @escaping @Sendable (FingerprintStatus) -> Void
+    ) async throws(FingerprintError) -> FingerprintVerdict {
+        guard let claim = claims[number], claim.releasing == nil else {
+            throw FingerprintError(.claimDevice)
+        }
+        guard claim.run == nil else { throw FingerprintError(.alreadyInUse) }
+        let run = VerifyRun(device: claim.device, status: status)
+        claim.run = run
+        do throws(FingerprintError) {
+            let verdict = try await verifyFingers(run)
+            claim.ended()
+            return verdict
+        } catch {
+            claim.ended()
+            await release(number)
+            throw error
+        }
+    }
+
+    private func verifyFingers(_ run: VerifyRun) async throws(FingerprintError) -> FingerprintVerdict {
+        // A driver that misses its data says `verify-no-match`: nothing enrolled must not look like that.
+        let fingers = try await run.device.listEnrolledFingers(user: user)
+        guard !fingers.isEmpty else { throw FingerprintError(.noEnrolledPrints) }
+        let first = try await pass(Fprint.anyFinger, run)
+        guard first == .noMatch, fingers.count > 1, let compared = run.selectedFinger,
+            compared != Fprint.anyFinger
+        else { return first }
+        // "any" meant one finger: this sensor cannot identify, and the others have not been asked.
+        for finger in fingers where finger != compared {
+            run.want(finger)
+            guard try await pass(finger, run) == .noMatch else { return .match }
+        }
+        return .noMatch
+    }
+
+    /// One `VerifyStart` with its `VerifyStop`, whatever happens in between.
+    private func pass(_ finger: String, _ run: VerifyRun) async throws(FingerprintError) -> FingerprintVerdict {
+        let identity = ObjectIdentifier(run)
+        let outcome = await withTaskCancellationHandler {
+            await run.start(finger)
+        } onCancel: {
+            Task { await self.cancel(identity) }
+        }
+        let isOwned = claims.values.contains { $0.run === run }
+        if isOwned { try? await run.device.verifyStop() }
+        return try outcome.get()
+    }
+
+    private func cancel(_ run: ObjectIdentifier) {
+        for claim in claims.values {
+            guard let current = claim.run, ObjectIdentifier(current) == run else { continue }
+            current.abort(FingerprintError(.cancelled))
+        }
+    }
+
+    func release(_ number: UInt64) async {
+        guard let claim = claims[number] else { return }
+        if let releasing = claim.releasing { return await releasing.value }
+        // A task of its own: cancelling the caller must not keep the sensor taken.
+        let releasing = Task { await self.letGo(number) }
+        claim.releasing = releasing
+        await releasing.value
+    }
+
+    private func letGo(_ number: UInt64) async {
+        guard let claim = claims[number] else { return }
+        claim.run?.abort(FingerprintError(.cancelled))
+        await claim.untilEnded()
+        do throws(FingerprintError) {
+            try await claim.device.release()
+        } catch {
+            // fprintd hangs: it lets go when the connection does.
+            if error.code == .noReply { connection?.close() }
+        }
+        claims[number] = nil
+    }
+}

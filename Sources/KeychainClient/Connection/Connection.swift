@@ -1,0 +1,198 @@
+import CBOR
+import Glibc
+import KeychainModel
+import SecretMemory
+import Synchronization
+
+/// One connection to the daemon, shared by as many threads as like to.
+///
+/// There is no thread of its own: a thread that waits for its reply and finds nobody reading reads, and hands
+/// the replies of others to them; when its own has come, the next one in line takes over.
+final class Connection: Sendable {
+    /// The most requests under way; the daemon allows 32, and cancelling needs room too.
+    static let mostInFlight = 24
+
+    private struct State: ~Copyable {
+        /// Nil while a thread reads.
+        var receiver: FrameReceiver?
+        var waiting: [UInt64: Waiting] = [:]
+        /// Why the connection is of no use any more.
+        var failure: KeychainError?
+        var inFlight = 0
+
+        mutating func fail(_ error: KeychainError) {
+            if failure == nil { failure = error }
+        }
+    }
+
+    private struct Waiting {
+        let sink: any ReplySink
+        var outcome: Result<Void, KeychainError>?
+        /// Whether replies are dropped: nobody waits for them.
+        var isIgnored = false
+    }
+
+    /// What a waiting thread does next.
+    private enum Turn: ~Copyable {
+        case ended(Result<Void, KeychainError>)
+        case read(FrameReceiver)
+    }
+
+    private let socket: DaemonSocket
+    private let process = getpid()
+    private let monitor: Monitor<State>
+    /// The last id sent; held while a frame is written, because ids must grow on the wire.
+    private let lastID: Mutex<UInt64>
+
+    /// Greets the daemon at the other end of `socket`; does not wait for its answer.
+    init(_ socket: consuming DaemonSocket) throws(KeychainError) {
+        var receiver = FrameReceiver()
+        let greeting = try socket.greeting(&receiver)
+        self.socket = socket
+        monitor = Monitor(State(receiver: receiver))
+        lastID = Mutex(0)
+        let hello = try post(.hello, Hello(nonce: greeting.nonce), to: Acknowledgement(), isIgnored: true)
+        assert(hello == 1)
+    }
+
+    /// Whether this connection can take another request: it is this process's own, whole, and not hung up.
+    var isUsable: Bool {
+        // A child must not speak on its parent's connection.
+        guard process == getpid() else { return false }
+        let (failed, idle) = monitor.change { ($0.failure != nil, $0.inFlight == 0) }
+        return !failed && !(idle && socket.isHungUp)
+    }
+
+    /// Sends a request and waits until its last reply is in.
+    func call<Body: WireBody & ~Copyable>(
+        _ method: Method,
+        _ body: borrowing Body,
+        replies sink: any ReplySink,
+        cancellation: Cancellation?
+    ) throws(KeychainError) {
+        monitor.wait { state in
+            guard state.failure != nil || state.inFlight < Self.mostInFlight else { return Void?.none }
+            state.inFlight += 1
+            return ()
+        }
+        defer { monitor.change { $0.inFlight -= 1 } }
+        let id = try post(method, body, to: sink, isIgnored: false)
+        cancellation?.attach(self, id: id)
+        defer { cancellation?.detach(self, id: id) }
+        try wait(for: id).get()
+    }
+
+    /// Asks the daemon to end a request; that request's own thread gets the answer.
+    func cancel(_ id: UInt64) {
+        guard process == getpid() else { return }
+        // A connection that is gone has ended the request by itself.
+        _ = try? post(.cancel, CancelRequest(id: id), to: Acknowledgement(), isIgnored: true)
+    }
+
+    private func post<Body: WireBody & ~Copyable>(
+        _ method: Method,
+        _ body: borrowing Body,
+        to sink: any ReplySink,
+        isIgnored: Bool
+    ) throws(KeychainError) -> UInt64 {
+        try lastID.withLock { lastID throws(KeychainError) in
+            let id = lastID + 1
+            let message = RequestHead(id: id, method: method).message(body)
+            guard message.count <= Frame.longest else { throw KeychainError(.dataTooLarge) }
+            lastID = id
+            try monitor.change { state throws(KeychainError) in
+                if let failure = state.failure { throw failure }
+                state.waiting[id] = Waiting(sink: sink, isIgnored: isIgnored)
+            }
+            do {
+                try socket.send(message)
+            } catch {
+                let failure = KeychainError.connectionLost("\(error)")
+                monitor.change { state in
+                    state.waiting[id] = nil
+                    state.fail(failure)
+                }
+                // Whoever reads shall notice too.
+                socket.shutDown()
+                throw failure
+            }
+            return id
+        }
+    }
+
+    private func wait(for id: UInt64) -> Result<Void, KeychainError> {
+        while true {
+            let turn = monitor.wait { state -> Turn? in
+                if let outcome = state.waiting[id]?.outcome {
+                    state.waiting[id] = nil
+                    return .ended(outcome)
+                }
+                if let failure = state.failure {
+                    state.waiting[id] = nil
+                    return .ended(.failure(failure))
+                }
+                guard let receiver = state.receiver.take() else { return nil }
+                return .read(receiver)
+            }
+            switch consume turn {
+            case .ended(let outcome): return outcome
+            case .read(var receiver): read(&receiver, until: id)
+            }
+        }
+    }
+
+    /// Reads and hands out until the reply to `id` is whole, then gives the receiver to the next in line.
+    private func read(_ receiver: inout FrameReceiver, until id: UInt64) {
+        var rest = FrameReceiver()
+        swap(&rest, &receiver)
+        do {
+            while !hasEnded(id) {
+                guard try socket.receive(into: &rest) else { throw WireError.closed }
+                while let message = try rest.next() { try handOut(message) }
+            }
+        } catch {
+            let failure = (error as? KeychainError) ?? .connectionLost("\(error)")
+            monitor.change { $0.fail(failure) }
+            socket.shutDown()
+        }
+        var taken: FrameReceiver? = rest
+        monitor.change { $0.receiver = taken.take() }
+    }
+
+    private func hasEnded(_ id: UInt64) -> Bool {
+        monitor.change { $0.failure != nil || $0.waiting[id]?.outcome != nil }
+    }
+
+    /// Gives one reply to the request it belongs to.
+    private func handOut(_ message: consuming ReceivedMessage) throws {
+        let (head, failure) = try message.read { reader in
+            let head = try ReplyHead(from: &reader)
+            if head.status == .success {
+                try reader.skipValue()
+                return (head, KeychainError?.none)
+            }
+            return (head, try Failure(from: &reader, status: head.status).error)
+        }
+        // Id 0 speaks of the connection itself; the only one that is no failure came first.
+        if head.id == 0 { throw failure ?? WireError.malformed }
+        guard let waiting = monitor.change({ $0.waiting[head.id] }) else { throw WireError.malformed }
+        if waiting.isIgnored {
+            // Hello refused: nothing else will be answered.
+            if head.id == 1, let failure { throw failure }
+            if !head.more { monitor.change { $0.waiting[head.id] = nil } }
+            return
+        }
+        if let failure { return end(head.id, .failure(failure), more: head.more) }
+        do {
+            try waiting.sink.accept(message)
+        } catch let error as KeychainError {
+            return end(head.id, .failure(error), more: head.more)
+        }
+        if !head.more { end(head.id, .success(()), more: false) }
+    }
+
+    private func end(_ id: UInt64, _ outcome: Result<Void, KeychainError>, more: Bool) {
+        monitor.change { $0.waiting[id]?.outcome = outcome }
+        _ = more
+    }
+}

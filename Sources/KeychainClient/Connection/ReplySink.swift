@@ -1,0 +1,31 @@
+import CBOR
+import KeychainModel
+
+/// Takes the replies to one request, on whichever thread happens to read the socket.
+///
+/// The connection hands over one reply after the other and tells the waiting thread once the last one is in.
+protocol ReplySink: AnyObject, Sendable {
+    /// Takes the body of a reply that reports success.
+    ///
+    /// - Throws: ``KeychainError`` to give the request up, anything else for a body that cannot be read.
+    func accept(_ message: consuming ReceivedMessage) throws
+}
+
+/// Takes one reply with a body of a known type.
+final class SingleReply<Body: WireBody & Sendable>: ReplySink, @unchecked Sendable {
+    // Written by the reading thread, read by the waiting one afterwards; the connection's monitor lies between.
+    private(set) var body: Body?
+
+    func accept(_ message: consuming ReceivedMessage) throws {
+        guard body == nil else { throw WireError.malformed }
+        body = try message.read { reader in
+            _ = try ReplyHead(from: &reader)
+            return try Body(from: &reader)
+        }
+    }
+}
+
+/// Takes a reply whose body does not matter.
+final class Acknowledgement: ReplySink {
+    func accept(_ message: consuming ReceivedMessage) throws {}
+}

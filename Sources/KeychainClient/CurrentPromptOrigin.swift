@@ -1,0 +1,67 @@
+import Glibc
+public import KeychainModel
+
+extension PromptOrigin {
+    /// Where this process can show a box: its terminal and its display.
+    ///
+    /// The terminal is the one behind standard input, output or error, or else the controlling terminal; always
+    /// by its real name, because `/dev/tty` is another terminal to the daemon.
+    public static func current() -> PromptOrigin {
+        let terminal = Terminal.ofStandardDescriptors() ?? Terminal.controlling()
+        return PromptOrigin(
+            terminal: terminal,
+            terminalType: terminal.flatMap { _ in ProcessEnvironment.variable("TERM") },
+            display: ProcessEnvironment.variable("DISPLAY"),
+            waylandDisplay: ProcessEnvironment.variable("WAYLAND_DISPLAY"),
+            xAuthority: ProcessEnvironment.variable("XAUTHORITY"),
+            characterType: ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(ProcessEnvironment.variable).first
+        )
+    }
+}
+
+/// Finds terminals by their names under `/dev`.
+private enum Terminal {
+    /// The first terminal among standard input, output and error.
+    static func ofStandardDescriptors() -> String? {
+        for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] where isatty(descriptor) == 1 {
+            var name = [CChar](repeating: 0, count: 64)
+            guard unsafe ttyname_r(descriptor, &name, name.count) == 0 else { continue }
+            let path = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            if path.hasPrefix("/dev/"), path != "/dev/tty" { return path }
+        }
+        return nil
+    }
+
+    /// The controlling terminal, from its device number in `/proc/self/stat` (proc(5), field 7).
+    static func controlling() -> String? {
+        guard let line = contents(of: "/proc/self/stat"), let nameEnd = line.lastIndex(of: ")") else { return nil }
+        // After the name: state, parent, group, session, terminal.
+        let fields = line[line.index(after: nameEnd)...].split(separator: " ")
+        guard fields.count > 4, let number = Int32(fields[4]) else { return nil }
+        return path(ofDevice: UInt32(bitPattern: number))
+    }
+
+    private static func path(ofDevice device: UInt32) -> String? {
+        let major = (device >> 8) & 0xFFF
+        let minor = (device & 0xFF) | ((device >> 12) & 0xFFF00)
+        // Linux's admin-guide/devices.txt: 136 to 143 are Unix98 terminals, 4 the consoles.
+        let path: String
+        switch major {
+        case 136...143: path = "/dev/pts/\((major - 136) * 256 + minor)"
+        case 4 where minor < 64: path = "/dev/tty\(minor)"
+        default: return nil
+        }
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFCHR else { return nil }
+        return path
+    }
+
+    private static func contents(of path: String) -> String? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var octets = [UInt8](repeating: 0, count: 1024)
+        let count = unsafe read(descriptor, &octets, octets.count)
+        return count > 0 ? String(decoding: octets[..<count], as: UTF8.self) : nil
+    }
+}

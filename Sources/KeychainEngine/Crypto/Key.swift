@@ -1,0 +1,39 @@
+internal import Crypto
+internal import SecretMemory
+
+/// A 256-bit key in memory that is locked and wiped, shared by those who use it.
+final class Key: Sendable {
+    static let byteCount = 32
+
+    private let secret: SecretBytes
+
+    /// Takes over the key's octets.
+    init(_ secret: consuming SecretBytes) {
+        self.secret = secret
+    }
+
+    /// A new key from the kernel's generator.
+    static func random() -> Key {
+        Key(SecretBytes.random(count: byteCount))
+    }
+
+    /// Lends the octets for the length of `body`.
+    func withUnsafeBytes<R: ~Copyable, E: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(E) -> R
+    ) throws(E) -> R {
+        try unsafe secret.withUnsafeBytes(body)
+    }
+
+    /// Lends the octets for the length of `body`; the span cannot outlive the call.
+    func withOctets<R: ~Copyable, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
+        try secret.withOctets(body)
+    }
+
+    /// A second owner of the octets, for those who hand a secret on.
+    func copy() -> SecretBytes { secret.copy() }
+
+    /// The key as swift-crypto takes it, in memory that it wipes by itself.
+    var symmetric: SymmetricKey {
+        unsafe secret.withUnsafeBytes { unsafe SymmetricKey(data: $0) }
+    }
+}

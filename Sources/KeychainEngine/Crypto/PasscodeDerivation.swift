@@ -1,0 +1,124 @@
+internal import CLinux
+internal import Crypto
+internal import CryptoExtras
+internal import Dispatch
+internal import Foundation
+internal import KeychainModel
+internal import SecretMemory
+
+/// Makes guessing slow: scrypt (RFC 7914) of a passcode, on a thread of its own.
+public enum PasscodeDerivation {
+    /// What one derivation costs; stored beside its salt.
+    public struct Cost: Sendable, Hashable {
+        /// The base-2 logarithm of scrypt's N.
+        public let roundsExponent: Int
+        /// scrypt's r.
+        public let blockSize: Int
+        /// scrypt's p.
+        public let parallelism: Int
+
+        /// Accepts what a keybag may hold: N from 2 to 2^22, r up to 32, p up to 16, at most 1 GiB of memory.
+        public init?(roundsExponent: Int, blockSize: Int, parallelism: Int) {
+            guard (1...22).contains(roundsExponent), (1...32).contains(blockSize), (1...16).contains(parallelism),
+                128 * blockSize << roundsExponent <= 1 << 30
+            else { return nil }
+            self.roundsExponent = roundsExponent
+            self.blockSize = blockSize
+            self.parallelism = parallelism
+        }
+
+        private init(exponent: Int, parallelism: Int) {
+            self.roundsExponent = exponent
+            self.blockSize = 8
+            self.parallelism = parallelism
+        }
+
+        /// The least that is used outside tests: N = 2^17, r = 8, p = 1, which takes 128 MiB.
+        public static let floor = Cost(exponent: 17, parallelism: 1)
+        /// For tests alone: a keybag made with it reports the assurance `test`.
+        public static let test = Cost(exponent: 10, parallelism: 1)
+        /// An application password is tried while a caller waits: N = 2^15.
+        static let applicationPassword = Cost(exponent: 15, parallelism: 1)
+
+        /// Whether it costs an attacker less than ``floor``.
+        var isBelowFloor: Bool {
+            roundsExponent < Self.floor.roundsExponent || blockSize < Self.floor.blockSize
+        }
+
+        /// The same memory, several times over.
+        func repeated(_ times: Int) -> Cost {
+            Cost(exponent: roundsExponent, parallelism: min(16, max(1, times)))
+        }
+    }
+
+    /// What an unlock takes at least on the machine that made the keybag.
+    static let least = Duration.milliseconds(500)
+
+    /// The cost at which one derivation takes at least ``least`` here; memory stays that of ``Cost/floor``.
+    static func calibrated() async -> Cost {
+        let salt = RandomBytes.array(count: 16)
+        let clock = ContinuousClock()
+        let start = clock.now
+        _ = await derive(Key.random(), salt: salt, cost: .floor)
+        let once = max(clock.now - start, .milliseconds(1))
+        // A tenth more, because another run may find the machine faster.
+        let times = (least * 1.1 / once).rounded(.up)
+        return Cost.floor.repeated(Int(min(times, 16)))
+    }
+
+    /// Derives 32 octets from a passcode, which the caller hands over in a box of its own.
+    static func derive(_ passcode: Key, salt: [UInt8], cost: Cost) async -> Key {
+        await withCheckedContinuation { continuation in
+            // A queue of its own: half a second on a thread of Swift's pool would stall other tasks.
+            DispatchQueue(label: "touchstone.derivation", qos: .userInitiated).async {
+                let derived = unsafe passcode.withUnsafeBytes { unsafe stretch($0, salt: salt, cost: cost, count: 32) }
+                continuation.resume(returning: Key(derived))
+            }
+        }
+    }
+
+    /// scrypt itself, on the calling thread.
+    static func stretch(
+        _ passcode: UnsafeRawBufferPointer,
+        salt: [UInt8],
+        cost: Cost,
+        count: Int
+    ) -> SecretBytes {
+        // BoringSSL's front unwraps the addresses of both: empty ones need a place too.
+        let nothing: [UInt8] = [0]
+        return unsafe nothing.withUnsafeBytes { placeholder in
+            let empty = unsafe UnsafeRawBufferPointer(rebasing: placeholder[..<0])
+            return unsafe salt.withUnsafeBytes { salt in
+                do {
+                    let key = try unsafe KDF.Scrypt.deriveKey(
+                        from: passcode.isEmpty ? empty : passcode,
+                        salt: salt.isEmpty ? empty : salt,
+                        outputByteCount: count,
+                        rounds: 1 << cost.roundsExponent,
+                        blockSize: cost.blockSize,
+                        parallelism: cost.parallelism
+                    )
+                    scrubFreedMemory(count: count)
+                    return unsafe key.withUnsafeBytes { unsafe SecretBytes(copying: $0) }
+                } catch {
+                    // Costs are within bounds, so only memory can be missing.
+                    fatalError("touchstone: no memory for scrypt (\(cost.roundsExponent))")
+                }
+            }
+        }
+    }
+
+    /// swift-crypto frees its output without wiping it; the allocator hands the same piece to the next of its
+    /// size, which is wiped here.
+    private static func scrubFreedMemory(count: Int) {
+        var pieces: [UnsafeMutableRawPointer] = unsafe []
+        for extra in [0, 32] {
+            for _ in 0..<8 {
+                guard let piece = unsafe malloc(count + extra) else { continue }
+                unsafe pieces.append(piece)
+                unsafe clinux_wipe(piece, count + extra)
+            }
+        }
+        for unsafe piece in unsafe pieces { unsafe free(piece) }
+    }
+}

@@ -1,0 +1,94 @@
+internal import CLinux
+internal import Glibc
+internal import KeychainModel
+
+/// A small file that is read whole and replaced whole: whoever looks finds the old octets or the new ones.
+struct AtomicFile {
+    let directory: StoreDirectory
+    let name: String
+    let longest: Int
+
+    init(_ file: StoreFile, in directory: StoreDirectory, longest: Int) {
+        self.directory = directory
+        self.name = file.rawValue
+        self.longest = longest
+    }
+
+    /// All octets, or nil when there is no file.
+    func read() throws(KeychainError) -> [UInt8]? {
+        guard let file = try directory.openFile(name, O_RDONLY) else { return nil }
+        defer { close(file) }
+        var octets = [UInt8](repeating: 0, count: longest + 1)
+        var count = 0
+        while count < octets.count {
+            let step = unsafe octets.withUnsafeMutableBytes { buffer in
+                unsafe Glibc.read(file, buffer.baseAddress.map { unsafe $0 + count }, buffer.count - count)
+            }
+            if step == 0 { break }
+            if step < 0, errno == EINTR { continue }
+            guard step > 0 else { throw FileError.keychainError(errno) }
+            count += step
+        }
+        guard count <= longest else { throw .damaged }
+        return Array(octets[..<count])
+    }
+
+    /// Puts `octets` in the place of what is there, durably; what was there is overwritten after.
+    func replace(with octets: [UInt8]) throws(KeychainError) {
+        let former = try? directory.openFile(name, O_WRONLY)
+        defer { former.map { _ = close($0) } }
+        let temporary = name + ".new"
+        unsafe unlinkat(directory.descriptor, temporary, 0)
+        let file = unsafe openat(
+            directory.descriptor,
+            temporary,
+            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+            0o600
+        )
+        guard file >= 0 else { throw FileError.keychainError(errno) }
+        defer { close(file) }
+        do throws(KeychainError) {
+            // The process's umask may have taken more than it should.
+            guard fchmod(file, 0o600) == 0 else { throw FileError.keychainError(errno) }
+            try Self.write(octets, to: file, at: 0)
+            guard fsync(file) == 0 else { throw FileError.keychainError(errno) }
+            guard unsafe renameat(directory.descriptor, temporary, directory.descriptor, name) == 0 else {
+                throw FileError.keychainError(errno)
+            }
+        } catch {
+            unsafe unlinkat(directory.descriptor, temporary, 0)
+            throw error
+        }
+        guard fsync(directory.descriptor) == 0 else { throw FileError.keychainError(errno) }
+        if let former { Self.overwrite(former) }
+    }
+
+    /// Writes all of `octets` from `offset` on.
+    static func write(_ octets: [UInt8], to file: CInt, at offset: Int) throws(KeychainError) {
+        var count = 0
+        while count < octets.count {
+            let step = unsafe octets.withUnsafeBytes { buffer in
+                unsafe pwrite(
+                    file,
+                    buffer.baseAddress.map { unsafe $0 + count },
+                    buffer.count - count,
+                    off_t(offset + count)
+                )
+            }
+            if step < 0, errno == EINTR { continue }
+            guard step > 0 else { throw FileError.keychainError(step == 0 ? EIO : errno) }
+            count += step
+        }
+    }
+
+    /// Writes zeros over a file that has no name any more: old wrapped keys should not lie about on the disk.
+    ///
+    /// Best effort: nothing depends on it, and a disk that writes elsewhere keeps the old octets.
+    private static func overwrite(_ file: CInt) {
+        var status = stat()
+        guard unsafe fstat(file, &status) == 0, status.st_nlink == 0 else { return }
+        let zeros = [UInt8](repeating: 0, count: Int(status.st_size))
+        guard (try? write(zeros, to: file, at: 0)) != nil else { return }
+        fdatasync(file)
+    }
+}

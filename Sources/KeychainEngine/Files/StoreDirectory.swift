@@ -1,0 +1,135 @@
+public import KeychainModel
+internal import Glibc
+
+/// The one directory that holds a keychain: keybag, device key, attempts and items.
+///
+/// Opened once, never followed through a symbolic link, ours alone (mode 0700), and locked against a second
+/// process for as long as this value lives.
+public final class StoreDirectory: Sendable {
+    /// Where it is.
+    public let path: String
+    let descriptor: CInt
+
+    /// Opens the directory, after making it and its parents where they are missing.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecNotAvailable` when it is not a directory of ours with mode 0700, or
+    ///   when another process holds it.
+    public init(path: String) throws(KeychainError) {
+        self.path = path
+        try Self.make(path)
+        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .refused("the directory cannot be opened: \(FileError.name(errno))") }
+        do throws(KeychainError) {
+            try Self.check(descriptor)
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    private static func check(_ descriptor: CInt) throws(KeychainError) {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw FileError.keychainError(errno) }
+        guard status.st_uid == geteuid() else { throw .refused("the directory belongs to user \(status.st_uid)") }
+        guard status.st_mode & 0o7777 == 0o700 else {
+            throw .refused("the directory has mode \(String(status.st_mode & 0o7777, radix: 8)), not 700")
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .refused("another process uses the directory") }
+    }
+
+    private static func make(_ path: String) throws(KeychainError) {
+        guard path.hasPrefix("/"), !path.utf8.contains(0) else { throw .refused("the path is not absolute") }
+        var place = ""
+        for part in path.split(separator: "/") {
+            place += "/" + part
+            let made = unsafe mkdir(place, 0o700)
+            guard made == 0 || errno == EEXIST || errno == EROFS || errno == EACCES else {
+                throw FileError.keychainError(errno)
+            }
+        }
+    }
+
+    /// Opens a file of the directory after checking that it is a plain file, ours alone.
+    ///
+    /// - Returns: its descriptor, or nil when there is none of that name.
+    func openFile(_ name: String, _ mode: CInt) throws(KeychainError) -> CInt? {
+        // Non-blocking, so that a pipe somebody put there is refused and not waited for.
+        let file = unsafe openat(descriptor, name, mode | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        if file < 0, errno == ENOENT { return nil }
+        if file < 0, errno == ELOOP || errno == ENXIO { throw .refused("\(name) is not a plain file") }
+        guard file >= 0 else { throw FileError.keychainError(errno) }
+        do throws(KeychainError) {
+            var status = stat()
+            guard unsafe fstat(file, &status) == 0 else { throw FileError.keychainError(errno) }
+            guard status.st_mode & S_IFMT == S_IFREG else { throw .refused("\(name) is not a plain file") }
+            guard status.st_uid == geteuid() else { throw .refused("\(name) belongs to user \(status.st_uid)") }
+            guard status.st_nlink == 1 else { throw .refused("\(name) has \(status.st_nlink) names") }
+            guard status.st_mode & 0o7777 == 0o600 else {
+                throw .refused("\(name) has mode \(String(status.st_mode & 0o7777, radix: 8)), not 600")
+            }
+        } catch {
+            close(file)
+            throw error
+        }
+        return file
+    }
+
+    /// Whether there is something of that name, whatever it is.
+    func has(_ name: String) throws(KeychainError) -> Bool {
+        guard unsafe faccessat(descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else { return true }
+        guard errno == ENOENT else { throw FileError.keychainError(errno) }
+        return false
+    }
+
+    /// Refuses to start where a file of ours is something else, or open to others.
+    func checkFiles() throws(KeychainError) {
+        for name in StoreFile.allCases {
+            if let file = try openFile(name.rawValue, O_RDONLY) { close(file) }
+        }
+    }
+}
+
+/// The names in the directory.
+enum StoreFile: String, CaseIterable {
+    case keybag
+    case deviceKey = "device.key"
+    case attempts
+    case items = "items.sqlite"
+    case itemsLog = "items.sqlite-wal"
+    case itemsSharedMemory = "items.sqlite-shm"
+    case itemsJournal = "items.sqlite-journal"
+}
+
+extension KeychainError {
+    static func refused(_ reason: String) -> KeychainError {
+        KeychainError(.notAvailable, cause: DriverCause(domain: "store", code: reason), remedy: .check)
+    }
+
+    static var damaged: KeychainError {
+        KeychainError(.decode, cause: .damaged, remedy: .check)
+    }
+
+}
+
+/// Turns `errno` into a status.
+enum FileError {
+    static func keychainError(_ number: CInt) -> KeychainError {
+        let status: Status =
+            switch number {
+            case ENOSPC, EDQUOT: .diskFull
+            case EROFS, EACCES, EPERM: .readOnly
+            case ENOMEM: .allocate
+            default: .io
+            }
+        return KeychainError(status, cause: DriverCause(domain: "system", code: name(number)))
+    }
+
+    static func name(_ number: CInt) -> String {
+        unsafe strerrorname_np(number).map { unsafe String(cString: $0) } ?? "errno \(number)"
+    }
+}

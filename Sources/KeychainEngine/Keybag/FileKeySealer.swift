@@ -1,0 +1,60 @@
+internal import Foundation
+public import KeychainModel
+public import SecretMemory
+
+/// Seals the device part of a keybag where there is no hardware for it: with a file beside the keybag.
+///
+/// What it gives: a copied keybag alone opens nothing. What it does not: whoever can read one file of this user
+/// can read the other, and guesses are limited by the cost of the passcode's derivation alone.
+public struct FileKeySealer: KeySealer {
+    private let deviceKey: DeviceKeyFile
+
+    /// Seals with the device key of this directory.
+    public init(directory: StoreDirectory) {
+        deviceKey = DeviceKeyFile(directory: directory)
+    }
+
+    /// Software, in a file of the user.
+    public func assurance() async -> AssuranceReport {
+        AssuranceReport(
+            .softwareUser,
+            reasons: ["The device key is a file of this user: no hardware limits how often a passcode is tried."]
+        )
+    }
+
+    /// Makes a new secret and seals it.
+    public func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {
+        try deviceKey.make()
+        let secret = Key.random()
+        let blob = AEAD.seal(
+            secret,
+            with: try wrappingKey(authorization).symmetric,
+            authenticating: Self.context
+        )
+        return SealedDeviceSecret(blob: Array(blob), secret: secret.copy())
+    }
+
+    /// Brings back the secret of a blob.
+    public func unseal(
+        _ blob: [UInt8],
+        authorization: borrowing SecretBytes
+    ) async throws(KeychainError) -> SecretBytes {
+        let wrapping = try wrappingKey(authorization)
+        do {
+            return try AEAD.openKey(Data(blob), with: wrapping.symmetric, authenticating: Self.context).copy()
+        } catch {
+            throw KeychainError(.authFailed)
+        }
+    }
+
+    /// Nothing is kept outside the blob.
+    public func destroy(_ blob: [UInt8]) async {}
+
+    private static let context = Array("touchstone 1 device secret".utf8)
+
+    private func wrappingKey(_ authorization: borrowing SecretBytes) throws(KeychainError) -> Key {
+        guard let device = try deviceKey.key("device secret") else { throw .damaged }
+        let bound = Key(authorization.copy())
+        return KeyDerivation.derive("device secret wrapping", from: [device, bound], salt: [])
+    }
+}

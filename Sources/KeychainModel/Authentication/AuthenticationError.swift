@@ -1,0 +1,60 @@
+/// Why an authentication ended without success.
+///
+/// Only ``code`` takes part in `==`; ``cause`` is for the log.
+public struct AuthenticationError: Error, Sendable {
+    /// A reason that a caller may act on; raw values are those of Apple's `LAError.Code`.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        /// The number that crosses the wire and the public front.
+        public let rawValue: Int
+        /// Accepts any number: a newer daemon may know reasons this client does not.
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// What was shown did not match.
+        public static let authenticationFailed = Code(rawValue: -1)
+        /// The user chose to stop.
+        public static let userCancel = Code(rawValue: -2)
+        /// The user chose the fallback button.
+        public static let userFallback = Code(rawValue: -3)
+        /// The system stopped it: suspend, sensor taken or gone, too many prompts waiting, time-out.
+        public static let systemCancel = Code(rawValue: -4)
+        /// There is no passcode: the keybag was not set up.
+        public static let passcodeNotSet = Code(rawValue: -5)
+        /// No sensor can be used.
+        public static let biometryNotAvailable = Code(rawValue: -6)
+        /// No finger is enrolled.
+        public static let biometryNotEnrolled = Code(rawValue: -7)
+        /// Too many failures, or the passcode is due; biometry works again once it is entered.
+        public static let biometryLockout = Code(rawValue: -8)
+        /// The app stopped it: `invalidate()` during evaluation.
+        public static let appCancel = Code(rawValue: -9)
+        /// The context was invalidated before.
+        public static let invalidContext = Code(rawValue: -10)
+        /// No companion device, ever, off Apple's systems.
+        public static let companionNotAvailable = Code(rawValue: -11)
+        /// The sensor was unplugged.
+        public static let biometryDisconnected = Code(rawValue: -13)
+        /// A parameter was wrong (`kLAErrorInvalidParameter` in Apple's source; not public).
+        public static let invalidParameter = Code(rawValue: -1001)
+        /// A prompt was needed and is not allowed, or there is nowhere to show it.
+        public static let notInteractive = Code(rawValue: -1004)
+    }
+
+    /// What the caller may act on.
+    public let code: Code
+    /// What the driver reported, for example `net.reactivated.Fprint.Error.NoSuchDevice`.
+    public let cause: DriverCause?
+    /// What the user can do.
+    public let remedy: Remedy?
+
+    /// Creates an error from a reason and, where known, its cause and what can be done.
+    public init(_ code: Code, cause: DriverCause? = nil, remedy: Remedy? = nil) {
+        self.code = code
+        self.cause = cause
+        self.remedy = remedy
+    }
+}
+
+extension AuthenticationError: Equatable {
+    /// Compares codes alone, so that a test can name the error it expects.
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.code == rhs.code }
+}

@@ -1,0 +1,27 @@
+/// Who is at the other end of a connection, as far as the kernel tells; never from a message.
+public struct Caller: Sendable, Hashable {
+    /// The peer's user.
+    public let uid: UInt32
+    /// The process that connected; 0 when it cannot be told any more.
+    public let pid: Int32
+    /// When that process started, in clock ticks since boot (`/proc/PID/stat`, field 22); 0 when unknown.
+    public let processStart: UInt64
+    /// The program's path, where it can be read; a hint: programs of one user can imitate each other.
+    public let program: String?
+    /// The group whose items it sees.
+    public let accessGroup: AccessGroup
+
+    /// Describes a peer.
+    public init(uid: UInt32, pid: Int32, processStart: UInt64, program: String?, accessGroup: AccessGroup) {
+        self.uid = uid
+        self.pid = pid
+        self.processStart = processStart
+        self.program = program
+        self.accessGroup = accessGroup
+    }
+
+    /// The name shown in prompts: the program's path and process number, or "an unknown program".
+    public var displayName: String {
+        program.map { "\($0) (process \(pid))" } ?? "an unknown program"
+    }
+}

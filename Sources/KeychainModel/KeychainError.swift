@@ -1,0 +1,90 @@
+/// Why a keychain operation failed: a status to act on, and its cause for the log.
+///
+/// Only ``status`` takes part in `==`.
+public struct KeychainError: Error, Sendable {
+    /// What the caller may act on.
+    public let status: Status
+    /// The authentication error underneath, where the operation needed the user.
+    public let authentication: AuthenticationError?
+    /// What the driver reported, for example `sqlite SQLITE_FULL`.
+    public let cause: DriverCause?
+    /// What the user can do about it.
+    public let remedy: Remedy?
+
+    /// Creates an error from a status and, where known, its cause and what can be done.
+    public init(
+        _ status: Status,
+        authentication: AuthenticationError? = nil,
+        cause: DriverCause? = nil,
+        remedy: Remedy? = nil
+    ) {
+        self.status = status
+        self.authentication = authentication
+        self.cause = cause ?? authentication?.cause
+        self.remedy = remedy ?? authentication?.remedy
+    }
+
+    /// Turns an authentication error into the status Apple gives for it (`keychain.md`, rule 9).
+    public init(_ error: AuthenticationError) {
+        let status: Status =
+            switch error.code {
+            case .userCancel: .userCanceled
+            case .notInteractive: .interactionNotAllowed
+            case .invalidParameter: .param
+            default: .authFailed
+            }
+        self.init(status, authentication: error)
+    }
+}
+
+extension KeychainError: Equatable {
+    /// Compares statuses alone, so that a test can name the error it expects.
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.status == rhs.status }
+}
+
+/// The error that a driver or library gave, kept for the log; never holds a secret.
+public struct DriverCause: Error, Hashable, Sendable {
+    /// Who reported it: `fprintd`, `sqlite`, `assuan`, `system` (errno), `keybag`, `touchstone`.
+    public let domain: String
+    /// The driver's own code or name, for example `net.reactivated.Fprint.Error.NoSuchDevice`.
+    public let code: String
+
+    /// Names the driver and its code.
+    public init(domain: String, code: String) {
+        self.domain = domain
+        self.code = code
+    }
+
+    /// The item was there and its key was destroyed when the enrolled fingers changed.
+    public static let invalidated = DriverCause(domain: "touchstone", code: "invalidated")
+    /// Stored bytes failed their authentication: the item or the keybag is damaged.
+    public static let damaged = DriverCause(domain: "touchstone", code: "damaged")
+    /// The keybag is locked; its passcode opens it.
+    public static let locked = DriverCause(domain: "keybag", code: "locked")
+    /// The keybag was closed by ten wrong passcodes; the recovery code opens it.
+    public static let closed = DriverCause(domain: "keybag", code: "closed")
+    /// There is no keybag yet.
+    public static let notSetUp = DriverCause(domain: "keybag", code: "notSetUp")
+}
+
+/// What the user can do about an error.
+public enum Remedy: Hashable, Sendable {
+    /// Try again.
+    case retry
+    /// Enter the passcode instead of the finger.
+    case usePasscode
+    /// Enrol a finger.
+    case enrolFinger
+    /// Wait this many seconds, then try again.
+    case wait(seconds: Int64)
+    /// Set a passcode: make the keybag.
+    case setPasscode
+    /// Unlock the keybag.
+    case unlock
+    /// Open the keybag with the recovery code.
+    case recover
+    /// Run from a terminal or a desktop session.
+    case provideTerminal
+    /// Have the parts checked, by `touchstone doctor`.
+    case check
+}

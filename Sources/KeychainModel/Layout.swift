@@ -1,0 +1,57 @@
+/// Where a user's keychain lives; client and daemon find each other by it.
+///
+/// `TOUCHSTONE_HOME` moves everything below one directory (tests): `run/`, `data/` and the configuration.
+/// Otherwise the XDG base directories count: the socket in `$XDG_RUNTIME_DIR/touchstone`, the store in
+/// `$XDG_DATA_HOME/touchstone`, the configuration in `$XDG_CONFIG_HOME/touchstone`.
+public struct Layout: Sendable, Equatable {
+    /// The directory of the socket and the lock, mode 0700.
+    public let runtimeDirectory: String
+    /// The directory of keybag and items, mode 0700.
+    public let dataDirectory: String
+    /// The daemon's configuration file; need not exist.
+    public let configurationFile: String
+
+    /// The socket that the daemon listens on.
+    public var socket: String { runtimeDirectory + "/socket" }
+    /// The file whose lock makes the daemon the only one.
+    public var lockFile: String { runtimeDirectory + "/lock" }
+    /// The longest socket path that `sockaddr_un` holds, without its NUL.
+    public static let longestSocketPath = 107
+
+    /// Names the places one by one.
+    public init(runtimeDirectory: String, dataDirectory: String, configurationFile: String) {
+        self.runtimeDirectory = runtimeDirectory
+        self.dataDirectory = dataDirectory
+        self.configurationFile = configurationFile
+    }
+
+    /// Finds the places from the environment.
+    ///
+    /// Without `XDG_RUNTIME_DIR` the socket lies in the data directory, never in `/tmp`.
+    /// - Parameter variable: looks an environment variable up; empty counts as missing, relative paths too.
+    /// - Returns: nil when there is no absolute home to start from.
+    public init?(variable: (String) -> String?) {
+        func path(_ name: String) -> String? {
+            guard let value = variable(name), value.hasPrefix("/") else { return nil }
+            return value.count > 1 && value.hasSuffix("/") ? String(value.dropLast()) : value
+        }
+        if let home = path("TOUCHSTONE_HOME") {
+            self.init(
+                runtimeDirectory: home + "/run",
+                dataDirectory: home + "/data",
+                configurationFile: home + "/touchstoned.conf"
+            )
+            return
+        }
+        let home = path("HOME")
+        guard let data = path("XDG_DATA_HOME") ?? home.map({ $0 + "/.local/share" }),
+            let configuration = path("XDG_CONFIG_HOME") ?? home.map({ $0 + "/.config" })
+        else { return nil }
+        let dataDirectory = data + "/touchstone"
+        self.init(
+            runtimeDirectory: path("XDG_RUNTIME_DIR").map { $0 + "/touchstone" } ?? dataDirectory + "/run",
+            dataDirectory: dataDirectory,
+            configurationFile: configuration + "/touchstone/touchstoned.conf"
+        )
+    }
+}

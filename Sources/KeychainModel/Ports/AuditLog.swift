@@ -1,0 +1,70 @@
+/// Takes security events; a program writes them, once, structured.
+public protocol AuditLog: Sendable {
+    /// Records an event.
+    func record(_ event: AuditEvent)
+}
+
+/// A security event; holds no secret.
+public struct AuditEvent: Sendable, Equatable {
+    /// What happened.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// A keybag was made.
+        case keybagCreated
+        /// A passcode or a finger opened something.
+        case authenticationSucceeded
+        /// A finger or a passcode was refused.
+        case authenticationFailed
+        /// The user, the app or the system stopped it.
+        case authenticationCancelled
+        /// Biometry is off until the passcode.
+        case biometryLockedOut
+        /// Passcodes are refused for a while.
+        case passcodeDelayed
+        /// The keybag is closed until the recovery code.
+        case keybagClosed
+        /// The keybag was unlocked.
+        case keybagUnlocked
+        /// The keybag was locked.
+        case keybagLocked
+        /// The passcode was changed.
+        case passcodeChanged
+        /// The recovery code was used.
+        case keybagRecovered
+        /// The enrolled fingers are others than before.
+        case enrolmentChanged
+        /// Items of an older enrolled set are gone for good.
+        case itemsInvalidated
+        /// Something stored is not authentic.
+        case tamperDetected
+        /// Signals came from somebody who is not fprintd.
+        case forgedSignal
+        /// The assurance went down.
+        case assuranceLowered
+        /// A client was refused.
+        case clientRefused
+        /// An item was released, made, changed or deleted.
+        case itemAccessed
+    }
+
+    /// What happened.
+    public var kind: Kind
+    /// Who asked, where somebody did.
+    public var caller: Caller?
+    /// What was shown.
+    public var factors: Set<AuthenticationFactor>
+    /// More, in a few words; never a secret, never text of a client.
+    public var detail: String
+
+    /// Describes an event.
+    public init(
+        _ kind: Kind,
+        caller: Caller? = nil,
+        factors: Set<AuthenticationFactor> = [],
+        detail: String = ""
+    ) {
+        self.kind = kind
+        self.caller = caller
+        self.factors = factors
+        self.detail = detail
+    }
+}

@@ -1,0 +1,40 @@
+public import SecretMemory
+
+/// Seals the device part of a keybag's keys to this machine: a file today, a TPM where there is one.
+public protocol KeySealer: Sendable {
+    /// How strong the seal is, and why.
+    func assurance() async -> AssuranceReport
+
+    /// Makes a new 32-octet device secret, bound to `authorization` where the hardware can.
+    ///
+    /// - Parameter authorization: 32 octets derived from the passcode.
+    /// - Returns: the blob to store, and the secret.
+    func seal(
+        authorization: borrowing SecretBytes
+    ) async throws(KeychainError) -> SealedDeviceSecret
+
+    /// Brings back the secret of a blob.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` when the hardware refused the authorisation.
+    func unseal(
+        _ blob: [UInt8],
+        authorization: borrowing SecretBytes
+    ) async throws(KeychainError) -> SecretBytes
+
+    /// Destroys what a blob stands for, after another took its place; never fails.
+    func destroy(_ blob: [UInt8]) async
+}
+
+/// A new device secret and the blob that brings it back.
+public struct SealedDeviceSecret: ~Copyable, Sendable {
+    /// What to store.
+    public let blob: [UInt8]
+    /// 32 octets.
+    public let secret: SecretBytes
+
+    /// Holds both.
+    public init(blob: [UInt8], secret: consuming SecretBytes) {
+        self.blob = blob
+        self.secret = secret
+    }
+}

@@ -1,0 +1,165 @@
+public import SecretMemory
+
+/// Draws one box and brings back what the person did.
+///
+/// ```swift
+/// let answer = try await prompter.ask(prompt, at: origin) { armTheSensor() }
+/// ```
+public protocol SecretPrompter: Sendable {
+    /// Whether a box could be shown for a request from there.
+    ///
+    /// - Throws: ``PromptError`` `notInteractive` without terminal and display, `prompterMissing` without a
+    ///   program that draws.
+    func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError)
+
+    /// Shows a box and waits for its end; cancelling the task takes it away and throws `dismissed`.
+    ///
+    /// - Parameter whenShown: called once the box was put up.
+    func ask(
+        _ prompt: Prompt,
+        at origin: PromptOrigin,
+        whenShown: @escaping @Sendable () -> Void
+    ) async throws(PromptError) -> PromptAnswer
+
+    /// Shows a secret once, after the prompt's text, until the person confirms having noted it.
+    func show(
+        _ secret: borrowing SecretBytes,
+        in prompt: Prompt,
+        at origin: PromptOrigin
+    ) async throws(PromptError) -> PromptAnswer
+}
+
+/// A box.
+public struct Prompt: Sendable, Equatable {
+    /// What the person is asked to do.
+    public enum Input: Sendable, Equatable {
+        /// Type a secret.
+        case secret
+        /// Type a new secret twice.
+        case newSecret
+        /// Press a button: the box has no field.
+        case confirmation
+        /// Touch the sensor: the box has no field, only cancel and, with a title, the fallback button.
+        case touch
+        /// Touch the sensor or type the passcode.
+        case touchOrSecret
+    }
+
+    /// What to do.
+    public var input: Input
+    /// Who asks, from the socket's peer; never from the message.
+    public var requester: String
+    /// The app's reason: text only, shown as the app's words.
+    public var reason: String
+    /// What the box says first, our words: "Unlock the keychain".
+    public var heading: String
+    /// The label of the field.
+    public var fieldLabel: String
+    /// What went wrong the time before: "No match. 4 tries left."
+    public var error: String?
+    /// The title of the cancel button; nil for the usual one.
+    public var cancelTitle: String?
+    /// The title of the fallback button; nil for the usual one, empty for none.
+    public var fallbackTitle: String?
+    /// After this time the box is taken away.
+    public var timeout: Duration
+
+    /// Describes a box.
+    public init(
+        _ input: Input,
+        requester: String,
+        reason: String = "",
+        heading: String,
+        fieldLabel: String = "Passcode:",
+        error: String? = nil,
+        cancelTitle: String? = nil,
+        fallbackTitle: String? = nil,
+        timeout: Duration = .seconds(120)
+    ) {
+        self.input = input
+        self.requester = requester
+        self.reason = reason
+        self.heading = heading
+        self.fieldLabel = fieldLabel
+        self.error = error
+        self.cancelTitle = cancelTitle
+        self.fallbackTitle = fallbackTitle
+        self.timeout = timeout
+    }
+}
+
+/// Where a request came from: the place to put its box. Sent by the client, checked against its uid.
+public struct PromptOrigin: Sendable, Hashable {
+    /// `/dev/pts/N` of the client's terminal.
+    public var terminal: String?
+    /// `TERM` of that terminal.
+    public var terminalType: String?
+    /// `DISPLAY`.
+    public var display: String?
+    /// `WAYLAND_DISPLAY`.
+    public var waylandDisplay: String?
+    /// `XAUTHORITY`.
+    public var xAuthority: String?
+    /// `LC_CTYPE` or what stands for it.
+    public var characterType: String?
+
+    /// Describes a place; nothing given means that there is none.
+    public init(
+        terminal: String? = nil,
+        terminalType: String? = nil,
+        display: String? = nil,
+        waylandDisplay: String? = nil,
+        xAuthority: String? = nil,
+        characterType: String? = nil
+    ) {
+        self.terminal = terminal
+        self.terminalType = terminalType
+        self.display = display
+        self.waylandDisplay = waylandDisplay
+        self.xAuthority = xAuthority
+        self.characterType = characterType
+    }
+}
+
+/// What the person did.
+public enum PromptAnswer: ~Copyable, Sendable {
+    /// Typed something; UTF-8.
+    case entered(SecretBytes)
+    /// Pressed the affirmative button of a box without field.
+    case confirmed
+    /// Pressed the fallback button.
+    case fallback
+    /// Pressed cancel, or closed the box.
+    case cancelled
+    /// Did nothing until the time was up.
+    case timedOut
+}
+
+/// Why no box could be shown, or why it went.
+public struct PromptError: Error, Sendable, Equatable {
+    /// A reason to act on.
+    public enum Code: String, Sendable {
+        /// No terminal and no display.
+        case notInteractive
+        /// The program that draws is not installed.
+        case prompterMissing
+        /// The program failed.
+        case prompterFailed
+        /// The task was cancelled: the box was taken away.
+        case dismissed
+    }
+
+    /// What happened.
+    public let code: Code
+    /// The program's own code and text, for the log; never what was typed.
+    public let detail: String
+
+    /// Creates an error.
+    public init(_ code: Code, detail: String = "") {
+        self.code = code
+        self.detail = detail
+    }
+
+    /// Compares codes alone.
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.code == rhs.code }
+}

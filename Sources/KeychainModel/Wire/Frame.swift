@@ -1,0 +1,176 @@
+public import CBOR
+import Glibc
+public import SecretMemory
+
+/// A message on the socket: four octets of length, most significant first, then one CBOR message.
+public enum Frame {
+    /// The octets before the message.
+    public static let headerOctetCount = 4
+    /// The longest message, in octets.
+    public static let longest = 1 << 20
+    /// What a message may hold.
+    public static let limits = CBORLimits(depth: 16)
+
+    /// Sends a message, waiting while the peer does not read.
+    ///
+    /// Never raises SIGPIPE.
+    /// - Parameter waitForRoom: called when the socket is non-blocking and full; returns once it may be tried
+    ///   again, or throws to give up.
+    public static func send(
+        _ message: borrowing SecretBuffer,
+        to socket: CInt,
+        waitForRoom: () throws(WireError) -> Void = {}
+    ) throws(WireError) {
+        let length = UInt32(message.count)
+        guard length > 0, message.count <= longest else { throw .frameLength(length) }
+        var header = (
+            UInt8(truncatingIfNeeded: length >> 24), UInt8(truncatingIfNeeded: length >> 16),
+            UInt8(truncatingIfNeeded: length >> 8), UInt8(truncatingIfNeeded: length)
+        )
+        let total = headerOctetCount + message.count
+        var sent = 0
+        while sent < total {
+            let step = unsafe message.withUnsafeBytes { body in
+                unsafe withUnsafeMutableBytes(of: &header) { head in
+                    unsafe sendPart(head, body, from: sent, to: socket)
+                }
+            }
+            if step >= 0 {
+                sent += step
+            } else if errno == EAGAIN {
+                try waitForRoom()
+            } else if errno != EINTR {
+                throw .system(errno: errno)
+            }
+        }
+    }
+
+    private static func sendPart(
+        _ head: UnsafeMutableRawBufferPointer,
+        _ body: UnsafeRawBufferPointer,
+        from sent: Int,
+        to socket: CInt
+    ) -> Int {
+        let headLeft = max(0, headerOctetCount - sent)
+        let bodySent = max(0, sent - headerOctetCount)
+        var parts = unsafe (
+            iovec(iov_base: head.baseAddress.map { unsafe $0 + (headerOctetCount - headLeft) }, iov_len: headLeft),
+            iovec(
+                iov_base: UnsafeMutableRawPointer(mutating: body.baseAddress.map { unsafe $0 + bodySent }),
+                iov_len: body.count - bodySent
+            )
+        )
+        return unsafe withUnsafeMutablePointer(to: &parts) { pair in
+            unsafe pair.withMemoryRebound(to: iovec.self, capacity: 2) { vectors in
+                var message = unsafe msghdr()
+                unsafe message.msg_iov = vectors
+                unsafe message.msg_iovlen = 2
+                return unsafe sendmsg(socket, &message, CInt(MSG_NOSIGNAL))
+            }
+        }
+    }
+}
+
+/// One message that has arrived whole, in memory that is locked and wiped.
+public struct ReceivedMessage: ~Copyable, Sendable {
+    /// The header, then the message.
+    private let frame: SecretBuffer
+
+    fileprivate init(frame: consuming SecretBuffer) { self.frame = frame }
+
+    /// The octets of the message.
+    public var count: Int { frame.count - Frame.headerOctetCount }
+
+    /// Lends a strict reader over the message for the length of `body`.
+    ///
+    /// - Throws: ``WireError/malformed`` for anything that is not one deterministic CBOR message, and what
+    ///   `body` throws.
+    public borrowing func read<R>(_ body: (inout CBORReader) throws -> R) throws -> R {
+        try frame.withOctets { octets in
+            try CBORReader.read(octets.extracting(Frame.headerOctetCount...), limits: Frame.limits, body)
+        }
+    }
+}
+
+/// Collects what arrives on a socket and gives it out frame by frame.
+///
+/// Receives without a control buffer, so that descriptors a peer passes are discarded by the kernel.
+public struct FrameReceiver: ~Copyable {
+    /// What a read came to.
+    public enum Progress: Sendable, Equatable {
+        /// Something arrived.
+        case received
+        /// Nothing is there now (non-blocking sockets).
+        case wouldBlock
+        /// The peer closed its end.
+        case closed
+    }
+
+    /// How much is read at once when no longer frame is known to come.
+    private static let readAhead = 4096
+    /// A frame longer than this has its whole room made only once this much of it has arrived.
+    public static let promptRoom = 1 << 16
+
+    private var pending: SecretBuffer
+
+    /// Starts with nothing received.
+    public init() { pending = SecretBuffer(minimumCapacity: Self.readAhead) }
+
+    /// Whether part of a frame is there.
+    public var holdsPart: Bool { pending.count > 0 }
+
+    /// The length of the frame that is arriving, once its header is there.
+    ///
+    /// - Throws: ``WireError/frameLength(_:)`` for 0 and for more than ``Frame/longest``, before any room is made.
+    public func announcedLength() throws(WireError) -> Int? {
+        guard pending.count >= Frame.headerOctetCount else { return nil }
+        let length = unsafe pending.withUnsafeBytes { octets in
+            unsafe UInt32(octets[0]) << 24 | UInt32(octets[1]) << 16 | UInt32(octets[2]) << 8 | UInt32(octets[3])
+        }
+        guard length > 0, length <= Frame.longest else { throw .frameLength(length) }
+        return Int(length)
+    }
+
+    /// Reads once from the socket.
+    public mutating func receive(from socket: CInt) throws(WireError) -> Progress {
+        let wanted = try room()
+        while true {
+            var result = 0
+            var failure: CInt = 0
+            _ = unsafe pending.append(upTo: wanted) { room in
+                result = unsafe recv(socket, room.baseAddress, room.count, 0)
+                failure = errno
+                return max(0, result)
+            }
+            if result > 0 { return .received }
+            if result == 0 { return .closed }
+            if failure == EAGAIN { return .wouldBlock }
+            if failure != EINTR { throw .system(errno: failure) }
+        }
+    }
+
+    /// Takes the next whole frame, if it has arrived.
+    public mutating func next() throws(WireError) -> ReceivedMessage? {
+        guard let length = try announcedLength() else { return nil }
+        let end = Frame.headerOctetCount + length
+        guard pending.count >= end else { return nil }
+        var rest = SecretBuffer(minimumCapacity: Self.readAhead)
+        if pending.count == end {
+            swap(&pending, &rest)
+            return ReceivedMessage(frame: rest)
+        }
+        var frame = SecretBuffer(minimumCapacity: end)
+        unsafe pending.withUnsafeBytes { octets in
+            unsafe frame.append(contentsOf: UnsafeRawBufferPointer(rebasing: octets[..<end]))
+            unsafe rest.append(contentsOf: UnsafeRawBufferPointer(rebasing: octets[end...]))
+        }
+        swap(&pending, &rest)
+        return ReceivedMessage(frame: frame)
+    }
+
+    private func room() throws(WireError) -> Int {
+        guard let length = try announcedLength() else { return Self.readAhead }
+        let missing = Frame.headerOctetCount + length - pending.count
+        return pending.count < Self.promptRoom ? min(max(missing, Self.readAhead), Self.promptRoom) : missing
+    }
+}

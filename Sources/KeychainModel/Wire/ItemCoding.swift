@@ -1,0 +1,139 @@
+public import CBOR
+import SecretMemory
+
+/// How attributes, queries and secrets look on the wire and inside stored items.
+///
+/// An attribute's value is text, octets, a whole number, true or false; a date is an array of one whole
+/// number, microseconds since 1970.
+extension CBORWriter where Sink: ~Copyable {
+    /// Writes attributes as a map, keys in deterministic order.
+    public mutating func write(_ attributes: ItemAttributes) {
+        writeMapHead(count: attributes.count)
+        for key in attributes.keys.sorted() {
+            write(text: key.rawValue)
+            switch attributes[key] {
+            case .string(let text): write(text: text)
+            case .data(let octets): write(bytes: octets)
+            case .integer(let number): write(number)
+            case .boolean(let flag): write(flag)
+            case .date(let microseconds):
+                writeArrayHead(count: 1)
+                write(microseconds)
+            case nil: writeNull()
+            }
+        }
+    }
+
+    /// Writes `[class, attributes, limit, returns, references, authentication UI]`; limit 0 is all, -1 is one.
+    mutating func write(_ query: ItemQuery) {
+        writeArrayHead(count: 6)
+        if let itemClass = query.itemClass { write(text: itemClass.rawValue) } else { writeNull() }
+        write(query.attributes)
+        switch query.limit {
+        case .one: write(Int64(-1))
+        case .all: write(Int64(0))
+        case .count(let count): write(Int64(count))
+        }
+        write(unsigned: UInt64(query.returns.rawValue))
+        writeArrayHead(count: query.references.count)
+        for reference in query.references { write(bytes: reference.octets) }
+        write(unsigned: UInt64(query.authenticationUI.rawValue))
+    }
+
+    /// Writes a secret's octets, or null.
+    mutating func write(optionalSecret secret: borrowing SecretBytes?) {
+        switch secret {
+        case .some(let octets): octets.withOctets { write(bytes: $0) }
+        case .none: writeNull()
+        }
+    }
+}
+
+extension CBORReader {
+    /// Reads attributes, within ``ItemLimits``.
+    public mutating func readAttributes() throws -> ItemAttributes {
+        let count = try readMapHead()
+        guard count <= ItemLimits.mostAttributes else { throw WireError.malformed }
+        var attributes = ItemAttributes(minimumCapacity: count)
+        for _ in 0..<count {
+            let key = try readText()
+            guard key.utf8.count <= 32 else { throw WireError.malformed }
+            attributes[AttributeKey(rawValue: key)] = try readAttributeValue()
+        }
+        return attributes
+    }
+
+    private mutating func readAttributeValue() throws -> AttributeValue {
+        switch try peekType() {
+        case .text:
+            let text = try readText()
+            guard text.utf8.count <= ItemLimits.longestAttribute else { throw WireError.malformed }
+            return .string(text)
+        case .bytes:
+            let octets = try readBytes()
+            guard octets.count <= ItemLimits.longestAttribute else { throw WireError.malformed }
+            return .data(octets)
+        case .unsigned, .negative: return .integer(try readInteger())
+        case .bool: return .boolean(try readBool())
+        case .array:
+            try readFields(1)
+            return .date(try readInteger())
+        default: throw WireError.malformed
+        }
+    }
+
+    mutating func readItemClass() throws -> ItemClass {
+        guard let itemClass = ItemClass(rawValue: try readText()) else { throw KeychainError(.noSuchClass) }
+        return itemClass
+    }
+
+    mutating func readReturns() throws -> ItemQuery.Returns {
+        guard let bits = UInt8(exactly: try readUnsigned()), bits < 16 else { throw WireError.malformed }
+        return ItemQuery.Returns(rawValue: bits)
+    }
+
+    /// Reads what ``CBORWriter/write(_:)-query`` wrote.
+    mutating func readQuery() throws -> ItemQuery {
+        try readFields(6)
+        let itemClass = try readOptional { try $0.readItemClass() }
+        let attributes = try readAttributes()
+        let limit: ItemQuery.Limit
+        switch try readInteger() {
+        case -1: limit = .one
+        case 0: limit = .all
+        case let count where count > 0: limit = .count(Int(count))
+        default: throw WireError.malformed
+        }
+        let returns = try readReturns()
+        let referenceCount = try readArrayHead()
+        guard referenceCount <= ItemLimits.mostReferences else { throw WireError.malformed }
+        var references: [PersistentReference] = []
+        for _ in 0..<referenceCount {
+            guard let reference = PersistentReference(octets: try readBytes()) else { throw WireError.malformed }
+            references.append(reference)
+        }
+        guard let bits = UInt8(exactly: try readUnsigned()),
+            let authenticationUI = ItemQuery.AuthenticationUI(rawValue: bits)
+        else { throw WireError.malformed }
+        return ItemQuery(
+            itemClass: itemClass,
+            attributes: attributes,
+            limit: limit,
+            returns: returns,
+            references: references,
+            authenticationUI: authenticationUI
+        )
+    }
+
+    /// Reads octets into memory that is locked and wiped, or null.
+    mutating func readOptionalSecret() throws -> SecretBytes? {
+        if try peekType() == .null {
+            try readNull()
+            return nil
+        }
+        return try readBytes { (octets: Span<UInt8>) throws(KeychainError) -> SecretBytes in
+            guard octets.count <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
+            return SecretBytes(copying: octets)
+        }
+    }
+}

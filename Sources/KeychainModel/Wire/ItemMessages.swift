@@ -1,0 +1,218 @@
+public import CBOR
+public import SecretMemory
+
+/// Limits on what an item holds.
+public enum ItemLimits {
+    /// The longest secret, in octets: a frame less room for the rest.
+    public static let longestData = Frame.longest - (1 << 17)
+    /// The longest text or octets of an attribute.
+    public static let longestAttribute = 1 << 14
+    /// The most attributes of an item.
+    public static let mostAttributes = 64
+    /// The most references in a query.
+    public static let mostReferences = 4096
+}
+
+/// Adds an item: `[class, attributes, access control, data, returns, context, prompt]`.
+public struct AddItem: WireBody, ~Copyable, Sendable {
+    /// The class.
+    public let itemClass: ItemClass
+    /// The attributes, with the access group where the app named one.
+    public let attributes: ItemAttributes
+    /// The access control.
+    public let accessControl: AccessControl
+    /// The secret.
+    public let data: SecretBytes?
+    /// What to return.
+    public let returns: ItemQuery.Returns
+    /// The context whose application password to use.
+    public let context: UInt64?
+    /// How to prompt, should the keybag be locked.
+    public let prompt: PromptFields
+
+    /// Describes the item.
+    public init(
+        itemClass: ItemClass,
+        attributes: ItemAttributes,
+        accessControl: AccessControl,
+        data: consuming SecretBytes?,
+        returns: ItemQuery.Returns = [],
+        context: UInt64? = nil,
+        prompt: PromptFields
+    ) {
+        self.itemClass = itemClass
+        self.attributes = attributes
+        self.accessControl = accessControl
+        self.data = data
+        self.returns = returns
+        self.context = context
+        self.prompt = prompt
+    }
+
+    /// Writes the request.
+    public borrowing func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 7)
+        writer.write(text: itemClass.rawValue)
+        writer.write(attributes)
+        writer.write(bytes: accessControl.encoded)
+        writer.write(optionalSecret: data)
+        writer.write(unsigned: UInt64(returns.rawValue))
+        writer.write(optionalUnsigned: context)
+        prompt.encode(to: &writer)
+    }
+
+    /// Reads the request.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(7)
+        let itemClass = try reader.readItemClass()
+        let attributes = try reader.readAttributes()
+        let accessControl = try AccessControl(decoding: try reader.readBytes())
+        let data = try reader.readOptionalSecret()
+        let returns = try reader.readReturns()
+        let context = try reader.readOptional { try $0.readUnsigned() }
+        self.init(
+            itemClass: itemClass,
+            attributes: attributes,
+            accessControl: accessControl,
+            data: data,
+            returns: returns,
+            context: context,
+            prompt: try PromptFields(from: &reader)
+        )
+    }
+}
+
+/// Looks items up: `[query, context, prompt]`.
+public struct CopyItems: WireBody, Sendable {
+    /// Which items, how many, and what of them.
+    public let query: ItemQuery
+    /// The context to use; nil for a fresh one.
+    public let context: UInt64?
+    /// How to prompt.
+    public let prompt: PromptFields
+
+    /// Describes the look-up.
+    public init(query: ItemQuery, context: UInt64? = nil, prompt: PromptFields) {
+        self.query = query
+        self.context = context
+        self.prompt = prompt
+    }
+
+    /// Writes the request.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 3)
+        writer.write(query)
+        writer.write(optionalUnsigned: context)
+        prompt.encode(to: &writer)
+    }
+
+    /// Reads the request.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(3)
+        query = try reader.readQuery()
+        context = try reader.readOptional { try $0.readUnsigned() }
+        prompt = try PromptFields(from: &reader)
+    }
+}
+
+/// Changes items: `[query, attributes, access control, data, context, prompt]`.
+public struct UpdateItems: WireBody, ~Copyable, Sendable {
+    /// Which items.
+    public let query: ItemQuery
+    /// Attributes to set.
+    public let attributes: ItemAttributes
+    /// A new access control; nil leaves the old one.
+    public let accessControl: AccessControl?
+    /// A new secret; nil leaves the old one.
+    public let data: SecretBytes?
+    /// The context to use; nil for a fresh one.
+    public let context: UInt64?
+    /// How to prompt.
+    public let prompt: PromptFields
+
+    /// Describes the change.
+    public init(
+        query: ItemQuery,
+        attributes: ItemAttributes,
+        accessControl: AccessControl?,
+        data: consuming SecretBytes?,
+        context: UInt64? = nil,
+        prompt: PromptFields
+    ) {
+        self.query = query
+        self.attributes = attributes
+        self.accessControl = accessControl
+        self.data = data
+        self.context = context
+        self.prompt = prompt
+    }
+
+    /// Writes the request.
+    public borrowing func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 6)
+        writer.write(query)
+        writer.write(attributes)
+        writer.write(optionalBytes: accessControl?.encoded)
+        writer.write(optionalSecret: data)
+        writer.write(optionalUnsigned: context)
+        prompt.encode(to: &writer)
+    }
+
+    /// Reads the request.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(6)
+        let query = try reader.readQuery()
+        let attributes = try reader.readAttributes()
+        let accessControl = try reader.readOptional { try AccessControl(decoding: try $0.readBytes()) }
+        let data = try reader.readOptionalSecret()
+        let context = try reader.readOptional { try $0.readUnsigned() }
+        self.init(
+            query: query,
+            attributes: attributes,
+            accessControl: accessControl,
+            data: data,
+            context: context,
+            prompt: try PromptFields(from: &reader)
+        )
+    }
+}
+
+/// Deletes items: `[query, prompt]`; the prompt is for a keybag that was not yet unlocked.
+public struct DeleteItems: WireBody, Sendable {
+    /// Which items.
+    public let query: ItemQuery
+    /// How to prompt, should the keybag be locked.
+    public let prompt: PromptFields
+
+    /// Describes the deletion.
+    public init(query: ItemQuery, prompt: PromptFields) {
+        self.query = query
+        self.prompt = prompt
+    }
+
+    /// Writes the request.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 2)
+        writer.write(query)
+        prompt.encode(to: &writer)
+    }
+
+    /// Reads the request.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(2)
+        query = try reader.readQuery()
+        prompt = try PromptFields(from: &reader)
+    }
+}
+
+/// The body of a result: an array of ``EncodedItems``' maps.
+public enum ItemsReply {
+    /// A whole reply message with a page of items.
+    public static func message(head: ReplyHead, items: borrowing EncodedItems) -> SecretBuffer {
+        var writer = WireWriter(SecretBuffer(minimumCapacity: items.octets.count + 64))
+        head.encode(to: &writer)
+        writer.writeArrayHead(count: items.count)
+        unsafe items.octets.withUnsafeBytes { unsafe writer.writeRaw($0) }
+        return writer.finish()
+    }
+}

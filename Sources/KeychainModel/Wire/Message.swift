@@ -1,0 +1,205 @@
+public import CBOR
+public import SecretMemory
+
+/// Writes a message into memory that is locked and wiped.
+public typealias WireWriter = CBORWriter<SecretBuffer>
+
+extension SecretBuffer: CBORSink {}
+
+/// The protocol between client and daemon.
+///
+/// A request is the array `[version, id, method, body]`, a reply `[version, id, status, more, body]`. Ids grow
+/// on each connection; replies may come out of order; a long result comes in several replies, all but the
+/// last with `more` true. The daemon speaks first: a reply with id 0 whose body is ``Greeting``; the first
+/// request is ``Hello`` with the greeting's nonce, so that recorded bytes are worth nothing elsewhere.
+public enum WireProtocol {
+    /// The only version so far.
+    public static let version: UInt64 = 1
+}
+
+/// What a request asks for; the number on the wire.
+public enum Method: UInt64, Sendable, CaseIterable {
+    /// ``Hello``; must be first.
+    case hello = 1
+    /// No body; answered by ``StatusReply``.
+    case status = 2
+    /// No body; answered by ``CheckReply``.
+    case check = 3
+    /// ``PromptFields``: make the keybag.
+    case setUp = 10
+    /// ``PromptFields``: unlock the keybag.
+    case unlock = 11
+    /// No body: lock the keybag.
+    case lock = 12
+    /// ``PromptFields``: change the passcode.
+    case changePasscode = 13
+    /// ``PromptFields``: open the keybag with the recovery code.
+    case recover = 14
+    /// ``AddItem``; answered by one ``ItemsReply``.
+    case addItem = 20
+    /// ``CopyItems``; answered by ``ItemsReply``, as many as it takes.
+    case copyItems = 21
+    /// ``UpdateItems``; answered by the number of items.
+    case updateItems = 22
+    /// ``DeleteItems``; answered by the number of items.
+    case deleteItems = 23
+    /// ``ContextNumber``: nothing proven in it counts any more.
+    case invalidateContext = 31
+    /// ``SetCredential``: an application password for a context.
+    case setCredential = 32
+    /// ``EvaluatePolicy``; answered by ``EvaluationReply``.
+    case evaluatePolicy = 33
+    /// ``EvaluateAccessControl``; answered by ``EvaluationReply``.
+    case evaluateAccessControl = 34
+    /// ``CanEvaluatePolicy``; answered by ``AvailabilityReply``.
+    case canEvaluatePolicy = 35
+    /// ``CancelRequest``: end another request of this connection; answered when it was seen.
+    case cancel = 40
+}
+
+/// A body of a request or a reply.
+public protocol WireBody: ~Copyable {
+    /// Writes exactly one CBOR item.
+    borrowing func encode(to writer: inout WireWriter)
+    /// Reads exactly one CBOR item.
+    init(from reader: inout CBORReader) throws
+}
+
+/// A body that says nothing: null.
+public struct EmptyBody: WireBody, Sendable, Equatable {
+    /// Says nothing.
+    public init() {}
+    /// Writes null.
+    public func encode(to writer: inout WireWriter) { writer.writeNull() }
+    /// Reads null.
+    public init(from reader: inout CBORReader) throws { try reader.readNull() }
+}
+
+/// A body that is a number.
+public struct CountBody: WireBody, Sendable, Equatable {
+    /// The number.
+    public let count: Int
+    /// Holds the number.
+    public init(_ count: Int) { self.count = count }
+    /// Writes the number.
+    public func encode(to writer: inout WireWriter) { writer.write(Int64(count)) }
+    /// Reads a number.
+    public init(from reader: inout CBORReader) throws { count = Int(try reader.readInteger()) }
+}
+
+/// The start of a request.
+public struct RequestHead: Sendable, Equatable {
+    /// The request's number, greater than all before on this connection.
+    public let id: UInt64
+    /// What it asks for.
+    public let method: Method
+
+    /// Names a request.
+    public init(id: UInt64, method: Method) {
+        self.id = id
+        self.method = method
+    }
+
+    /// A whole request message.
+    public func message<Body: WireBody & ~Copyable>(_ body: borrowing Body) -> SecretBuffer {
+        var writer = WireWriter(SecretBuffer(minimumCapacity: 512))
+        writer.writeArrayHead(count: 4)
+        writer.write(unsigned: WireProtocol.version)
+        writer.write(unsigned: id)
+        writer.write(unsigned: method.rawValue)
+        body.encode(to: &writer)
+        return writer.finish()
+    }
+
+    /// Reads the start of a request; the body is next.
+    ///
+    /// - Throws: ``WireError`` `version` or `method` for what is not known; a reader's error otherwise.
+    public init(from reader: inout CBORReader) throws {
+        guard try reader.readArrayHead() == 4 else { throw WireError.malformed }
+        let version = try reader.readUnsigned()
+        guard version == WireProtocol.version else { throw WireError.version(version) }
+        id = try reader.readUnsigned()
+        let number = try reader.readUnsigned()
+        guard let method = Method(rawValue: number) else { throw WireError.method(number) }
+        self.method = method
+    }
+}
+
+/// The start of a reply.
+public struct ReplyHead: Sendable, Equatable {
+    /// The request's number; 0 for the greeting.
+    public let id: UInt64
+    /// `errSecSuccess`, or why it failed: the body is then ``Failure``.
+    public let status: Status
+    /// Whether more replies to this request follow.
+    public let more: Bool
+
+    /// Starts a reply.
+    public init(id: UInt64, status: Status = .success, more: Bool = false) {
+        self.id = id
+        self.status = status
+        self.more = more
+    }
+
+    /// A whole reply message.
+    public func message<Body: WireBody & ~Copyable>(_ body: borrowing Body) -> SecretBuffer {
+        var writer = WireWriter(SecretBuffer(minimumCapacity: 512))
+        encode(to: &writer)
+        body.encode(to: &writer)
+        return writer.finish()
+    }
+
+    /// Writes the start of a reply; the body must follow.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 5)
+        writer.write(unsigned: WireProtocol.version)
+        writer.write(unsigned: id)
+        writer.write(Int64(status.rawValue))
+        writer.write(more)
+    }
+
+    /// Reads the start of a reply; the body is next.
+    public init(from reader: inout CBORReader) throws {
+        guard try reader.readArrayHead() == 5 else { throw WireError.malformed }
+        let version = try reader.readUnsigned()
+        guard version == WireProtocol.version else { throw WireError.version(version) }
+        id = try reader.readUnsigned()
+        guard let number = Int32(exactly: try reader.readInteger()) else { throw WireError.malformed }
+        status = Status(rawValue: number)
+        more = try reader.readBool()
+    }
+}
+
+/// Readers and writers for what may be absent: null stands for nothing.
+extension CBORReader {
+    /// Reads null as nil, and anything else with `read`.
+    public mutating func readOptional<R>(_ read: (inout CBORReader) throws -> R) throws -> R? {
+        if try peekType() == .null {
+            try readNull()
+            return nil
+        }
+        return try read(&self)
+    }
+
+    /// Reads an array head and insists on its count.
+    public mutating func readFields(_ count: Int) throws {
+        guard try readArrayHead() == count else { throw WireError.malformed }
+    }
+}
+
+extension WireWriter {
+    /// Writes text, or null.
+    public mutating func write(optionalText text: String?) {
+        if let text { write(text: text) } else { writeNull() }
+    }
+
+    /// Writes octets, or null.
+    public mutating func write(optionalBytes octets: [UInt8]?) {
+        if let octets { write(bytes: octets) } else { writeNull() }
+    }
+
+    /// Writes a number, or null.
+    public mutating func write(optionalUnsigned number: UInt64?) {
+        if let number { write(unsigned: number) } else { writeNull() }
+    }
+}

@@ -1,0 +1,144 @@
+public import CBOR
+
+/// The daemon's first words: `[nonce, daemon version]`.
+public struct Greeting: WireBody, Sendable, Equatable {
+    /// The octets of a nonce.
+    public static let nonceOctetCount = 16
+    /// Random octets of this connection.
+    public let nonce: [UInt8]
+    /// The daemon's version, for people.
+    public let daemonVersion: String
+
+    /// Greets.
+    public init(nonce: [UInt8], daemonVersion: String) {
+        self.nonce = nonce
+        self.daemonVersion = daemonVersion
+    }
+
+    /// Writes the greeting.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 2)
+        writer.write(bytes: nonce)
+        writer.write(text: daemonVersion)
+    }
+
+    /// Reads a greeting.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(2)
+        nonce = try reader.readBytes()
+        guard nonce.count == Self.nonceOctetCount else { throw WireError.malformed }
+        daemonVersion = try reader.readText()
+    }
+}
+
+/// The client's first request: the nonce of the greeting.
+public struct Hello: WireBody, Sendable, Equatable {
+    /// The nonce of the greeting.
+    public let nonce: [UInt8]
+
+    /// Answers a greeting.
+    public init(nonce: [UInt8]) { self.nonce = nonce }
+
+    /// Writes the nonce.
+    public func encode(to writer: inout WireWriter) { writer.write(bytes: nonce) }
+
+    /// Reads a nonce.
+    public init(from reader: inout CBORReader) throws { nonce = try reader.readBytes() }
+}
+
+/// Ends another request of the same connection: its id.
+public struct CancelRequest: WireBody, Sendable, Equatable {
+    /// The id of the request to end.
+    public let id: UInt64
+
+    /// Names a request.
+    public init(id: UInt64) { self.id = id }
+
+    /// Writes the id.
+    public func encode(to writer: inout WireWriter) { writer.write(unsigned: id) }
+
+    /// Reads an id.
+    public init(from reader: inout CBORReader) throws { id = try reader.readUnsigned() }
+}
+
+/// How a request wants its prompts:
+/// `[terminal, terminal type, display, wayland display, x authority, character type, reason, cancel title,
+/// fallback title, interaction allowed]`.
+public struct PromptFields: WireBody, Sendable, Equatable {
+    /// The longest reason or title, in octets; longer ones are refused.
+    public static let longestText = 4096
+    /// Where the request came from.
+    public var origin: PromptOrigin
+    /// The app's words.
+    public var reason: String
+    /// The title of the cancel button.
+    public var cancelTitle: String?
+    /// The title of the fallback button.
+    public var fallbackTitle: String?
+    /// Whether a box may be shown.
+    public var interactionAllowed: Bool
+
+    /// Describes the prompts of a request.
+    public init(
+        origin: PromptOrigin = PromptOrigin(),
+        reason: String = "",
+        cancelTitle: String? = nil,
+        fallbackTitle: String? = nil,
+        interactionAllowed: Bool = true
+    ) {
+        self.origin = origin
+        self.reason = reason
+        self.cancelTitle = cancelTitle
+        self.fallbackTitle = fallbackTitle
+        self.interactionAllowed = interactionAllowed
+    }
+
+    /// The same as the engine wants it, with the caller that the kernel named.
+    public func request(by caller: Caller) -> PromptRequest {
+        PromptRequest(
+            caller: caller,
+            origin: origin,
+            reason: reason,
+            cancelTitle: cancelTitle,
+            fallbackTitle: fallbackTitle,
+            interactionAllowed: interactionAllowed
+        )
+    }
+
+    /// Writes the fields.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 10)
+        for place in [
+            origin.terminal, origin.terminalType, origin.display, origin.waylandDisplay, origin.xAuthority,
+            origin.characterType,
+        ] {
+            writer.write(optionalText: place)
+        }
+        writer.write(text: reason)
+        writer.write(optionalText: cancelTitle)
+        writer.write(optionalText: fallbackTitle)
+        writer.write(interactionAllowed)
+    }
+
+    /// Reads the fields.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(10)
+        let text: (inout CBORReader) throws -> String = { reader in
+            let text = try reader.readText()
+            guard text.utf8.count <= Self.longestText, !text.utf8.contains(0) else { throw WireError.malformed }
+            return text
+        }
+        origin = PromptOrigin(
+            terminal: try reader.readOptional(text),
+            terminalType: try reader.readOptional(text),
+            display: try reader.readOptional(text),
+            waylandDisplay: try reader.readOptional(text),
+            xAuthority: try reader.readOptional(text),
+            characterType: try reader.readOptional(text)
+        )
+        reason = try text(&reader)
+        cancelTitle = try reader.readOptional(text)
+        fallbackTitle = try reader.readOptional(text)
+        interactionAllowed = try reader.readBool()
+    }
+}

@@ -1,0 +1,136 @@
+public import CBOR
+
+/// The state of everything, for `status`.
+public struct StatusReply: WireBody, Sendable, Equatable {
+    /// Where the keybag stands.
+    public var keybag: KeybagState
+    /// How strong its protection is.
+    public var assurance: Assurance
+    /// Why, in words.
+    public var assuranceReasons: [String]
+    /// Attempts, lockouts and the sensor.
+    public var authentication: AuthenticationStatus
+    /// Why no prompt could be shown for this request; nil when one could.
+    public var promptFault: String?
+    /// The daemon's version.
+    public var daemonVersion: String
+    /// The daemon's process number.
+    public var daemonProcess: Int64
+
+    /// Reports the state.
+    public init(
+        keybag: KeybagState,
+        assurance: Assurance,
+        assuranceReasons: [String],
+        authentication: AuthenticationStatus,
+        promptFault: String?,
+        daemonVersion: String,
+        daemonProcess: Int64
+    ) {
+        self.keybag = keybag
+        self.assurance = assurance
+        self.assuranceReasons = assuranceReasons
+        self.authentication = authentication
+        self.promptFault = promptFault
+        self.daemonVersion = daemonVersion
+        self.daemonProcess = daemonProcess
+    }
+
+    /// Writes the state.
+    public func encode(to writer: inout WireWriter) {
+        let status = authentication
+        writer.writeArrayHead(count: 16)
+        writer.write(unsigned: UInt64(keybag.rawValue))
+        writer.write(unsigned: UInt64(assurance.rawValue))
+        writer.write(texts: assuranceReasons)
+        writer.write(optionalText: status.sensor)
+        writer.write(optionalText: status.sensorFault?.domain)
+        writer.write(optionalText: status.sensorFault?.code)
+        writer.write(texts: status.fingers)
+        writer.write(optionalUnsigned: status.binding.map { UInt64($0.rawValue) })
+        writer.write(Int64(status.biometryFailures))
+        writer.write(status.isBiometryLockedOut)
+        writer.write(Int64(status.passcodeFailures))
+        writer.write(status.passcodeDelay)
+        writer.write(status.isClosed)
+        writer.write(optionalText: promptFault)
+        writer.write(text: daemonVersion)
+        writer.write(daemonProcess)
+    }
+
+    /// Reads the state.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(16)
+        guard let keybag = UInt8(exactly: try reader.readUnsigned()).flatMap(KeybagState.init),
+            let assurance = Assurance(rawValue: Int(truncatingIfNeeded: try reader.readUnsigned()))
+        else { throw WireError.malformed }
+        self.keybag = keybag
+        self.assurance = assurance
+        assuranceReasons = try reader.readTexts()
+        var status = AuthenticationStatus()
+        status.sensor = try reader.readOptional { try $0.readText() }
+        let domain = try reader.readOptional { try $0.readText() }
+        let code = try reader.readOptional { try $0.readText() }
+        if let domain, let code { status.sensorFault = DriverCause(domain: domain, code: code) }
+        status.fingers = try reader.readTexts()
+        status.binding = try reader.readOptional { try $0.readUnsigned() }
+            .flatMap { UInt8(exactly: $0) }.flatMap(Enrolment.Binding.init)
+        status.biometryFailures = Int(try reader.readInteger())
+        status.isBiometryLockedOut = try reader.readBool()
+        status.passcodeFailures = Int(try reader.readInteger())
+        status.passcodeDelay = try reader.readInteger()
+        status.isClosed = try reader.readBool()
+        authentication = status
+        promptFault = try reader.readOptional { try $0.readText() }
+        daemonVersion = try reader.readText()
+        daemonProcess = try reader.readInteger()
+    }
+}
+
+/// What a check of the store found.
+public struct CheckReply: WireBody, Sendable, Equatable {
+    /// The report.
+    public let report: StoreReport
+
+    /// Wraps a report.
+    public init(_ report: StoreReport) { self.report = report }
+
+    /// Writes the report.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 5)
+        writer.write(Int64(report.items))
+        writer.write(Int64(report.invalidated))
+        writer.write(Int64(report.damaged))
+        writer.write(report.isSetAuthentic)
+        writer.write(texts: report.faults)
+    }
+
+    /// Reads a report.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(5)
+        report = StoreReport(
+            items: Int(try reader.readInteger()),
+            invalidated: Int(try reader.readInteger()),
+            damaged: Int(try reader.readInteger()),
+            isSetAuthentic: try reader.readBool(),
+            faults: try reader.readTexts()
+        )
+    }
+}
+
+extension WireWriter {
+    /// Writes an array of texts.
+    mutating func write(texts: [String]) {
+        writeArrayHead(count: texts.count)
+        for text in texts { write(text: text) }
+    }
+}
+
+extension CBORReader {
+    /// Reads an array of texts.
+    mutating func readTexts() throws -> [String] {
+        var texts: [String] = []
+        for _ in 0..<(try readArrayHead()) { texts.append(try readText()) }
+        return texts
+    }
+}

@@ -1,0 +1,14 @@
+import SecretMemory
+
+/// What a program answered to one command.
+struct AssuanAnswer: ~Copyable {
+    /// The number of `ERR`; nil for `OK`.
+    let error: PinentryCode?
+    /// The keywords of the `S` lines before it.
+    let statuses: Set<String>
+    /// The payloads of the `D` lines, decoded; empty after an error.
+    let data: SecretBytes
+
+    /// Hands the data over.
+    consuming func takeData() -> SecretBytes { data }
+}

@@ -1,0 +1,216 @@
+import Glibc
+import SecretMemory
+
+/// Our end of the two pipes to a pinentry program.
+///
+/// What arrives goes straight into locked memory, and everything that arrives has a limit.
+struct AssuanConnection: ~Copyable {
+    /// What may end a wait besides an answer.
+    struct Interruptions {
+        /// Becomes readable when the task is cancelled.
+        var cancel: CInt
+        /// The terminal that the box is drawn on; -1 without one.
+        var terminal: CInt = -1
+    }
+
+    /// The octets of all answers of one conversation together.
+    static let largestConversationByteCount = 64 * 1024
+    /// The longest answer to one command; pinentry's own limit for a passphrase is 2048.
+    static let largestAnswerByteCount = 4096
+
+    private let input: CInt
+    private let output: CInt
+    private let interruptions: Interruptions
+    private var received = SecretBuffer(minimumCapacity: 1024)
+    private var position = 0
+    private var line = SecretBuffer(minimumCapacity: 1024)
+    private var octetsLeft = Self.largestConversationByteCount
+
+    /// Takes over both descriptors.
+    ///
+    /// - Parameters:
+    ///   - input: what we write is the program's input.
+    ///   - output: what we read is the program's output.
+    ///   - interruptions: stay their owners'.
+    init(adoptingInput input: CInt, output: CInt, interruptions: Interruptions) {
+        self.input = input
+        self.output = output
+        self.interruptions = interruptions
+        _ = fcntl(input, F_SETFL, O_NONBLOCK)
+        _ = fcntl(output, F_SETFL, O_NONBLOCK)
+    }
+
+    deinit {
+        close(input)
+        close(output)
+    }
+
+    /// Sends one line and waits for its answer.
+    mutating func transact(
+        _ line: [UInt8],
+        until deadline: ContinuousClock.Instant
+    ) throws(ExchangeFailure) -> AssuanAnswer {
+        try send(line, until: deadline)
+        return try answer(until: deadline)
+    }
+
+    /// Sends one line; its end is added.
+    func send(_ line: [UInt8], until deadline: ContinuousClock.Instant) throws(ExchangeFailure) {
+        precondition(line.count <= AssuanLine.largestByteCount, "a line too long for Assuan")
+        var octets = line
+        octets.append(UInt8(ascii: "\n"))
+        try unsafe octets.withUnsafeBytes { octets throws(ExchangeFailure) in
+            try unsafe write(octets, until: deadline)
+        }
+    }
+
+    /// Sends a line that holds a secret and its end.
+    func send(
+        _ line: borrowing SecretBytes,
+        until deadline: ContinuousClock.Instant
+    ) throws(ExchangeFailure) {
+        try unsafe line.withUnsafeBytes { octets throws(ExchangeFailure) in
+            try unsafe write(octets, until: deadline)
+        }
+    }
+
+    /// Reads lines up to `OK` or `ERR`; `S` and `#` lines may stand anywhere before it.
+    mutating func answer(until deadline: ContinuousClock.Instant) throws(ExchangeFailure) -> AssuanAnswer {
+        var data = SecretBuffer()
+        var statuses: Set<String> = []
+        while true {
+            try readLine(until: deadline)
+            let kind = line.withOctets { AssuanLine.kind(of: Self.withoutReturn($0)) }
+            switch kind {
+            case .ok:
+                return AssuanAnswer(error: nil, statuses: statuses, data: data.finish())
+            case .error(let code):
+                return AssuanAnswer(error: code, statuses: statuses, data: SecretBuffer().finish())
+            case .data:
+                let isDecoded = line.withOctets { line in
+                    let line = Self.withoutReturn(line)
+                    guard line.count > AssuanLine.dataOffset else { return true }
+                    return AssuanLine.decode(line.extracting(AssuanLine.dataOffset...), into: &data)
+                }
+                guard isDecoded else { throw .malformed("a malformed escape") }
+                guard data.count <= Self.largestAnswerByteCount else { throw .malformed("too long an answer") }
+            case .status(let keyword):
+                statuses.insert(keyword)
+            case .comment, .end:
+                continue
+            case .inquire:
+                // We ask for nothing that could make it inquire.
+                throw .malformed("a question")
+            case .unknown:
+                throw .malformed("a line that is not Assuan's")
+            }
+        }
+    }
+
+    private static func withoutReturn(_ line: Span<UInt8>) -> Span<UInt8> {
+        line.count > 0 && line[line.count - 1] == UInt8(ascii: "\r") ? line.extracting(droppingLast: 1) : line
+    }
+
+    private mutating func readLine(until deadline: ContinuousClock.Instant) throws(ExchangeFailure) {
+        line.removeAll(keepingCapacity: true)
+        while true {
+            let hasEnd = takeReceived()
+            // One more for a CR before the end.
+            guard line.count <= AssuanLine.largestByteCount + 1 else { throw .malformed("too long a line") }
+            if hasEnd { return }
+            received.removeAll(keepingCapacity: true)
+            position = 0
+            try receive(until: deadline)
+        }
+    }
+
+    /// Moves octets to ``line`` up to the end of the line; false when that has not arrived.
+    private mutating func takeReceived() -> Bool {
+        let from = position
+        let (end, hasEnd) = received.withOctets { octets in
+            for index in from..<octets.count where octets[index] == UInt8(ascii: "\n") { return (index, true) }
+            return (octets.count, false)
+        }
+        received.withOctets { line.append(contentsOf: $0.extracting(from..<end)) }
+        position = hasEnd ? end + 1 : end
+        return hasEnd
+    }
+
+    private mutating func receive(until deadline: ContinuousClock.Instant) throws(ExchangeFailure) {
+        let output = output
+        while true {
+            try wait(for: output, Int16(POLLIN), until: deadline)
+            var reason: CInt = 0
+            let count = unsafe received.append(upTo: 1024) { room in
+                let count = unsafe read(output, room.baseAddress, room.count)
+                reason = errno
+                return count < 0 ? 0 : { reason = 0; return count }()
+            }
+            switch reason {
+            case 0 where count == 0: throw .closed
+            case 0:
+                octetsLeft -= count
+                guard octetsLeft >= 0 else { throw .malformed("more than anybody asked for") }
+                return
+            case EAGAIN, EINTR: continue
+            default: throw .system(errno: reason)
+            }
+        }
+    }
+
+    private func write(
+        _ octets: UnsafeRawBufferPointer,
+        until deadline: ContinuousClock.Instant
+    ) throws(ExchangeFailure) {
+        var rest = unsafe octets[...]
+        while unsafe !rest.isEmpty {
+            try wait(for: input, Int16(POLLOUT), until: deadline)
+            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(input, $0.baseAddress, $0.count) }
+            if count >= 0 {
+                unsafe rest = rest.dropFirst(count)
+                continue
+            }
+            switch errno {
+            case EAGAIN, EINTR: continue
+            case EPIPE: throw .closed
+            default: throw .system(errno: errno)
+            }
+        }
+    }
+
+    /// Waits for one end; cancelling goes first, then the terminal, then what was waited for.
+    private func wait(
+        for descriptor: CInt,
+        _ events: Int16,
+        until deadline: ContinuousClock.Instant
+    ) throws(ExchangeFailure) {
+        var watched = [
+            pollfd(fd: interruptions.cancel, events: Int16(POLLIN), revents: 0),
+            // Nothing is asked for: a hang-up is always reported.
+            pollfd(fd: interruptions.terminal, events: 0, revents: 0),
+            pollfd(fd: descriptor, events: events, revents: 0),
+        ]
+        while true {
+            let count = unsafe poll(&watched, nfds_t(watched.count), deadline.pollTimeout)
+            if count < 0 {
+                guard errno == EINTR else { throw .system(errno: errno) }
+                continue
+            }
+            if watched[0].revents != 0 { throw .cancelled }
+            if watched[1].revents != 0 { throw .terminalGone }
+            if watched[2].revents != 0 { return }
+            if ContinuousClock.now >= deadline { throw .timedOut }
+        }
+    }
+}
+
+extension ContinuousClock.Instant {
+    /// Milliseconds until then for poll(2), rounded up, 0 when it has passed.
+    var pollTimeout: CInt {
+        let left = ContinuousClock.now.duration(to: self)
+        guard left > .zero else { return 0 }
+        let (seconds, attoseconds) = left.components
+        guard seconds < 86_400 else { return 86_400_000 }
+        return CInt(seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1)
+    }
+}

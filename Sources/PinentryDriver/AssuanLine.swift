@@ -1,0 +1,122 @@
+import SecretMemory
+
+/// One line of the Assuan protocol: how text is escaped into it, and what a program's line says.
+///
+/// See "Developing with Assuan", sections "Client requests" and "Server responses".
+enum AssuanLine {
+    /// The longest line, its end not counted (`ASSUAN_LINELENGTH`).
+    static let largestByteCount = 1000
+
+    /// What a line is.
+    enum Kind: Equatable {
+        /// `OK`: the command is done.
+        case ok
+        /// `ERR`: the command failed. The text after the code is not kept: see ``PinentryCode``.
+        case error(PinentryCode)
+        /// `D`: a part of the answer, decoded with ``AssuanLine/decode(_:into:)``.
+        case data
+        /// `S` and its keyword.
+        case status(String)
+        /// `#`, or nothing.
+        case comment
+        /// `INQUIRE`: the program asks something.
+        case inquire
+        /// `END`: the end of data.
+        case end
+        /// None of Assuan's.
+        case unknown
+    }
+
+    /// What a line without its end says.
+    static func kind(of line: Span<UInt8>) -> Kind {
+        guard !line.isEmpty, line[0] != UInt8(ascii: "#") else { return .comment }
+        switch word(of: line, at: 0) {
+        case "D": return .data
+        case "OK": return .ok
+        case "S": return .status(word(of: line, at: 2))
+        case "ERR": return UInt32(word(of: line, at: 4)).map { .error(PinentryCode($0)) } ?? .unknown
+        case "INQUIRE": return .inquire
+        case "END": return .end
+        default: return .unknown
+        }
+    }
+
+    /// Where the payload of a `D` line starts.
+    static let dataOffset = 2
+
+    /// Appends what a payload stands for.
+    ///
+    /// - Returns: false for a `%` that two hexadecimal digits do not follow; what came before is appended.
+    static func decode(_ payload: Span<UInt8>, into octets: inout SecretBuffer) -> Bool {
+        var index = 0
+        while index < payload.count {
+            guard payload[index] == UInt8(ascii: "%") else {
+                octets.append(payload[index])
+                index += 1
+                continue
+            }
+            guard index + 2 < payload.count,
+                let high = hexadecimalValue(payload[index + 1]),
+                let low = hexadecimalValue(payload[index + 2])
+            else { return false }
+            octets.append(high << 4 | low)
+            index += 3
+        }
+        return true
+    }
+
+    /// The octets of a text with `%`, CR and LF as `%XX`.
+    static func escaped(_ text: String) -> [UInt8] {
+        var octets: [UInt8] = []
+        for octet in text.utf8 { append(octet) { octets.append($0) } }
+        return octets
+    }
+
+    /// Appends a secret with `%`, CR and LF as `%XX`.
+    static func escape(_ secret: borrowing SecretBytes, into line: inout SecretBuffer) {
+        secret.withOctets { octets in
+            for index in octets.indices { append(octets[index]) { line.append($0) } }
+        }
+    }
+
+    private static func append(_ octet: UInt8, to sink: (UInt8) -> Void) {
+        switch octet {
+        case UInt8(ascii: "%"), UInt8(ascii: "\r"), UInt8(ascii: "\n"):
+            sink(UInt8(ascii: "%"))
+            sink(hexadecimalDigit(octet >> 4))
+            sink(hexadecimalDigit(octet & 15))
+        default:
+            sink(octet)
+        }
+    }
+
+    private static func hexadecimalDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+    }
+
+    private static func hexadecimalValue(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        default: nil
+        }
+    }
+
+    /// The longest keyword that is looked at; a longer one is none of ours.
+    private static let largestWordByteCount = 32
+
+    /// The ASCII word that starts at an offset; empty when there is none.
+    ///
+    /// Reads no further than a keyword can reach, and never into a `D` line's payload.
+    private static func word(of line: Span<UInt8>, at offset: Int) -> String {
+        var word = ""
+        var index = offset
+        while index < line.count, line[index] != UInt8(ascii: " ") {
+            guard word.utf8.count < largestWordByteCount, (0x21...0x7E).contains(line[index]) else { return "" }
+            word.unicodeScalars.append(Unicode.Scalar(line[index]))
+            index += 1
+        }
+        return word
+    }
+}

@@ -1,0 +1,24 @@
+import CLinux
+import Glibc
+import KeychainModel
+
+/// Tells a thread that waits in poll(2) to stop: an eventfd(2) that stays readable once raised.
+final class CancelSignal: Sendable {
+    /// Becomes readable.
+    let descriptor: CInt
+
+    /// Makes one that is not raised.
+    init() throws(PromptError) {
+        descriptor = clinux_eventfd(0)
+        guard descriptor >= 0 else { throw PromptError(.prompterFailed, detail: "eventfd: errno \(errno)") }
+    }
+
+    /// May be called more than once, and from anywhere.
+    func raise() {
+        var one: UInt64 = 1
+        // Fails only when it is raised already, 2^64 times.
+        _ = unsafe write(descriptor, &one, MemoryLayout<UInt64>.size)
+    }
+
+    deinit { close(descriptor) }
+}

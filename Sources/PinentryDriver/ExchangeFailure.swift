@@ -1,0 +1,46 @@
+import KeychainModel
+
+/// Why a conversation with a pinentry program ended early.
+enum ExchangeFailure: Error, Equatable {
+    /// The task was cancelled.
+    case cancelled
+    /// The deadline passed.
+    case timedOut
+    /// The terminal hung up.
+    case terminalGone
+    /// The program closed its end.
+    case closed
+    /// The program said what it must not say; never holds anything that it said.
+    case malformed(String)
+    /// The program refused a command.
+    case refused(PinentryCode, command: String)
+    /// poll(2), read(2) or write(2) failed.
+    case system(errno: Int32)
+    /// The program draws on terminals only, and there is none.
+    case needsTerminal
+
+    /// The error for the one who asked.
+    var promptError: PromptError {
+        switch self {
+        case .cancelled:
+            PromptError(.dismissed)
+        case .timedOut:
+            PromptError(.prompterFailed, detail: "pinentry did not answer in time")
+        case .terminalGone:
+            PromptError(.notInteractive, detail: "the terminal went away")
+        case .closed:
+            PromptError(.prompterFailed, detail: "pinentry ended without an answer")
+        case .malformed(let what):
+            PromptError(.prompterFailed, detail: "pinentry sent \(what)")
+        case .refused(let code, let command):
+            PromptError(
+                code.meaning == .notInteractive ? .notInteractive : .prompterFailed,
+                detail: "pinentry refused \(command) with error \(code.rawValue)"
+            )
+        case .system(let errno):
+            PromptError(.prompterFailed, detail: "talking to pinentry: errno \(errno)")
+        case .needsTerminal:
+            PromptError(.notInteractive, detail: "this pinentry draws on terminals only")
+        }
+    }
+}

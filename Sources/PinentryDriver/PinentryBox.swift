@@ -1,0 +1,90 @@
+import KeychainModel
+import SecretMemory
+
+/// Puts up a box that has been described, and tells what the person did.
+struct PinentryBox {
+    /// The keyword of the status line that says that the program itself asked twice.
+    static let repeatedStatus = "PIN_REPEATED"
+
+    private let commands: PinentryCommands
+    private let label: String
+    private let deadline: ContinuousClock.Instant
+
+    /// Takes over the commands; the deadline is for all boxes together.
+    init(_ commands: PinentryCommands, label: String, deadline: ContinuousClock.Instant) {
+        self.commands = commands
+        self.label = label
+        self.deadline = deadline
+    }
+
+    /// Asks once, or for a new secret until both entries are the same.
+    func ask(
+        _ input: Prompt.Input,
+        on connection: inout AssuanConnection,
+        whenShown: () -> Void
+    ) throws(ExchangeFailure) -> PromptAnswer {
+        while true {
+            switch try put(on: &connection, whenShown: whenShown) {
+            case .ended(let answer):
+                return answer
+            case .accepted(let first, let isRepeated):
+                guard input.hasField else { return affirmativeAnswer }
+                guard input == .newSecret, !isRepeated else { return try Self.entered(first) }
+                // A flavour that cannot ask twice, such as curses: a second box.
+                try set([PinentryCommands.label(PinentryCommands.repeatLabel)], on: &connection)
+                switch try put(on: &connection, whenShown: whenShown) {
+                case .ended(let answer):
+                    return answer
+                case .accepted(let second, _):
+                    if first.matches(second) { return try Self.entered(first) }
+                }
+                let labels = [PinentryCommands.label(label), PinentryCommands.error(PinentryCommands.repeatError)]
+                try set(labels, on: &connection)
+            }
+        }
+    }
+
+    private enum End: ~Copyable {
+        case accepted(SecretBytes, isRepeated: Bool)
+        case ended(PromptAnswer)
+    }
+
+    private func put(
+        on connection: inout AssuanConnection,
+        whenShown: () -> Void
+    ) throws(ExchangeFailure) -> End {
+        try connection.send(commands.show.octets, until: deadline)
+        whenShown()
+        let answer = try connection.answer(until: deadline)
+        if let code = answer.error {
+            switch code.meaning {
+            case .cancelled: return .ended(.cancelled)
+            case .timedOut: return .ended(.timedOut)
+            case .notInteractive, .failed: throw .refused(code, command: commands.show.command)
+            }
+        }
+        let isRepeated = answer.statuses.contains(Self.repeatedStatus)
+        return .accepted(answer.takeData(), isRepeated: isRepeated)
+    }
+
+    private func set(
+        _ lines: [PinentryCommands.Line],
+        on connection: inout AssuanConnection
+    ) throws(ExchangeFailure) {
+        for line in lines { _ = try connection.transact(line.octets, until: deadline) }
+    }
+
+    private static func entered(_ secret: consuming SecretBytes) throws(ExchangeFailure) -> PromptAnswer {
+        let isText = secret.withOctets { (try? UTF8Span(validating: $0)) != nil }
+        guard isText else { throw .malformed("an answer that is not UTF-8") }
+        return .entered(secret)
+    }
+
+    private var affirmativeAnswer: PromptAnswer {
+        switch commands.affirmative {
+        case .confirmed: .confirmed
+        case .fallback: .fallback
+        case .cancelled: .cancelled
+        }
+    }
+}

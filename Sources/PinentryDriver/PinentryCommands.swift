@@ -1,0 +1,133 @@
+import KeychainModel
+
+/// The lines that make a box, in order, and the one that puts it up.
+///
+/// `SETKEYINFO` and the option `allow-external-password-cache` are never sent: a desktop's keyring would store
+/// the passcode.
+struct PinentryCommands {
+    /// A line, and whether the box may go up when it is refused.
+    struct Line: Equatable {
+        var octets: [UInt8]
+        var isRequired: Bool
+
+        init(_ text: String, isRequired: Bool = false) {
+            octets = Array(text.utf8)
+            self.isRequired = isRequired
+        }
+
+        /// The command's name, for an error.
+        var command: String {
+            String(decoding: octets.prefix { $0 != UInt8(ascii: " ") }, as: UTF8.self)
+        }
+    }
+
+    /// The labels and the limits; the description is apart, because it may hold a secret.
+    let settings: [Line]
+    /// `GETPIN` or a form of `CONFIRM`.
+    let show: Line
+    /// What the affirmative answer means for a box without field.
+    let affirmative: Affirmative
+
+    /// What the only or the first button of a box without field stands for.
+    enum Affirmative { case confirmed, fallback, cancelled }
+
+    /// The options that say where to draw.
+    static func options(for place: PromptPlace) -> [Line] {
+        var lines: [Line] = []
+        if let terminal = place.terminal {
+            lines.append(Line("OPTION ttyname=\(terminal)", isRequired: true))
+            lines.append(Line("OPTION ttytype=\(place.terminalType)"))
+        }
+        lines.append(Line("OPTION lc-ctype=\(place.characterType)"))
+        if let display = place.display { lines.append(Line("OPTION display=\(display)")) }
+        // A box that grabs the keyboard keeps the person from looking up what asks.
+        lines.append(Line("OPTION no-grab"))
+        return lines
+    }
+
+    /// Chooses the lines for a prompt.
+    ///
+    /// - Parameters:
+    ///   - prompt: the box.
+    ///   - showsSecret: whether the description ends in a secret to note: one button then.
+    init(for prompt: Prompt, showsSecret: Bool = false) {
+        let labels: [Line]
+        let cancel = prompt.cancelTitle.nonEmpty ?? "Cancel"
+        switch prompt.input {
+        case _ where showsSecret:
+            labels = Self.buttons(PromptText.button("OK"), cancel: nil)
+            (show, affirmative) = (Line("CONFIRM --one-button", isRequired: true), .confirmed)
+        case .secret, .newSecret, .touchOrSecret:
+            labels = Self.field(for: prompt) + Self.buttons(PromptText.button("OK"), cancel: cancel)
+            (show, affirmative) = (Line("GETPIN", isRequired: true), .confirmed)
+        case .confirmation:
+            labels = Self.buttons(PromptText.button("OK"), cancel: cancel)
+            (show, affirmative) = (Line("CONFIRM", isRequired: true), .confirmed)
+        case .touch where prompt.fallbackTitle == "":
+            labels = Self.buttons(PromptText.button(cancel), cancel: nil)
+            (show, affirmative) = (Line("CONFIRM --one-button", isRequired: true), .cancelled)
+        case .touch:
+            let fallback = prompt.fallbackTitle.map { PromptText.button($0) } ?? ("Use _Passcode\u{2026}", "p")
+            labels = Self.buttons(fallback, cancel: cancel)
+            (show, affirmative) = (Line("CONFIRM", isRequired: true), .fallback)
+        }
+        settings = [Line("SETTITLE Touchstone"), Line("SETTIMEOUT \(prompt.timeoutInSeconds)")] + labels
+    }
+
+    private static func field(for prompt: Prompt) -> [Line] {
+        var lines = [label(prompt.fieldLabel)]
+        if let error = prompt.error { lines.append(self.error(error)) }
+        if prompt.input == .newSecret {
+            lines.append(Line(escaping: "SETREPEAT ", repeatLabel))
+            lines.append(Line(escaping: "SETREPEATERROR ", repeatError))
+        }
+        return lines
+    }
+
+    private static func buttons(_ affirmative: (title: String, key: Character?), cancel: String?) -> [Line] {
+        var lines = [Line(escaping: "SETOK ", affirmative.title)]
+        if let cancel {
+            let title = PromptText.button(cancel, avoiding: affirmative.key).title
+            lines.append(Line(escaping: "SETCANCEL ", title))
+        }
+        return lines
+    }
+
+    /// The label of the second field.
+    static let repeatLabel = "Again:"
+    /// Said when the two differ.
+    static let repeatError = "The two are not the same."
+
+    /// The line that says what went wrong.
+    static func error(_ text: String) -> Line {
+        Line(
+            escaping: "SETERROR ",
+            PromptText.line(text, characters: PromptText.largestHeadingCount, octets: 240)
+        )
+    }
+
+    /// The line that labels the field.
+    static func label(_ text: String) -> Line {
+        Line(escaping: "SETPROMPT ", PromptText.line(text, characters: PromptText.largestTitleCount))
+    }
+}
+
+extension PinentryCommands.Line {
+    /// A command and its escaped text.
+    init(escaping command: String, _ text: String) {
+        self.init(command)
+        octets += AssuanLine.escaped(text)
+    }
+}
+
+extension Prompt {
+    /// Whole seconds, at least 1, at most an hour.
+    var timeoutInSeconds: Int64 {
+        let (seconds, attoseconds) = timeout.components
+        return min(max(attoseconds > 0 ? seconds + 1 : seconds, 1), 3600)
+    }
+}
+
+extension String? {
+    fileprivate var nonEmpty: String? { self?.isEmpty == false ? self : nil }
+}

@@ -1,0 +1,163 @@
+import KeychainModel
+import SecretMemory
+
+/// One conversation with one pinentry program, from its start to its end; blocks its thread.
+struct PinentryExchange: ~Copyable {
+    /// How long the program may take to start and to answer what no person has to answer.
+    static let handshakeLimit = Duration.seconds(10)
+    /// How much longer than the prompt's own time we wait before we take the box away ourselves.
+    static let watchdogGrace = Duration.seconds(5)
+
+    private let program: String
+    private let environment: PinentryEnvironment
+    private let terminal: PinentryTerminal?
+    private let cancel: CancelSignal
+    private var place: PromptPlace
+    private var flavor = ""
+    private var isShown = false
+
+    /// Finds the program and the place to draw, and starts nothing.
+    ///
+    /// - Throws: ``PromptError`` with `prompterMissing` or `notInteractive`.
+    init(
+        _ program: PinentryProgram,
+        at origin: PromptOrigin,
+        user: UInt32,
+        environment: PinentryEnvironment,
+        cancel: CancelSignal
+    ) throws(PromptError) {
+        var place = PromptPlace(origin)
+        var terminal: PinentryTerminal?
+        if let path = place.terminal {
+            do {
+                terminal = try PinentryTerminal(path: path, owner: user)
+            } catch {
+                guard place.hasDisplay else { throw error }
+                place.terminal = nil
+            }
+        }
+        guard terminal != nil || place.hasDisplay else {
+            throw PromptError(.notInteractive, detail: "no terminal and no display")
+        }
+        self.program = try program.resolve()
+        (self.place, self.terminal) = (place, terminal)
+        (self.environment, self.cancel) = (environment, cancel)
+    }
+
+    /// Whether a box could be shown; asks the program itself only where a display is all there is.
+    mutating func check() throws(PromptError) {
+        guard terminal == nil else { return }
+        _ = try converse { exchange, connection throws(ExchangeFailure) in
+            try exchange.greet(&connection)
+            return .confirmed
+        }
+    }
+
+    /// Shows the box and waits for its end.
+    ///
+    /// - Parameters:
+    ///   - commands: what makes the box.
+    ///   - description: the `SETDESC` line and its end.
+    ///   - whenShown: called once, after the box was put up.
+    mutating func run(
+        _ commands: PinentryCommands,
+        for prompt: Prompt,
+        description: borrowing SecretBytes,
+        whenShown: () -> Void
+    ) throws(PromptError) -> PromptAnswer {
+        do {
+            return try show(commands, for: prompt, description: description, whenShown: whenShown)
+        } catch {
+            // A display that is named and not there must not keep the terminal from being used.
+            guard error.code == .prompterFailed, !isShown, terminal != nil, place.hasDisplay else { throw error }
+            (place.display, place.waylandDisplay) = (nil, nil)
+            return try show(commands, for: prompt, description: description, whenShown: whenShown)
+        }
+    }
+
+    private mutating func show(
+        _ commands: PinentryCommands,
+        for prompt: Prompt,
+        description: borrowing SecretBytes,
+        whenShown: () -> Void
+    ) throws(PromptError) -> PromptAnswer {
+        try converse { exchange, connection throws(ExchangeFailure) in
+            try exchange.greet(&connection)
+            let handshake = ContinuousClock.now + Self.handshakeLimit
+            for line in commands.settings { try Self.send(line, on: &connection, until: handshake) }
+            try connection.send(description, until: handshake)
+            let described = try connection.answer(until: handshake)
+            if let code = described.error { throw .refused(code, command: "SETDESC") }
+
+            let limit = Duration.seconds(prompt.timeoutInSeconds) + Self.watchdogGrace
+            var box = PinentryBox(commands, label: prompt.fieldLabel, deadline: ContinuousClock.now + limit)
+            return try box.ask(prompt.input, on: &connection) {
+                if !exchange.isShown { whenShown() }
+                exchange.isShown = true
+            }
+        }
+    }
+
+    /// Greeting, options and the program's flavour.
+    private mutating func greet(_ connection: inout AssuanConnection) throws(ExchangeFailure) {
+        let deadline = ContinuousClock.now + Self.handshakeLimit
+        let greeting = try connection.answer(until: deadline)
+        if let code = greeting.error { throw .refused(code, command: "the connection") }
+        for line in PinentryCommands.options(for: place) {
+            try Self.send(line, on: &connection, until: deadline)
+        }
+        let answer = try connection.transact(Array("GETINFO flavor".utf8), until: deadline)
+        // No secret yet: "curses", "tty", "gnome3", "gtk2:curses" where it fell back.
+        flavor = answer.data.withOctets { octets in
+            octets.indices.map { String(Unicode.Scalar(octets[$0])) }.joined()
+        }
+        // pinentry-tty without a terminal would answer "cancelled", as a person does.
+        if terminal == nil, flavor == "tty" || drawsWithCurses { throw .needsTerminal }
+    }
+
+    private var drawsWithCurses: Bool { flavor == "curses" || flavor.hasSuffix(":curses") }
+
+    private static func send(
+        _ line: PinentryCommands.Line,
+        on connection: inout AssuanConnection,
+        until deadline: ContinuousClock.Instant
+    ) throws(ExchangeFailure) {
+        let answer = try connection.transact(line.octets, until: deadline)
+        if line.isRequired, let code = answer.error { throw .refused(code, command: line.command) }
+    }
+
+    /// Starts the program, talks, ends it on every path, and leaves the terminal as it was.
+    private mutating func converse(
+        _ talk: (inout Self, inout AssuanConnection) throws(ExchangeFailure) -> PromptAnswer
+    ) throws(PromptError) -> PromptAnswer {
+        let (toProgram, fromProgram) = (try Pipe(), try Pipe())
+        let process = try PinentryProcess(
+            path: program,
+            environment: environment.variables(for: place),
+            input: toProgram.reading,
+            output: fromProgram.writing
+        )
+        var connection = AssuanConnection(
+            adoptingInput: toProgram.takeWriting(),
+            output: fromProgram.takeReading(),
+            interruptions: .init(cancel: cancel.descriptor, terminal: terminal?.descriptor ?? -1)
+        )
+        do throws(ExchangeFailure) {
+            let answer = try talk(&self, &connection)
+            try connection.send(Array("BYE".utf8), until: ContinuousClock.now + PinentryProcess.grace.itself)
+            let wasKilled = process.end(politely: true)
+            terminal?.restore(wasKilled: wasKilled, drewScreen: drawsWithCurses)
+            // A terminal that hangs up reads as end of file, and that as "cancelled".
+            if case .cancelled = answer, terminal?.isConnected == false {
+                throw ExchangeFailure.terminalGone
+            }
+            return answer
+        } catch {
+            _ = process.end(politely: false)
+            terminal?.restore(wasKilled: true, drewScreen: drawsWithCurses)
+            if error == .timedOut, isShown { return .timedOut }
+            let isGone = error == .closed && terminal?.isConnected == false
+            throw (isGone ? ExchangeFailure.terminalGone : error).promptError
+        }
+    }
+}

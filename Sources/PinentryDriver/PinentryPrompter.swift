@@ -1,0 +1,72 @@
+import Glibc
+public import KeychainModel
+public import SecretMemory
+import Synchronization
+
+/// Draws boxes with a pinentry program, on the terminal or the display that a request came from.
+///
+/// Each box has a program and a thread of its own, and both have ended when ``ask(_:at:whenShown:)`` returns.
+///
+/// ```swift
+/// let prompter = PinentryPrompter()
+/// let answer = try await prompter.ask(prompt, at: origin) { armTheSensor() }
+/// ```
+public struct PinentryPrompter: SecretPrompter {
+    private let program: PinentryProgram
+    private let user: uid_t
+    private let environment: PinentryEnvironment
+
+    /// Prepares a prompter; nothing is started before it is asked for.
+    ///
+    /// - Parameters:
+    ///   - program: what draws.
+    ///   - user: the owner that a request's terminal must have.
+    ///   - environment: the session that a program on a display finds its services with.
+    public init(
+        program: PinentryProgram = PinentryProgram(),
+        user: uid_t = geteuid(),
+        environment: PinentryEnvironment = .current
+    ) {
+        self.program = program
+        self.user = user
+        self.environment = environment
+    }
+
+    /// Whether a box could be shown for a request from there.
+    public func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) {
+        _ = try await onThread(at: origin) { exchange throws(PromptError) in
+            try exchange.check()
+            return .confirmed
+        }
+    }
+
+    /// Shows a box and waits for its end.
+    public func ask(
+        _ prompt: Prompt,
+        at origin: PromptOrigin,
+        whenShown: @escaping @Sendable () -> Void
+    ) async throws(PromptError) -> PromptAnswer {
+        let description = PromptDescription(of: prompt).line + [UInt8(ascii: "\n")]
+        return try await onThread(at: origin) { exchange throws(PromptError) in
+            try exchange.run(
+                PinentryCommands(for: prompt),
+                for: prompt,
+                description: SecretBytes(copying: description),
+                whenShown: whenShown
+            )
+        }
+    }
+
+    /// Shows a secret below the prompt's text, with one button.
+    public func show(
+        _ secret: borrowing SecretBytes,
+        in prompt: Prompt,
+        at origin: PromptOrigin
+    ) async throws(PromptError) -> PromptAnswer {
+        guard let line = PromptDescription.line(of: prompt, showing: secret) else {
+            throw PromptError(.prompterFailed, detail: "a secret of this length cannot be shown")
+        }
+        let description = Mutex<SecretBytes?>(line)
+        return try await show(LentLine(description), prompt, at: origin)
+    }
+}

@@ -1,0 +1,68 @@
+import Glibc
+import KeychainModel
+
+/// The terminal that a box is drawn on, held open to see it hang up and to put it in order afterwards.
+final class PinentryTerminal {
+    /// Reports a hang-up to poll(2).
+    let descriptor: CInt
+    private let modes: termios
+
+    /// Opens a terminal of the user who asks, and remembers its modes.
+    ///
+    /// - Throws: ``PromptError`` with `notInteractive` for anything but a terminal of that user.
+    init(path: String, owner: uid_t) throws(PromptError) {
+        var before = stat()
+        // Before it is opened: opening a device may act on it.
+        guard unsafe lstat(path, &before) == 0 else { throw Self.refused(path, "errno \(errno)") }
+        guard Self.isTerminal(before, of: owner) else { throw Self.refused(path, "not the user's terminal") }
+        let descriptor = unsafe open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.refused(path, "errno \(errno)") }
+        var after = stat()
+        var modes = termios()
+        guard unsafe fstat(descriptor, &after) == 0, after.st_rdev == before.st_rdev,
+            Self.isTerminal(after, of: owner), unsafe tcgetattr(descriptor, &modes) == 0
+        else {
+            close(descriptor)
+            throw Self.refused(path, "not a terminal")
+        }
+        self.descriptor = descriptor
+        self.modes = modes
+    }
+
+    deinit { close(descriptor) }
+
+    /// Whether the terminal is still there.
+    var isConnected: Bool {
+        var watched = pollfd(fd: descriptor, events: 0, revents: 0)
+        return unsafe poll(&watched, 1, 0) == 0
+    }
+
+    /// Puts back the modes, after the program has ended.
+    ///
+    /// - Parameters:
+    ///   - wasKilled: whether the program could not tidy up itself; what was typed by then is thrown away, so
+    ///     that half a passcode does not become the shell's next command.
+    ///   - drewScreen: whether it drew on the whole screen, with curses.
+    func restore(wasKilled: Bool, drewScreen: Bool) {
+        guard isConnected else { return }
+        if wasKilled { tcflush(descriptor, TCIFLUSH) }
+        var modes = modes
+        // At once: with the output stopped, waiting for it to drain would have no end.
+        _ = unsafe tcsetattr(descriptor, TCSANOW, &modes)
+        guard wasKilled else { return }
+        // xterm's names: end of attributes and of line drawing, cursor on, cursor keys and keypad as usual,
+        // back from the other screen. A terminal that has none of these ignores them.
+        let sequence = drewScreen ? "\u{1B}[0m\u{1B}(B\u{1B}[?25h\u{1B}[?1l\u{1B}>\u{1B}[?1049l\r\n" : "\r\n"
+        var octets = Array(sequence.utf8)
+        _ = unsafe write(descriptor, &octets, octets.count)
+    }
+
+    private static func isTerminal(_ status: stat, of owner: uid_t) -> Bool {
+        // 5:0 is /dev/tty, which is another terminal for every process.
+        status.st_mode & S_IFMT == S_IFCHR && status.st_uid == owner && status.st_rdev != 5 << 8
+    }
+
+    private static func refused(_ path: String, _ reason: String) -> PromptError {
+        PromptError(.notInteractive, detail: "\(path): \(reason)")
+    }
+}

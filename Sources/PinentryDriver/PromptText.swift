@@ -1,0 +1,86 @@
+/// Text for a box, out of text that others chose.
+///
+/// What an app, a file name or a driver says is shown on one line, without anything that could move the cursor,
+/// turn the direction of writing or hide: no control, format, private or unassigned characters.
+enum PromptText {
+    /// The longest reason, in characters.
+    static let largestReasonCount = 200
+    /// The longest name of a program, in characters.
+    static let largestRequesterCount = 120
+    /// The longest heading, error or instruction of our own, in characters.
+    static let largestHeadingCount = 160
+    /// The longest title of a button, in characters.
+    static let largestTitleCount = 40
+
+    /// Cuts off what stacks marks on one character without end.
+    private static let largestCharacterByteCount = 32
+    /// So much is looked at: enough for every limit above.
+    private static let largestCleanByteCount = 8192
+
+    /// One line of at most so many characters and octets of UTF-8; what is cut off leaves an ellipsis.
+    static func line(_ text: String, characters: Int, octets: Int = .max) -> String {
+        var line = ""
+        var count = 0
+        var used = 0
+        // Where the line ends when it has to be cut: there is room for the ellipsis.
+        var cut = line.startIndex
+        for character in cleaned(text) {
+            let shown = character.utf8.count > largestCharacterByteCount ? "\u{FFFD}" : character
+            guard count < characters, used + shown.utf8.count <= octets else {
+                return String(line[..<cut]) + (octets >= ellipsis.utf8.count ? ellipsis : "")
+            }
+            line.append(shown)
+            count += 1
+            used += shown.utf8.count
+            if count < characters, used + ellipsis.utf8.count <= octets { cut = line.endIndex }
+        }
+        return line
+    }
+
+    private static let ellipsis = "\u{2026}"
+
+    /// White space of any kind and length as one space, none at either end, and only what can be seen.
+    private static func cleaned(_ text: String) -> String {
+        var clean = ""
+        var isSpaceDue = false
+        for scalar in text.unicodeScalars {
+            guard clean.utf8.count < largestCleanByteCount else { break }
+            if scalar.properties.isWhitespace {
+                isSpaceDue = !clean.isEmpty
+            } else if isShown(scalar) {
+                if isSpaceDue { clean.append(" ") }
+                isSpaceDue = false
+                clean.unicodeScalars.append(scalar)
+            }
+        }
+        return clean
+    }
+
+    private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
+        default: !scalar.properties.isDefaultIgnorableCodePoint
+        }
+    }
+
+    /// A button's title with its key marked by `_`, as pinentry wants it.
+    ///
+    /// - Parameters:
+    ///   - text: the title; an underscore in it is shown as such.
+    ///   - taken: the key of the other button, in lower case.
+    /// - Returns: the title, and its key in lower case where it has one.
+    static func button(_ text: String, avoiding taken: Character? = nil) -> (title: String, key: Character?) {
+        var title = ""
+        var key: Character?
+        for character in line(text, characters: largestTitleCount) {
+            if key == nil, character.isASCII, character.isLetter, character.lowercased() != taken?.lowercased() {
+                key = Character(character.lowercased())
+                title.append("_")
+            } else if character == "_" {
+                title.append("_")
+            }
+            title.append(character)
+        }
+        return (title, key)
+    }
+}

@@ -1,0 +1,23 @@
+/// Comparison that tells nothing about where two values differ.
+public enum ConstantTime {
+    /// Whether both hold the same octets, in time that depends on the lengths alone.
+    public static func areEqual(_ one: Span<UInt8>, _ other: Span<UInt8>) -> Bool {
+        guard one.count == other.count else { return false }
+        return unsafe one.withUnsafeBytes { one in
+            unsafe other.withUnsafeBytes { other in unsafe areEqual(one, other) }
+        }
+    }
+
+    /// ``areEqual(_:_:)-(Span<UInt8>,_)`` for arrays, such as two digests.
+    public static func areEqual(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+        areEqual(one.span, other.span)
+    }
+
+    // Never inlined: seen from inside a caller, the loop could become one that stops early.
+    @inline(never)
+    private static func areEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
+        var difference: UInt8 = 0
+        for index in one.indices { unsafe difference |= one[index] ^ other[index] }
+        return difference == 0
+    }
+}

@@ -1,0 +1,132 @@
+/// Secret octets that arrive bit by bit, in one block of ``LockedPages`` that grows.
+///
+/// Growing moves the octets to a larger block and wipes the old one. Like ``SecretBytes`` it cannot be copied or
+/// printed, is wiped when its owner lets go, and traps when memory cannot be locked.
+@safe
+public struct SecretBuffer: ~Copyable {
+    @usableFromInline
+    internal var block: UnsafeMutableRawBufferPointer
+
+    @usableFromInline
+    internal var used = 0
+
+    /// The number of octets held.
+    @inlinable
+    public var count: Int { used }
+
+    /// An empty buffer with room for `minimumCapacity` octets.
+    public init(minimumCapacity: Int = 0) {
+        unsafe block = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+        reserve(minimumCapacity)
+    }
+
+    /// The number of octets that fit before the buffer has to move.
+    @inlinable
+    public var capacity: Int { unsafe block.count }
+
+    /// Makes room for `minimumCapacity` octets in all.
+    @inlinable
+    public mutating func reserve(_ minimumCapacity: Int) {
+        if minimumCapacity > capacity { grow(to: minimumCapacity) }
+    }
+
+    /// Appends one octet.
+    @inlinable
+    public mutating func append(_ octet: UInt8) {
+        if count == capacity { grow(to: count + 1) }
+        unsafe block[count] = octet
+        used += 1
+    }
+
+    /// Appends `octets`, which must not be this buffer's own.
+    @inlinable
+    public mutating func append(contentsOf octets: UnsafeRawBufferPointer) {
+        guard let source = octets.baseAddress, octets.count > 0 else { return }
+        let newCount = count + octets.count
+        reserve(newCount)
+        unsafe (block.baseAddress.unsafelyUnwrapped + count).copyMemory(from: source, byteCount: octets.count)
+        used = newCount
+    }
+
+    /// Appends `octets`.
+    @inlinable
+    public mutating func append(contentsOf octets: Span<UInt8>) {
+        unsafe octets.withUnsafeBytes { unsafe append(contentsOf: $0) }
+    }
+
+    /// Lets `fill` write up to `capacity` octets at the end, as read(2) does, and keeps as many as it returns.
+    ///
+    /// - Parameters:
+    ///   - capacity: how many octets `fill` may write.
+    ///   - fill: writes from the start of the memory it is lent and returns how many octets it wrote.
+    /// - Returns: what `fill` returned.
+    /// - Throws: what `fill` threw; the buffer is as before, and what was written is wiped.
+    public mutating func append<E: Error>(
+        upTo capacity: Int,
+        filledBy fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int
+    ) throws(E) -> Int {
+        reserve(count + capacity)
+        let room = unsafe UnsafeMutableRawBufferPointer(rebasing: block[count..<(count + capacity)])
+        do {
+            let written = try unsafe fill(room)
+            precondition(written >= 0 && written <= capacity, "more octets than there was room for")
+            used += written
+            return written
+        } catch {
+            unsafe wipe(room)
+            throw error
+        }
+    }
+
+    /// Wipes all octets.
+    ///
+    /// - Parameter keepingCapacity: whether the block is kept for what comes next.
+    public mutating func removeAll(keepingCapacity: Bool = false) {
+        if keepingCapacity {
+            unsafe wipe(UnsafeMutableRawBufferPointer(rebasing: block[..<count]))
+        } else {
+            unsafe LockedPages.release(block)
+            unsafe block = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+        }
+        used = 0
+    }
+
+    /// Lends the octets for the length of `body`; the span cannot outlive the call.
+    @inlinable
+    public borrowing func withOctets<R: ~Copyable, E: Error>(
+        _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        let octets = unsafe UnsafeRawBufferPointer(start: block.baseAddress, count: count)
+        return try unsafe body(octets.assumingMemoryBound(to: UInt8.self).span)
+    }
+
+    /// Lends the octets to C for the length of `body`; the pointer must not outlive the call.
+    @inlinable
+    public borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(E) -> R
+    ) throws(E) -> R {
+        try unsafe body(UnsafeRawBufferPointer(start: block.baseAddress, count: count))
+    }
+
+    /// Hands the block over, with no copy.
+    public consuming func finish() -> SecretBytes {
+        let secret = unsafe SecretBytes(adopting: block, count: count)
+        discard self
+        return secret
+    }
+
+    @usableFromInline
+    internal mutating func grow(to minimumCapacity: Int) {
+        let larger = unsafe LockedPages.allocateOrTrap(max(minimumCapacity, 2 * capacity))
+        unsafe larger.copyMemory(from: UnsafeRawBufferPointer(start: block.baseAddress, count: count))
+        unsafe LockedPages.release(block)
+        unsafe block = larger
+    }
+
+    deinit {
+        unsafe LockedPages.release(block)
+    }
+}
+
+// Reachable only through its one owner.
+extension SecretBuffer: @unchecked Sendable {}

@@ -1,0 +1,122 @@
+/// Secret octets held in one block of ``LockedPages`` and wiped when their owner lets go.
+///
+/// The type is not copyable, so the compiler shows every place a secret is handed on; and it is not
+/// `CustomStringConvertible`, so `"\(secret)"` does not compile.
+///
+/// Every initialiser traps when memory cannot be locked: secrets never fall back to ordinary memory. A program that
+/// would rather refuse to start calls ``LockedPages/prepare()`` first.
+@safe
+public struct SecretBytes: ~Copyable {
+    @usableFromInline
+    internal let block: UnsafeMutableRawBufferPointer
+
+    /// The number of octets held.
+    public let count: Int
+
+    /// Takes over a block of locked memory that holds `count` octets.
+    internal init(adopting block: UnsafeMutableRawBufferPointer, count: Int) {
+        unsafe self.block = block
+        self.count = count
+    }
+
+    /// Allocates `count` octets and lets `fill` write them in place, so that no second copy exists.
+    ///
+    /// They are zeros before. When `fill` throws, what it wrote is wiped.
+    public init<E: Error>(
+        count: Int,
+        filledBy fill: (inout MutableSpan<UInt8>) throws(E) -> Void
+    ) throws(E) {
+        self.init(zeros: count)
+        let filled = unsafe UnsafeMutableRawBufferPointer(rebasing: block[..<count])
+        var octets = unsafe filled.assumingMemoryBound(to: UInt8.self).mutableSpan
+        try fill(&octets)
+    }
+
+    /// ``init(count:filledBy:)`` for C functions that write to a pointer.
+    package init<E: Error>(
+        count: Int,
+        unsafelyFilledBy fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void
+    ) throws(E) {
+        self.init(zeros: count)
+        try unsafe fill(UnsafeMutableRawBufferPointer(rebasing: block[..<count]))
+    }
+
+    private init(zeros count: Int) {
+        precondition(count >= 0, "a negative count")
+        if count == 0 {
+            unsafe self.block = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+        } else {
+            unsafe self.block = LockedPages.allocateOrTrap(count)
+        }
+        self.count = count
+    }
+
+    /// Lends the octets for the length of `body`; the span cannot outlive the call.
+    @inlinable
+    public borrowing func withOctets<R: ~Copyable, E: Error>(
+        _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        let octets = unsafe UnsafeRawBufferPointer(start: block.baseAddress, count: count)
+        return try unsafe body(octets.assumingMemoryBound(to: UInt8.self).span)
+    }
+
+    /// Lends the octets to C for the length of `body`; the pointer must not outlive the call.
+    @inlinable
+    public borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(E) -> R
+    ) throws(E) -> R {
+        try unsafe body(UnsafeRawBufferPointer(start: block.baseAddress, count: count))
+    }
+
+    deinit {
+        unsafe LockedPages.release(block)
+    }
+}
+
+extension SecretBytes {
+    /// Copies `octets`, whose owner still has to wipe them.
+    public init(copying octets: Span<UInt8>) {
+        self.init(count: octets.count) { copy in
+            unsafe octets.withUnsafeBytes { octets in
+                unsafe copy.withUnsafeMutableBytes { unsafe $0.copyMemory(from: octets) }
+            }
+        }
+    }
+
+    /// Copies `octets`, whose owner still has to wipe them.
+    public init(copying octets: borrowing [UInt8]) {
+        self.init(copying: octets.span)
+    }
+
+    /// Copies `octets`, whose owner still has to wipe them.
+    public init(copying octets: UnsafeRawBufferPointer) {
+        unsafe self.init(count: octets.count, unsafelyFilledBy: { unsafe $0.copyMemory(from: octets) })
+    }
+
+    /// Moves a secret that arrived in an array: copies it, wipes the array and leaves it empty.
+    ///
+    /// See ``wipe(_:)`` for what an array keeps all the same.
+    public init(consumingAndWiping array: inout [UInt8]) {
+        self.init(copying: array.span)
+        wipe(&array)
+        array = []
+    }
+
+    /// `count` octets from the kernel's generator, filled in place.
+    public static func random(count: Int) -> SecretBytes {
+        SecretBytes(count: count) { RandomBytes.fill(&$0) }
+    }
+
+    /// A second secret with the same octets; explicit, because both have to be looked after.
+    public borrowing func copy() -> SecretBytes {
+        withOctets { SecretBytes(copying: $0) }
+    }
+
+    /// Compares in time that depends on the length alone.
+    public borrowing func matches(_ other: borrowing SecretBytes) -> Bool {
+        withOctets { mine in other.withOctets { theirs in ConstantTime.areEqual(mine, theirs) } }
+    }
+}
+
+// Immutable once filled, and reachable only through its one owner.
+extension SecretBytes: @unchecked Sendable {}
