@@ -5,7 +5,10 @@ import PackageDescription
 // L0 C, L1 ground, L2 model, L3 workers, L4 faces. `Security`, `LocalAuthentication` and `CoreFoundation`
 // carry Apple's names and are built on Linux only: on Apple's systems the system's own are used.
 
-let settings: [SwiftSetting] = [
+/// `.ci/run` sets it, so that a warning fails the build there and only there.
+let warnings: [SwiftSetting] =
+    Context.environment["TOUCHSTONE_WARNINGS"] == "error" ? [.treatAllWarnings(as: .error)] : []
+let settings: [SwiftSetting] = warnings + [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -108,6 +111,45 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: nearC
+        ),
+
+        // The test kit: real parts in private places, for an app's tests too.
+        .target(
+            name: "TouchstoneTesting",
+            dependencies: ["CLinux", "CSystemd", "FingerprintDriver", "KeychainModel", "SecretMemory"],
+            swiftSettings: nearC
+        ),
+
+        .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory"], swiftSettings: settings),
+        .testTarget(name: "CBORTests", dependencies: ["CBOR"], swiftSettings: settings),
+        .testTarget(
+            name: "KeychainModelTests",
+            dependencies: ["CBOR", "KeychainModel", "SecretMemory"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "AuthenticationEngineTests",
+            dependencies: ["AuthenticationEngine", "KeychainModel", "SecretMemory", "TouchstoneTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "KeychainEngineTests",
+            dependencies: [
+                "KeychainEngine", "KeychainModel", "SecretMemory", "CBOR",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FingerprintDriverTests",
+            dependencies: ["FingerprintDriver", "KeychainModel", "TouchstoneTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PinentryDriverTests",
+            dependencies: ["PinentryDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting"],
+            swiftSettings: settings
         ),
     ]
 )

@@ -42,6 +42,8 @@ extension DriverCause {
     public static let suspended = DriverCause(domain: "touchstone", code: "suspended")
     /// The counts of failed attempts could not be read or saved: nothing may be tried.
     public static let attemptsUnavailable = DriverCause(domain: "touchstone", code: "attemptsUnavailable")
+    /// What was typed is not the recovery code.
+    public static let recoveryCode = DriverCause(domain: "keybag", code: "recoveryCode")
     /// There is a keybag already.
     public static let alreadySetUp = DriverCause(domain: "keybag", code: "alreadySetUp")
 }

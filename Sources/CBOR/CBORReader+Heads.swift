@@ -100,7 +100,9 @@ extension CBORReader {
     internal mutating func readFixed(byteCount: Int) throws(CBORError) -> UInt64 {
         guard octetsLeft > byteCount else { throw CBORError(.unexpectedEnd, at: position) }
         var number: UInt64 = 0
-        for index in position + 1...position + byteCount { number = unsafe number << 8 | UInt64(octets[index]) }
+        for index in position + 1...position + byteCount {
+            number = unsafe number << 8 | UInt64(octets[index])
+        }
         position += 1 + byteCount
         return number
     }
@@ -208,4 +210,3 @@ extension CBORReader {
         }
     }
 }
-

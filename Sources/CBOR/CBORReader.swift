@@ -208,7 +208,8 @@ extension CBORReader {
             let octets = whole.span
             return try string(octets, at: position)
         }
-        let text = try lend(content) { octets throws(CBORError) in try string(octets, at: content.lowerBound) }
+        let text = try lend(content) { octets throws(CBORError) in try string(octets, at: content.lowerBound)
+        }
         try endItem()
         return text
     }

@@ -55,7 +55,9 @@ extension CBORValue {
     ///   - limits: what is accepted.
     /// - Throws: ``CBORError`` with the place of the octet that was refused.
     public init(decoding octets: [UInt8], limits: CBORLimits = .init()) throws(CBORError) {
-        self = try CBORReader.read(octets, limits: limits) { reader throws(CBORError) in try reader.readValue() }
+        self = try CBORReader.read(octets, limits: limits) { reader throws(CBORError) in
+            try reader.readValue()
+        }
     }
 
     /// The deterministic encoding (RFC 8949, section 4.2.1); a map's pairs are sorted for it.

@@ -1,10 +1,6 @@
 #define _GNU_SOURCE 1
-#include <unistd.h>
-#include <sys/types.h>
-#include <sys/socket.h>
-#include <fcntl.h>
-
 #include "CLinux.h"
+#include <fcntl.h>
 
 const int CLINUX_O_TMPFILE = O_TMPFILE;
 const int CLINUX_O_PATH = O_PATH;

@@ -1,12 +1,9 @@
 #define _GNU_SOURCE 1
-#include <unistd.h>
-#include <sys/types.h>
-#include <sys/socket.h>
-#include <fcntl.h>
 #include "CLinux.h"
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 size_t clinux_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 

@@ -1,11 +1,9 @@
 #define _GNU_SOURCE 1
-#include <unistd.h>
-#include <sys/types.h>
-#include <sys/socket.h>
-#include <fcntl.h>
 #include "CLinux.h"
 #include <errno.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 // Linux 6.5; absent from Debian 12's headers.
 #ifndef SO_PEERPIDFD

@@ -1,11 +1,9 @@
 #define _GNU_SOURCE 1
-#include <unistd.h>
-#include <sys/types.h>
-#include <sys/socket.h>
-#include <fcntl.h>
 #include "CLinux.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 int clinux_openpty(int *primary, char *name, size_t length) {
     int descriptor = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);

@@ -1,8 +1,4 @@
 #define _GNU_SOURCE 1
-#include <unistd.h>
-#include <sys/types.h>
-#include <sys/socket.h>
-#include <fcntl.h>
 #include "CLinux.h"
 #include <errno.h>
 #include <sys/random.h>

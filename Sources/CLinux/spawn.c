@@ -1,13 +1,11 @@
 #define _GNU_SOURCE 1
-#include <unistd.h>
-#include <sys/types.h>
-#include <sys/socket.h>
-#include <fcntl.h>
 #include "CLinux.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 // Where the child keeps the pipe that reports its failure; close_range(2) starts above it.
 enum { REPORT_FD = 3, FIRST_CLOSED_FD = 4 };

@@ -27,7 +27,9 @@ struct DeviceSignal: Hashable, Sendable {
         case (Fprint.deviceInterface, "VerifyStatus"), (Fprint.deviceInterface, "EnrollStatus"):
             guard arguments.count == 2, let result = arguments[0].text, let done = arguments[1].truth
             else { return nil }
-            kind = member == "VerifyStatus" ? .verifyStatus(result, done: done) : .enrollStatus(result, done: done)
+            kind =
+                member == "VerifyStatus"
+                ? .verifyStatus(result, done: done) : .enrollStatus(result, done: done)
         case (Fprint.deviceInterface, "VerifyFingerSelected"):
             guard let finger = arguments.first?.text else { return nil }
             kind = .verifyFingerSelected(finger)

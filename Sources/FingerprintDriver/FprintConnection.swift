@@ -31,6 +31,7 @@ final class FprintConnection {
     init(
         _ address: BusAddress,
         executor: BusExecutor,
+        callTimeout: Duration,
         onEvent: @escaping (Event) -> Void
     ) throws(BusError) {
         fprintd = TrustedName(
@@ -47,6 +48,7 @@ final class FprintConnection {
         let bus = try Bus(
             address: try address.resolved(),
             executor: executor,
+            callTimeout: callTimeout,
             onMessage: { [weak self] message, _ in
                 self?.receive(message)
                 return false
@@ -165,7 +167,8 @@ final class FprintConnection {
         return try await bus.call(.bus, method, arguments)
     }
 
-    private func ownerChanged(_ name: ReferenceWritableKeyPath<FprintConnection, TrustedName>, to new: String) {
+    private func ownerChanged(_ name: ReferenceWritableKeyPath<FprintConnection, TrustedName>, to new: String)
+    {
         let old = self[keyPath: name].owner
         for rule in self[keyPath: name].lose() { bus?.send(.bus, "RemoveMatch", [.string(rule)]) { _ in } }
         guard name == \.fprintd else { return }
@@ -186,7 +189,8 @@ final class FprintConnection {
         case (Login1.managerInterface, "PrepareForSleep"):
             guard logind.speaks(sender) else { return logind.isFormer(sender) ? () : onEvent(.forged) }
             if (try? message.arguments())?.first?.truth == true { onEvent(.suspend) }
-        case (Fprint.deviceInterface, _), (propertiesInterface, _) where path.hasPrefix(Fprint.rootPath):
+        case (Fprint.deviceInterface, _),
+            (propertiesInterface, _) where path.hasPrefix(Fprint.rootPath):
             guard fprintd.speaks(sender) else { return fprintd.isFormer(sender) ? () : onEvent(.forged) }
             guard let arguments = try? message.arguments(),
                 let signal = DeviceSignal(

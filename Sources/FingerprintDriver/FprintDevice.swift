@@ -12,7 +12,8 @@ struct FprintDevice {
     private var target: Bus.Target { Bus.Target(owner, path, Fprint.deviceInterface) }
 
     /// `ListEnrolledFingers`, sorted; nothing enrolled is an empty list.
-    nonisolated(nonsending) func listEnrolledFingers(user: String) async throws(FingerprintError) -> [String] {
+    nonisolated(nonsending) func listEnrolledFingers(user: String) async throws(FingerprintError) -> [String]
+    {
         do throws(FingerprintError) {
             guard let fingers = try await call("ListEnrolledFingers", [.string(user)]).first?.texts else {
                 throw FingerprintError(.internal, message: "ListEnrolledFingers")

@@ -18,14 +18,17 @@ public actor FprintReader: FingerprintReader {
     }
 
     private let busAddress: BusAddress
-    private let user: String
+    let user: String
     private let templates: TemplateFiles?
+    private let callTimeout: Duration
     private let onForgedSignal: @Sendable () -> Void
 
-    private var connection: FprintConnection?
-    private var claims: [UInt64: ClaimedSensor] = [:]
+    private(set) var connection: FprintConnection?
+    var claims: [UInt64: ClaimedSensor] = [:]
     private var lastNumber: UInt64 = 0
     private var completions: UInt64 = 0
+    /// How often the machine was about to sleep.
+    private var sleeps = 0
     private var listeners: [UInt64: AsyncStream<FingerprintChange>.Continuation] = [:]
 
     /// Makes a reader; nothing is asked before it is used.
@@ -34,16 +37,19 @@ public actor FprintReader: FingerprintReader {
     ///   - busAddress: the bus that fprintd is on.
     ///   - user: whose fingers; nil for the user that this process runs as.
     ///   - templateDirectory: fprintd's state directory, where the templates lie; nil not to look.
+    ///   - callTimeout: how long fprintd may take to answer; 1 to 3 s were seen while it compares a picture.
     ///   - onForgedSignal: called for each signal of fprintd's that somebody else sent to us.
     public init(
         busAddress: BusAddress,
         user: String? = nil,
         templateDirectory: String? = "/var/lib/fprint",
+        callTimeout: Duration = .seconds(10),
         onForgedSignal: @escaping @Sendable () -> Void = {}
     ) {
         self.busAddress = busAddress
         self.user = user ?? ""
         templates = templateDirectory.map { TemplateFiles(directory: $0, user: user) }
+        self.callTimeout = callTimeout
         self.onForgedSignal = onForgedSignal
     }
 
@@ -63,6 +69,7 @@ public actor FprintReader: FingerprintReader {
     /// Takes the sensor; the claim is bound to the very fprintd that granted it.
     public func claim() async throws(FingerprintError) -> any FingerprintClaim {
         let device = try await choose().device
+        let sleepsBefore = sleeps
         do throws(FingerprintError) {
             try await device.claim(user: user)
         } catch {
@@ -73,9 +80,9 @@ public actor FprintReader: FingerprintReader {
         lastNumber += 1
         let number = lastNumber
         claims[number] = ClaimedSensor(device: device)
-        guard !Task.isCancelled else {
+        guard !Task.isCancelled, sleeps == sleepsBefore else {
             await release(number)
-            throw FingerprintError(.cancelled)
+            throw FingerprintError(Task.isCancelled ? .cancelled : .suspended)
         }
         return FprintClaim(reader: self, number: number)
     }
@@ -111,9 +118,12 @@ public actor FprintReader: FingerprintReader {
     private func connect() throws(FingerprintError) -> FprintConnection {
         if let connection, connection.bus != nil { return connection }
         do throws(BusError) {
-            let connection = try FprintConnection(busAddress, executor: executor) { [weak self] event in
-                self?.assumeIsolated { $0.handle(event) }
-            }
+            let connection = try FprintConnection(
+                busAddress,
+                executor: executor,
+                callTimeout: callTimeout,
+                onEvent: { [weak self] event in self?.assumeIsolated { $0.handle(event) } }
+            )
             self.connection = connection
             Task { await self.findLogind() }
             return connection
@@ -156,6 +166,7 @@ public actor FprintReader: FingerprintReader {
             // So that its enrolments are seen.
             Task { _ = try? await self.connection?.fprintdOwner(activate: false) }
         case .suspend:
+            sleeps += 1
             tell(.suspend)
             for (number, claim) in claims {
                 claim.run?.abort(FingerprintError(.suspended))
@@ -179,86 +190,5 @@ public actor FprintReader: FingerprintReader {
         where claim.device.owner == signal.owner && claim.device.path == signal.path {
             claim.run?.receive(signal.kind)
         }
-    }
-
-    // MARK: A claim
-
-    func verify(
-        _ number: UInt64,
-        status: @escaping @Sendable (FingerprintStatus) -> Void
-    ) async throws(FingerprintError) -> FingerprintVerdict {
-        guard let claim = claims[number], claim.releasing == nil else {
-            throw FingerprintError(.claimDevice)
-        }
-        guard claim.run == nil else { throw FingerprintError(.alreadyInUse) }
-        let run = VerifyRun(device: claim.device, status: status)
-        claim.run = run
-        do throws(FingerprintError) {
-            let verdict = try await verifyFingers(run)
-            claim.ended()
-            return verdict
-        } catch {
-            claim.ended()
-            await release(number)
-            throw error
-        }
-    }
-
-    private func verifyFingers(_ run: VerifyRun) async throws(FingerprintError) -> FingerprintVerdict {
-        // A driver that misses its data says `verify-no-match`: nothing enrolled must not look like that.
-        let fingers = try await run.device.listEnrolledFingers(user: user)
-        guard !fingers.isEmpty else { throw FingerprintError(.noEnrolledPrints) }
-        let first = try await pass(Fprint.anyFinger, run)
-        guard first == .noMatch, fingers.count > 1, let compared = run.selectedFinger,
-            compared != Fprint.anyFinger
-        else { return first }
-        // "any" meant one finger: this sensor cannot identify, and the others have not been asked.
-        for finger in fingers where finger != compared {
-            run.want(finger)
-            guard try await pass(finger, run) == .noMatch else { return .match }
-        }
-        return .noMatch
-    }
-
-    /// One `VerifyStart` with its `VerifyStop`, whatever happens in between.
-    private func pass(_ finger: String, _ run: VerifyRun) async throws(FingerprintError) -> FingerprintVerdict {
-        let identity = ObjectIdentifier(run)
-        let outcome = await withTaskCancellationHandler {
-            await run.start(finger)
-        } onCancel: {
-            Task { await self.cancel(identity) }
-        }
-        let isOwned = claims.values.contains { $0.run === run }
-        if isOwned { try? await run.device.verifyStop() }
-        return try outcome.get()
-    }
-
-    private func cancel(_ run: ObjectIdentifier) {
-        for claim in claims.values {
-            guard let current = claim.run, ObjectIdentifier(current) == run else { continue }
-            current.abort(FingerprintError(.cancelled))
-        }
-    }
-
-    func release(_ number: UInt64) async {
-        guard let claim = claims[number] else { return }
-        if let releasing = claim.releasing { return await releasing.value }
-        // A task of its own: cancelling the caller must not keep the sensor taken.
-        let releasing = Task { await self.letGo(number) }
-        claim.releasing = releasing
-        await releasing.value
-    }
-
-    private func letGo(_ number: UInt64) async {
-        guard let claim = claims[number] else { return }
-        claim.run?.abort(FingerprintError(.cancelled))
-        await claim.untilEnded()
-        do throws(FingerprintError) {
-            try await claim.device.release()
-        } catch {
-            // fprintd hangs: it lets go when the connection does.
-            if error.code == .noReply { connection?.close() }
-        }
-        claims[number] = nil
     }
 }

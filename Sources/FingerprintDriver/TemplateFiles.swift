@@ -20,9 +20,10 @@ struct TemplateFiles: Sendable {
         self.user = user ?? Self.ownUserName()
     }
 
-    /// A record of each file, sorted by path; nil where they cannot be read or are not the ones in use.
+    /// A record of each file, sorted by path.
     ///
     /// - Parameter expectingSome: fprintd says that fingers are enrolled.
+    /// - Returns: nil where the files cannot be read, or are not the ones in use.
     func records(expectingSome: Bool) -> [UInt8]? {
         guard let user, !user.isEmpty, !user.contains("/"), user != ".", user != ".." else { return nil }
         let root = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -38,7 +39,7 @@ struct TemplateFiles: Sendable {
     }
 
     private static func ownUserName() -> String? {
-        var entry = passwd()
+        var entry = unsafe passwd()
         var found: UnsafeMutablePointer<passwd>?
         var storage = [CChar](repeating: 0, count: 16 << 10)
         guard unsafe getpwuid_r(geteuid(), &entry, &storage, storage.count, &found) == 0,

@@ -13,7 +13,7 @@ final class VerifyRun {
     private let status: @Sendable (FingerprintStatus) -> Void
     private var pass = VerifyPass()
     /// Ends this pass and all that would follow.
-    private var abortion: FingerprintError?
+    private(set) var abortion: FingerprintError?
     private var outcome: Outcome?
     private var isAnswered = false
     private var waiter: CheckedContinuation<Outcome, Never>?

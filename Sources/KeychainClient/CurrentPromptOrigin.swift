@@ -34,7 +34,9 @@ private enum Terminal {
 
     /// The controlling terminal, from its device number in `/proc/self/stat` (proc(5), field 7).
     static func controlling() -> String? {
-        guard let line = contents(of: "/proc/self/stat"), let nameEnd = line.lastIndex(of: ")") else { return nil }
+        guard let line = contents(of: "/proc/self/stat"), let nameEnd = line.lastIndex(of: ")") else {
+            return nil
+        }
         // After the name: state, parent, group, session, terminal.
         let fields = line[line.index(after: nameEnd)...].split(separator: " ")
         guard fields.count > 4, let number = Int32(fields[4]) else { return nil }

@@ -8,7 +8,8 @@ enum ProcessEnvironment {
     /// A variable's value; nil when it is unset, empty, not UTF-8 or too long, and in programs that run with
     /// more rights than their caller (secure_getenv(3)).
     static func variable(_ name: String) -> String? {
-        guard let text = unsafe clinux_secure_getenv(name), let value = unsafe String(validatingCString: text),
+        guard let text = unsafe clinux_secure_getenv(name),
+            let value = unsafe String(validatingCString: text),
             !value.isEmpty, value.utf8.count <= longestValue
         else { return nil }
         return value

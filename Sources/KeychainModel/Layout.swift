@@ -28,8 +28,8 @@ public struct Layout: Sendable, Equatable {
     /// Finds the places from the environment.
     ///
     /// Without `XDG_RUNTIME_DIR` the socket lies in the data directory, never in `/tmp`.
+    /// It is nil when there is no absolute home to start from.
     /// - Parameter variable: looks an environment variable up; empty counts as missing, relative paths too.
-    /// - Returns: nil when there is no absolute home to start from.
     public init?(variable: (String) -> String?) {
         func path(_ name: String) -> String? {
             guard let value = variable(name), value.hasPrefix("/") else { return nil }

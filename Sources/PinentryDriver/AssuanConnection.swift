@@ -1,7 +1,7 @@
 import Glibc
 import SecretMemory
 
-/// Our end of the two pipes to a pinentry program.
+/// Our end of the socket that is a pinentry program's input and output.
 ///
 /// What arrives goes straight into locked memory, and everything that arrives has a limit.
 struct AssuanConnection: ~Copyable {
@@ -18,32 +18,21 @@ struct AssuanConnection: ~Copyable {
     /// The longest answer to one command; pinentry's own limit for a passphrase is 2048.
     static let largestAnswerByteCount = 4096
 
-    private let input: CInt
-    private let output: CInt
+    private let descriptor: CInt
     private let interruptions: Interruptions
     private var received = SecretBuffer(minimumCapacity: 1024)
     private var position = 0
     private var line = SecretBuffer(minimumCapacity: 1024)
     private var octetsLeft = Self.largestConversationByteCount
 
-    /// Takes over both descriptors.
-    ///
-    /// - Parameters:
-    ///   - input: what we write is the program's input.
-    ///   - output: what we read is the program's output.
-    ///   - interruptions: stay their owners'.
-    init(adoptingInput input: CInt, output: CInt, interruptions: Interruptions) {
-        self.input = input
-        self.output = output
+    /// Takes over our end; the interruptions stay their owners'.
+    init(adopting descriptor: CInt, interruptions: Interruptions) {
+        self.descriptor = descriptor
         self.interruptions = interruptions
-        _ = fcntl(input, F_SETFL, O_NONBLOCK)
-        _ = fcntl(output, F_SETFL, O_NONBLOCK)
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
     }
 
-    deinit {
-        close(input)
-        close(output)
-    }
+    deinit { close(descriptor) }
 
     /// Sends one line and waits for its answer.
     mutating func transact(
@@ -57,11 +46,7 @@ struct AssuanConnection: ~Copyable {
     /// Sends one line; its end is added.
     func send(_ line: [UInt8], until deadline: ContinuousClock.Instant) throws(ExchangeFailure) {
         precondition(line.count <= AssuanLine.largestByteCount, "a line too long for Assuan")
-        var octets = line
-        octets.append(UInt8(ascii: "\n"))
-        try unsafe octets.withUnsafeBytes { octets throws(ExchangeFailure) in
-            try unsafe write(octets, until: deadline)
-        }
+        try send(SecretBytes(copying: line + [UInt8(ascii: "\n")]), until: deadline)
     }
 
     /// Sends a line that holds a secret and its end.
@@ -80,7 +65,7 @@ struct AssuanConnection: ~Copyable {
         var statuses: Set<String> = []
         while true {
             try readLine(until: deadline)
-            let kind = line.withOctets { AssuanLine.kind(of: Self.withoutReturn($0)) }
+            let kind = line.withOctets { AssuanLine.kind(of: $0.extracting(..<Self.contentCount(of: $0))) }
             switch kind {
             case .ok:
                 return AssuanAnswer(error: nil, statuses: statuses, data: data.finish())
@@ -88,12 +73,14 @@ struct AssuanConnection: ~Copyable {
                 return AssuanAnswer(error: code, statuses: statuses, data: SecretBuffer().finish())
             case .data:
                 let isDecoded = line.withOctets { line in
-                    let line = Self.withoutReturn(line)
-                    guard line.count > AssuanLine.dataOffset else { return true }
-                    return AssuanLine.decode(line.extracting(AssuanLine.dataOffset...), into: &data)
+                    let end = Self.contentCount(of: line)
+                    guard end > AssuanLine.dataOffset else { return true }
+                    return AssuanLine.decode(line.extracting(AssuanLine.dataOffset..<end), into: &data)
                 }
                 guard isDecoded else { throw .malformed("a malformed escape") }
-                guard data.count <= Self.largestAnswerByteCount else { throw .malformed("too long an answer") }
+                guard data.count <= Self.largestAnswerByteCount else {
+                    throw .malformed("too long an answer")
+                }
             case .status(let keyword):
                 statuses.insert(keyword)
             case .comment, .end:
@@ -107,8 +94,9 @@ struct AssuanConnection: ~Copyable {
         }
     }
 
-    private static func withoutReturn(_ line: Span<UInt8>) -> Span<UInt8> {
-        line.count > 0 && line[line.count - 1] == UInt8(ascii: "\r") ? line.extracting(droppingLast: 1) : line
+    /// The octets before a CR that ends the line.
+    private static func contentCount(of line: Span<UInt8>) -> Int {
+        !line.isEmpty && line[line.count - 1] == UInt8(ascii: "\r") ? line.count - 1 : line.count
     }
 
     private mutating func readLine(until deadline: ContinuousClock.Instant) throws(ExchangeFailure) {
@@ -128,7 +116,9 @@ struct AssuanConnection: ~Copyable {
     private mutating func takeReceived() -> Bool {
         let from = position
         let (end, hasEnd) = received.withOctets { octets in
-            for index in from..<octets.count where octets[index] == UInt8(ascii: "\n") { return (index, true) }
+            for index in from..<octets.count where octets[index] == UInt8(ascii: "\n") {
+                return (index, true)
+            }
             return (octets.count, false)
         }
         received.withOctets { line.append(contentsOf: $0.extracting(from..<end)) }
@@ -137,14 +127,14 @@ struct AssuanConnection: ~Copyable {
     }
 
     private mutating func receive(until deadline: ContinuousClock.Instant) throws(ExchangeFailure) {
-        let output = output
+        let descriptor = descriptor
         while true {
-            try wait(for: output, Int16(POLLIN), until: deadline)
+            try wait(for: Int16(POLLIN), until: deadline)
             var reason: CInt = 0
             let count = unsafe received.append(upTo: 1024) { room in
-                let count = unsafe read(output, room.baseAddress, room.count)
-                reason = errno
-                return count < 0 ? 0 : { reason = 0; return count }()
+                let count = unsafe read(descriptor, room.baseAddress, room.count)
+                reason = count < 0 ? errno : 0
+                return max(count, 0)
             }
             switch reason {
             case 0 where count == 0: throw .closed
@@ -153,6 +143,7 @@ struct AssuanConnection: ~Copyable {
                 guard octetsLeft >= 0 else { throw .malformed("more than anybody asked for") }
                 return
             case EAGAIN, EINTR: continue
+            case ECONNRESET: throw .closed
             default: throw .system(errno: reason)
             }
         }
@@ -162,26 +153,25 @@ struct AssuanConnection: ~Copyable {
         _ octets: UnsafeRawBufferPointer,
         until deadline: ContinuousClock.Instant
     ) throws(ExchangeFailure) {
-        var rest = unsafe octets[...]
+        var rest = unsafe octets
         while unsafe !rest.isEmpty {
-            try wait(for: input, Int16(POLLOUT), until: deadline)
-            let count = unsafe rest.withUnsafeBytes { unsafe Glibc.write(input, $0.baseAddress, $0.count) }
+            try wait(for: Int16(POLLOUT), until: deadline)
+            let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
             if count >= 0 {
-                unsafe rest = rest.dropFirst(count)
+                unsafe rest = UnsafeRawBufferPointer(rebasing: rest[count...])
                 continue
             }
             switch errno {
             case EAGAIN, EINTR: continue
-            case EPIPE: throw .closed
+            case EPIPE, ECONNRESET: throw .closed
             default: throw .system(errno: errno)
             }
         }
     }
 
-    /// Waits for one end; cancelling goes first, then the terminal, then what was waited for.
+    /// Waits until there is something to read or room to write; cancelling goes first, then the terminal.
     private func wait(
-        for descriptor: CInt,
-        _ events: Int16,
+        for events: Int16,
         until deadline: ContinuousClock.Instant
     ) throws(ExchangeFailure) {
         var watched = [

@@ -113,7 +113,9 @@ enum AssuanLine {
         var word = ""
         var index = offset
         while index < line.count, line[index] != UInt8(ascii: " ") {
-            guard word.utf8.count < largestWordByteCount, (0x21...0x7E).contains(line[index]) else { return "" }
+            guard word.utf8.count < largestWordByteCount, (0x21...0x7E).contains(line[index]) else {
+                return ""
+            }
             word.unicodeScalars.append(Unicode.Scalar(line[index]))
             index += 1
         }

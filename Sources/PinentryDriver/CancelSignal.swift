@@ -20,5 +20,11 @@ final class CancelSignal: Sendable {
         _ = unsafe write(descriptor, &one, MemoryLayout<UInt64>.size)
     }
 
+    /// Whether it was raised.
+    var isRaised: Bool {
+        var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&watched, 1, 0) > 0
+    }
+
     deinit { close(descriptor) }
 }

@@ -7,19 +7,18 @@ struct PinentryBox {
     static let repeatedStatus = "PIN_REPEATED"
 
     private let commands: PinentryCommands
-    private let label: String
+    private let prompt: Prompt
     private let deadline: ContinuousClock.Instant
 
     /// Takes over the commands; the deadline is for all boxes together.
-    init(_ commands: PinentryCommands, label: String, deadline: ContinuousClock.Instant) {
+    init(_ commands: PinentryCommands, for prompt: Prompt, deadline: ContinuousClock.Instant) {
         self.commands = commands
-        self.label = label
+        self.prompt = prompt
         self.deadline = deadline
     }
 
     /// Asks once, or for a new secret until both entries are the same.
     func ask(
-        _ input: Prompt.Input,
         on connection: inout AssuanConnection,
         whenShown: () -> Void
     ) throws(ExchangeFailure) -> PromptAnswer {
@@ -28,8 +27,8 @@ struct PinentryBox {
             case .ended(let answer):
                 return answer
             case .accepted(let first, let isRepeated):
-                guard input.hasField else { return affirmativeAnswer }
-                guard input == .newSecret, !isRepeated else { return try Self.entered(first) }
+                guard prompt.input.hasField else { return affirmativeAnswer }
+                guard prompt.input == .newSecret, !isRepeated else { return try Self.entered(first) }
                 // A flavour that cannot ask twice, such as curses: a second box.
                 try set([PinentryCommands.label(PinentryCommands.repeatLabel)], on: &connection)
                 switch try put(on: &connection, whenShown: whenShown) {
@@ -38,7 +37,10 @@ struct PinentryBox {
                 case .accepted(let second, _):
                     if first.matches(second) { return try Self.entered(first) }
                 }
-                let labels = [PinentryCommands.label(label), PinentryCommands.error(PinentryCommands.repeatError)]
+                let labels = [
+                    PinentryCommands.label(prompt.fieldLabel),
+                    PinentryCommands.error(PinentryCommands.repeatError),
+                ]
                 try set(labels, on: &connection)
             }
         }
@@ -53,9 +55,11 @@ struct PinentryBox {
         on connection: inout AssuanConnection,
         whenShown: () -> Void
     ) throws(ExchangeFailure) -> End {
-        try connection.send(commands.show.octets, until: deadline)
-        whenShown()
-        let answer = try connection.answer(until: deadline)
+        var answer = try putOnce(on: &connection, whenShown: whenShown)
+        if answer.error == .windowTooSmall, let brief {
+            try set([brief], on: &connection)
+            answer = try putOnce(on: &connection, whenShown: whenShown)
+        }
         if let code = answer.error {
             switch code.meaning {
             case .cancelled: return .ended(.cancelled)
@@ -67,11 +71,31 @@ struct PinentryBox {
         return .accepted(answer.takeData(), isRepeated: isRepeated)
     }
 
+    private func putOnce(
+        on connection: inout AssuanConnection,
+        whenShown: () -> Void
+    ) throws(ExchangeFailure) -> AssuanAnswer {
+        try connection.send(commands.show.octets, until: deadline)
+        whenShown()
+        return try connection.answer(until: deadline)
+    }
+
+    /// For a terminal of a few lines: who asks goes before what it says.
+    private var brief: PinentryCommands.Line? {
+        guard !prompt.reason.isEmpty, !commands.showsSecret else { return nil }
+        var brief = prompt
+        brief.reason = ""
+        return PinentryCommands.Line(octets: PromptDescription(of: brief).line, isRequired: true)
+    }
+
     private func set(
         _ lines: [PinentryCommands.Line],
         on connection: inout AssuanConnection
     ) throws(ExchangeFailure) {
-        for line in lines { _ = try connection.transact(line.octets, until: deadline) }
+        for line in lines {
+            let answer = try connection.transact(line.octets, until: deadline)
+            if line.isRequired, let code = answer.error { throw .refused(code, command: line.command) }
+        }
     }
 
     private static func entered(_ secret: consuming SecretBytes) throws(ExchangeFailure) -> PromptAnswer {

@@ -11,7 +11,11 @@ struct PinentryCommands {
         var isRequired: Bool
 
         init(_ text: String, isRequired: Bool = false) {
-            octets = Array(text.utf8)
+            self.init(octets: Array(text.utf8), isRequired: isRequired)
+        }
+
+        init(octets: [UInt8], isRequired: Bool) {
+            self.octets = octets
             self.isRequired = isRequired
         }
 
@@ -25,6 +29,8 @@ struct PinentryCommands {
     let settings: [Line]
     /// `GETPIN` or a form of `CONFIRM`.
     let show: Line
+    /// Whether the description ends in a secret.
+    let showsSecret: Bool
     /// What the affirmative answer means for a box without field.
     let affirmative: Affirmative
 
@@ -51,6 +57,7 @@ struct PinentryCommands {
     ///   - prompt: the box.
     ///   - showsSecret: whether the description ends in a secret to note: one button then.
     init(for prompt: Prompt, showsSecret: Bool = false) {
+        self.showsSecret = showsSecret
         let labels: [Line]
         let cancel = prompt.cancelTitle.nonEmpty ?? "Cancel"
         switch prompt.input {
@@ -67,7 +74,8 @@ struct PinentryCommands {
             labels = Self.buttons(PromptText.button(cancel), cancel: nil)
             (show, affirmative) = (Line("CONFIRM --one-button", isRequired: true), .cancelled)
         case .touch:
-            let fallback = prompt.fallbackTitle.map { PromptText.button($0) } ?? ("Use _Passcode\u{2026}", "p")
+            let fallback =
+                prompt.fallbackTitle.map { PromptText.button($0) } ?? ("Use _Passcode\u{2026}", "p")
             labels = Self.buttons(fallback, cancel: cancel)
             (show, affirmative) = (Line("CONFIRM", isRequired: true), .fallback)
         }
@@ -100,15 +108,12 @@ struct PinentryCommands {
 
     /// The line that says what went wrong.
     static func error(_ text: String) -> Line {
-        Line(
-            escaping: "SETERROR ",
-            PromptText.line(text, characters: PromptText.largestHeadingCount, octets: 240)
-        )
+        Line(escaping: "SETERROR ", PromptText.ofOurs(text))
     }
 
     /// The line that labels the field.
     static func label(_ text: String) -> Line {
-        Line(escaping: "SETPROMPT ", PromptText.line(text, characters: PromptText.largestTitleCount))
+        Line(escaping: "SETPROMPT ", PromptText.label(text))
     }
 }
 

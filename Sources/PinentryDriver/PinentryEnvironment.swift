@@ -60,5 +60,5 @@ public struct PinentryEnvironment: Sendable, Equatable {
         return text.isEmpty ? nil : text
     }
 
-    private static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+    private static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }
 }

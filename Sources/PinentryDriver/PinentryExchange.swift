@@ -57,8 +57,11 @@ struct PinentryExchange: ~Copyable {
     ///
     /// - Parameters:
     ///   - commands: what makes the box.
+    ///   - prompt: what the commands were made for.
     ///   - description: the `SETDESC` line and its end.
     ///   - whenShown: called once, after the box was put up.
+    /// - Returns: what the person did.
+    /// - Throws: ``PromptError``; the program has ended all the same.
     mutating func run(
         _ commands: PinentryCommands,
         for prompt: Prompt,
@@ -69,7 +72,9 @@ struct PinentryExchange: ~Copyable {
             return try show(commands, for: prompt, description: description, whenShown: whenShown)
         } catch {
             // A display that is named and not there must not keep the terminal from being used.
-            guard error.code == .prompterFailed, !isShown, terminal != nil, place.hasDisplay else { throw error }
+            guard error.code == .prompterFailed, !isShown, terminal != nil, place.hasDisplay else {
+                throw error
+            }
             (place.display, place.waylandDisplay) = (nil, nil)
             return try show(commands, for: prompt, description: description, whenShown: whenShown)
         }
@@ -90,8 +95,8 @@ struct PinentryExchange: ~Copyable {
             if let code = described.error { throw .refused(code, command: "SETDESC") }
 
             let limit = Duration.seconds(prompt.timeoutInSeconds) + Self.watchdogGrace
-            var box = PinentryBox(commands, label: prompt.fieldLabel, deadline: ContinuousClock.now + limit)
-            return try box.ask(prompt.input, on: &connection) {
+            let box = PinentryBox(commands, for: prompt, deadline: ContinuousClock.now + limit)
+            return try box.ask(on: &connection) {
                 if !exchange.isShown { whenShown() }
                 exchange.isShown = true
             }
@@ -130,34 +135,57 @@ struct PinentryExchange: ~Copyable {
     private mutating func converse(
         _ talk: (inout Self, inout AssuanConnection) throws(ExchangeFailure) -> PromptAnswer
     ) throws(PromptError) -> PromptAnswer {
-        let (toProgram, fromProgram) = (try Pipe(), try Pipe())
+        let sockets = try SocketPair()
         let process = try PinentryProcess(
             path: program,
             environment: environment.variables(for: place),
-            input: toProgram.reading,
-            output: fromProgram.writing
+            socket: sockets.theirs
         )
         var connection = AssuanConnection(
-            adoptingInput: toProgram.takeWriting(),
-            output: fromProgram.takeReading(),
+            adopting: sockets.takeOurs(),
             interruptions: .init(cancel: cancel.descriptor, terminal: terminal?.descriptor ?? -1)
         )
-        do throws(ExchangeFailure) {
-            let answer = try talk(&self, &connection)
-            try connection.send(Array("BYE".utf8), until: ContinuousClock.now + PinentryProcess.grace.itself)
-            let wasKilled = process.end(politely: true)
-            terminal?.restore(wasKilled: wasKilled, drewScreen: drawsWithCurses)
-            // A terminal that hangs up reads as end of file, and that as "cancelled".
-            if case .cancelled = answer, terminal?.isConnected == false {
-                throw ExchangeFailure.terminalGone
+        let result = Self.result { () throws(ExchangeFailure) in try talk(&self, &connection) }
+        let isAnswered =
+            switch result {
+            case .success: true
+            case .failure: false
             }
+        if isAnswered {
+            // Best effort: the answer is here, and the program is ended in any case.
+            try? connection.send(Array("BYE".utf8), until: ContinuousClock.now + PinentryProcess.grace.itself)
+        }
+        let wasKilled = process.end(politely: isAnswered)
+        terminal?.restore(wasKilled: wasKilled || !isAnswered, drewScreen: drawsWithCurses)
+        return try conclude(result)
+    }
+
+    private func conclude(
+        _ result: consuming Result<PromptAnswer, ExchangeFailure>
+    ) throws(PromptError) -> PromptAnswer {
+        let isGone = terminal?.isConnected == false
+        switch consume result {
+        // A terminal that hangs up reads as end of file: the program says "cancelled", or nothing any more.
+        case .success(.cancelled) where isGone:
+            throw ExchangeFailure.terminalGone.promptError
+        case .failure(.closed) where isGone:
+            throw ExchangeFailure.terminalGone.promptError
+        case .failure(.timedOut) where isShown:
+            return .timedOut
+        case .failure(let failure):
+            throw failure.promptError
+        case .success(let answer):
             return answer
+        }
+    }
+
+    private static func result(
+        of talk: () throws(ExchangeFailure) -> PromptAnswer
+    ) -> Result<PromptAnswer, ExchangeFailure> {
+        do {
+            return .success(try talk())
         } catch {
-            _ = process.end(politely: false)
-            terminal?.restore(wasKilled: true, drewScreen: drawsWithCurses)
-            if error == .timedOut, isShown { return .timedOut }
-            let isGone = error == .closed && terminal?.isConnected == false
-            throw (isGone ? ExchangeFailure.terminalGone : error).promptError
+            return .failure(error)
         }
     }
 }

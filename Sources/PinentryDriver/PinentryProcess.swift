@@ -14,14 +14,14 @@ struct PinentryProcess: ~Copyable {
     /// A pidfd, or -1 where there is none.
     private let descriptor: CInt
 
-    /// Starts a program that reads from and writes to two of our descriptors, and has nothing else of ours.
+    /// Starts a program whose input and output are one of our descriptors, and which has nothing else of ours.
     ///
     /// - Throws: ``PromptError`` with `prompterFailed` and the reason of execve(2).
-    init(path: String, environment: [String], input: CInt, output: CInt) throws(PromptError) {
+    init(path: String, environment: [String], socket: CInt) throws(PromptError) {
         var arguments = unsafe [strdup(path), nil]
         var variables = unsafe environment.map { unsafe strdup($0) } + [nil]
-        defer { for unsafe text in unsafe arguments + variables { unsafe free(text) } }
-        identifier = unsafe clinux_spawn(path, &arguments, &variables, input, output, -1)
+        defer { unsafe (arguments + variables).forEach { unsafe free($0) } }
+        identifier = unsafe clinux_spawn(path, &arguments, &variables, socket, socket, -1)
         guard identifier > 0 else {
             throw PromptError(.prompterFailed, detail: "\(path) did not start: errno \(errno)")
         }
@@ -53,45 +53,7 @@ struct PinentryProcess: ~Copyable {
     deinit {
         // Its whole group, while the number is still taken by the program that was not waited for.
         kill(-identifier, SIGKILL)
-        while unsafe waitpid(identifier, nil, 0) < 0 && errno == EINTR {}
+        while waitpid(identifier, nil, 0) < 0 && errno == EINTR {}
         if descriptor >= 0 { close(descriptor) }
-    }
-}
-
-/// Two ends of a pipe(2), closed when their owner lets go unless they were taken.
-struct Pipe: ~Copyable {
-    private var ends: (reading: CInt, writing: CInt)
-
-    /// Makes one that no program inherits.
-    init() throws(PromptError) {
-        var descriptors: [CInt] = [-1, -1]
-        guard unsafe pipe2(&descriptors, O_CLOEXEC) == 0 else {
-            throw PromptError(.prompterFailed, detail: "pipe: errno \(errno)")
-        }
-        ends = (descriptors[0], descriptors[1])
-    }
-
-    /// The end to read from.
-    var reading: CInt { ends.reading }
-    /// The end to write to.
-    var writing: CInt { ends.writing }
-
-    /// Hands over the end to read from and closes the other.
-    consuming func takeReading() -> CInt {
-        let taken = ends.reading
-        ends.reading = -1
-        return taken
-    }
-
-    /// Hands over the end to write to and closes the other.
-    consuming func takeWriting() -> CInt {
-        let taken = ends.writing
-        ends.writing = -1
-        return taken
-    }
-
-    deinit {
-        if ends.reading >= 0 { close(ends.reading) }
-        if ends.writing >= 0 { close(ends.writing) }
     }
 }

@@ -49,7 +49,7 @@ public struct PinentryProgram: Sendable {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return .failure(Fault(reason: "errno \(errno)")) }
         guard status.st_mode & S_IFMT == S_IFREG else { return .failure(Fault(reason: "not a file")) }
-        guard access(path, X_OK) == 0 else { return .failure(Fault(reason: "not executable")) }
+        guard unsafe access(path, X_OK) == 0 else { return .failure(Fault(reason: "not executable")) }
         guard checksOwner else { return .success(path) }
         // The file, and every directory above it: who may write to one of those may put another file there.
         var place = path[...]

@@ -1,4 +1,4 @@
-import Glibc
+public import Glibc
 public import KeychainModel
 public import SecretMemory
 import Synchronization
@@ -66,7 +66,74 @@ public struct PinentryPrompter: SecretPrompter {
         guard let line = PromptDescription.line(of: prompt, showing: secret) else {
             throw PromptError(.prompterFailed, detail: "a secret of this length cannot be shown")
         }
-        let description = Mutex<SecretBytes?>(line)
-        return try await show(LentLine(description), prompt, at: origin)
+        return try await onThread(at: origin) { exchange throws(PromptError) in
+            try exchange.run(
+                PinentryCommands(for: prompt, showsSecret: true),
+                for: prompt,
+                description: line,
+                whenShown: {}
+            )
+        }
+    }
+
+    /// Lets a conversation run on a thread of its own; cancelling the task ends it.
+    private func onThread(
+        at origin: PromptOrigin,
+        _ talk: @escaping @Sendable (inout PinentryExchange) throws(PromptError) -> PromptAnswer
+    ) async throws(PromptError) -> PromptAnswer {
+        let cancel = try CancelSignal()
+        let conversation: @Sendable () throws(PromptError) -> PromptAnswer = { () throws(PromptError) in
+            if cancel.isRaised { throw PromptError(.dismissed) }
+            var exchange = try PinentryExchange(
+                program,
+                at: origin,
+                user: user,
+                environment: environment,
+                cancel: cancel
+            )
+            return try talk(&exchange)
+        }
+        let outcome = Outcome()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                ExchangeThread.start {
+                    outcome.set(conversation)
+                    continuation.resume()
+                } refused: { error in
+                    outcome.put(.failure(error))
+                    continuation.resume()
+                }
+            }
+        } onCancel: {
+            cancel.raise()
+        }
+        return try outcome.take()
+    }
+}
+
+/// Carries an answer, which cannot be copied, from the thread to the task.
+private final class Outcome: Sendable {
+    private let result = Mutex<Result<PromptAnswer, PromptError>?>(nil)
+
+    func set(_ body: () throws(PromptError) -> PromptAnswer) {
+        do {
+            let answer = Result<PromptAnswer, PromptError>.success(try body())
+            put(answer)
+        } catch {
+            put(.failure(error))
+        }
+    }
+
+    /// Takes the answer; called once, after it was set.
+    func take() throws(PromptError) -> PromptAnswer {
+        guard let value = result.withLock({ $0.take() }) else {
+            throw PromptError(.prompterFailed, detail: "no answer")
+        }
+        return try value.get()
+    }
+
+    func put(_ value: consuming sending Result<PromptAnswer, PromptError>) {
+        var value: Result<PromptAnswer, PromptError>? = value
+        result.withLock { $0 = value.take() }
     }
 }

@@ -13,26 +13,20 @@ struct PromptDescription {
 
     /// Fills the line, the reason last: it gets the room that is left.
     ///
-    /// - Parameter reserved: octets to leave free for what follows.
+    /// - Parameters:
+    ///   - prompt: the box.
+    ///   - reserved: octets to leave free for what follows.
     init(of prompt: Prompt, reserving reserved: Int = 0) {
-        var before = PromptText.line(prompt.heading, characters: PromptText.largestHeadingCount, octets: 160)
-        if !prompt.input.hasField, let error = prompt.error {
-            // Boxes without a field do not show `SETERROR`.
-            before += "\n" + PromptText.line(error, characters: PromptText.largestHeadingCount, octets: 160)
-        }
-        before += "\n\nRequested by "
-        before += PromptText.line(
-            prompt.requester,
-            characters: PromptText.largestRequesterCount,
-            octets: 160
-        )
+        var before = PromptText.ofOurs(prompt.heading)
+        // Boxes without a field do not show `SETERROR`.
+        if !prompt.input.hasField, let error = prompt.error { before += "\n" + PromptText.ofOurs(error) }
+        before += "\n\nRequested by " + PromptText.requester(prompt.requester)
         let after = prompt.input.instruction.map { "\n\n\($0)" } ?? ""
-        let fixed =
-            AssuanLine.escaped(Self.command + "").count + AssuanLine.escaped(before).count
-            + AssuanLine.escaped(after).count
-        let left = AssuanLine.largestByteCount - fixed - reserved
+
         line = Array(Self.command.utf8) + AssuanLine.escaped(before)
-        line += AssuanLine.escaped(Self.reason(prompt.reason, octets: left)) + AssuanLine.escaped(after)
+        let end = AssuanLine.escaped(after)
+        let left = AssuanLine.largestByteCount - line.count - end.count - reserved
+        line += AssuanLine.escaped(Self.reason(prompt.reason, octets: left)) + end
     }
 
     /// The line with a secret after the text, and the end of the line.
@@ -41,7 +35,10 @@ struct PromptDescription {
     static func line(of prompt: Prompt, showing secret: borrowing SecretBytes) -> SecretBytes? {
         guard secret.count > 0, secret.count <= largestShownByteCount else { return nil }
         // Each octet may need three.
-        let description = PromptDescription(of: prompt, reserving: 3 * secret.count + 2 * lineBreak.utf8.count)
+        let description = PromptDescription(
+            of: prompt,
+            reserving: 3 * secret.count + 2 * lineBreak.utf8.count
+        )
         var line = SecretBuffer(minimumCapacity: AssuanLine.largestByteCount + 1)
         line.append(contentsOf: description.line.span)
         for octet in (lineBreak + lineBreak).utf8 { line.append(octet) }
@@ -54,23 +51,10 @@ struct PromptDescription {
     static let largestShownByteCount = 80
 
     private static func reason(_ reason: String, octets: Int) -> String {
-        let opening = "\nReason it gives: \""
-        let closing = "\""
-        var limit = octets - AssuanLine.escaped(opening + closing).count
-        // `%` takes three octets: shorten until the escaped text fits.
-        while limit > 0 {
-            let text = PromptText.line(
-                reason,
-                characters: PromptText.largestReasonCount,
-                octets: limit
-            )
-            guard !text.isEmpty else { return "" }
-            let shown = opening + text + closing
-            let excess = AssuanLine.escaped(shown).count - octets
-            if excess <= 0 { return shown }
-            limit = min(limit, text.utf8.count) - max(1, excess / 3)
-        }
-        return ""
+        let (opening, closing) = ("\nReason it gives: \"", "\"")
+        let left = octets - AssuanLine.escaped(opening + closing).count
+        let text = PromptText.line(reason, characters: PromptText.largestReasonCount, octets: left)
+        return text.isEmpty ? "" : opening + text + closing
     }
 }
 

@@ -27,7 +27,8 @@ struct PromptPlace: Sendable {
         display = Self.word(origin.display, upTo: 255, also: ":./-_")
         waylandDisplay = Self.word(origin.waylandDisplay, upTo: 255, also: ":./-_")
         xAuthority = origin.xAuthority.flatMap {
-            $0.hasPrefix("/") && $0.utf8.count < 4096 && $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } ? $0 : nil
+            $0.hasPrefix("/") && $0.utf8.count < 4096 && $0.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+                ? $0 : nil
         }
         let characterType = Self.word(origin.characterType, upTo: 64, also: "_.@-") ?? "C.UTF-8"
         // `C.UTF-8` is always installed, the user's own locale perhaps not; for letters they are the same.

@@ -11,13 +11,15 @@ enum PromptText {
     static let largestHeadingCount = 160
     /// The longest title of a button, in characters.
     static let largestTitleCount = 40
+    /// The most octets of any of these but the reason: all of them together fit into one Assuan line.
+    static let largestByteCount = 160
 
     /// Cuts off what stacks marks on one character without end.
     private static let largestCharacterByteCount = 32
     /// So much is looked at: enough for every limit above.
     private static let largestCleanByteCount = 8192
 
-    /// One line of at most so many characters and octets of UTF-8; what is cut off leaves an ellipsis.
+    /// One line of at most so many characters, and octets once escaped; what is cut off leaves an ellipsis.
     static func line(_ text: String, characters: Int, octets: Int = .max) -> String {
         var line = ""
         var count = 0
@@ -26,15 +28,32 @@ enum PromptText {
         var cut = line.startIndex
         for character in cleaned(text) {
             let shown = character.utf8.count > largestCharacterByteCount ? "\u{FFFD}" : character
-            guard count < characters, used + shown.utf8.count <= octets else {
+            // The only one left that needs an escape of three octets.
+            let size = shown == "%" ? 3 : shown.utf8.count
+            guard count < characters, used + size <= octets else {
                 return String(line[..<cut]) + (octets >= ellipsis.utf8.count ? ellipsis : "")
             }
             line.append(shown)
             count += 1
-            used += shown.utf8.count
+            used += size
             if count < characters, used + ellipsis.utf8.count <= octets { cut = line.endIndex }
         }
         return line
+    }
+
+    /// A heading or an error of ours, which may quote others.
+    static func ofOurs(_ text: String) -> String {
+        line(text, characters: largestHeadingCount, octets: largestByteCount)
+    }
+
+    /// The name of a program.
+    static func requester(_ text: String) -> String {
+        line(text, characters: largestRequesterCount, octets: largestByteCount)
+    }
+
+    /// The label of a field.
+    static func label(_ text: String) -> String {
+        line(text, characters: largestTitleCount, octets: largestByteCount)
     }
 
     private static let ellipsis = "\u{2026}"
@@ -58,7 +77,8 @@ enum PromptText {
 
     private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
-        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:
+            false
         default: !scalar.properties.isDefaultIgnorableCodePoint
         }
     }
@@ -72,8 +92,10 @@ enum PromptText {
     static func button(_ text: String, avoiding taken: Character? = nil) -> (title: String, key: Character?) {
         var title = ""
         var key: Character?
-        for character in line(text, characters: largestTitleCount) {
-            if key == nil, character.isASCII, character.isLetter, character.lowercased() != taken?.lowercased() {
+        for character in line(text, characters: largestTitleCount, octets: largestByteCount) {
+            if key == nil, character.isASCII, character.isLetter,
+                character.lowercased() != taken?.lowercased()
+            {
                 key = Character(character.lowercased())
                 title.append("_")
             } else if character == "_" {

@@ -50,13 +50,14 @@ public enum LockedPages {
     /// Wipes a block and takes it back.
     static func release(_ block: UnsafeMutableRawBufferPointer) {
         guard let start = block.baseAddress else { return }
-        // Outside the lock: the block is still its owner's.
-        unsafe clinux_wipe(start, block.count)
         if let sizeClass = SizeClass(holding: block.count) {
+            // Outside the lock: the block is still its owner's.
+            unsafe clinux_wipe(start, block.count)
             let address = UInt(bitPattern: start)
             let isTaken = arena.withLock { $0.takeBack(address, sizeClass) }
             if isTaken { return }
         }
+        // Wipes, too.
         guard unsafe clinux_pages_unmap(start, block.count) == 0 else {
             fatalError("touchstone: munmap failed on a page of ours (errno \(errno))")
         }
@@ -86,16 +87,18 @@ public enum LockedPages {
     }
 }
 
-/// The powers of two from 32 to 16 384 octets.
+/// The powers of two from 32 octets to a whole region.
 private struct SizeClass {
     static let smallestByteCount = 32
-    static let count = 10
+    /// The class of a region.
+    static let greatest = 11
+    static var count: Int { greatest + 1 }
 
     let index: Int
 
     var byteCount: Int { Self.smallestByteCount << index }
 
-    /// The smallest class with room for `count` octets; nil when there is none.
+    /// The smallest class with room for `count` octets; nil when they are too many for the arena.
     init?(holding count: Int) {
         guard count <= LockedPages.largestSmallBlockByteCount else { return nil }
         let units = max(1, (count + Self.smallestByteCount - 1) / Self.smallestByteCount)
@@ -103,14 +106,13 @@ private struct SizeClass {
     }
 }
 
-/// Regions, the blocks that are free in them, and the room not yet handed out.
+/// Regions and the blocks that are free in them: a buddy allocator that puts halves together only when it must.
 ///
-/// Kept as addresses beside the pages, never in them: a free block holds nothing but zeros.
+/// Blocks are kept as addresses beside the pages, never in them: a free block holds nothing but zeros.
 private struct Arena {
     private var regions: [UInt] = []
+    /// By the index of their size class.
     private var free = [[UInt]](repeating: [], count: SizeClass.count)
-    /// The part of the newest region that was never handed out.
-    private var fresh: Range<UInt> = 0..<0
 
     mutating func prepare() throws(SecretMemoryError) {
         if regions.isEmpty { try grow() }
@@ -118,18 +120,13 @@ private struct Arena {
 
     /// The address of a block, or nil when the arena is full.
     mutating func take(_ sizeClass: SizeClass) throws(SecretMemoryError) -> UInt? {
-        if let address = free[sizeClass.index].popLast() { return address }
-        // Whatever is left of a region ends up as blocks, so nothing of it is lost.
-        while fresh.count < sizeClass.byteCount {
-            guard regions.count * LockedPages.regionByteCount < LockedPages.arenaByteCount else {
-                return nil
-            }
-            keepRest()
+        if let address = takeFree(sizeClass) { return address }
+        if regions.count * LockedPages.regionByteCount < LockedPages.arenaByteCount {
             try grow()
+        } else {
+            joinHalves()
         }
-        let address = fresh.lowerBound
-        fresh = (address + UInt(sizeClass.byteCount))..<fresh.upperBound
-        return address
+        return takeFree(sizeClass)
     }
 
     /// False when the block was not the arena's.
@@ -140,23 +137,48 @@ private struct Arena {
     }
 
     func holds(_ address: UInt, count: Int) -> Bool {
-        let size = UInt(LockedPages.regionByteCount)
-        return regions.contains { address >= $0 && address - $0 + UInt(count) <= size }
+        guard let offset = offset(of: address) else { return false }
+        return offset + count <= LockedPages.regionByteCount
+    }
+
+    /// How far into its region the address is.
+    private func offset(of address: UInt) -> Int? {
+        for start in regions where address >= start && address - start < UInt(LockedPages.regionByteCount) {
+            return Int(address - start)
+        }
+        return nil
     }
 
     private mutating func grow() throws(SecretMemoryError) {
         let start = try unsafe UInt(bitPattern: LockedPages.map(LockedPages.regionByteCount))
         regions.append(start)
-        fresh = start..<(start + UInt(LockedPages.regionByteCount))
+        free[SizeClass.greatest].append(start)
     }
 
-    /// Turns the rest of the newest region into free blocks, largest first.
-    private mutating func keepRest() {
-        for index in (0..<SizeClass.count).reversed() {
-            let size = UInt(SizeClass.smallestByteCount << index)
-            while UInt(fresh.count) >= size {
-                free[index].append(fresh.lowerBound)
-                fresh = (fresh.lowerBound + size)..<fresh.upperBound
+    /// A block of this class, halved from the smallest larger one where there is none.
+    private mutating func takeFree(_ sizeClass: SizeClass) -> UInt? {
+        let source = (sizeClass.index..<SizeClass.count).first { !free[$0].isEmpty }
+        guard let source, let address = free[source].popLast() else { return nil }
+        for index in (sizeClass.index..<source).reversed() {
+            free[index].append(address + UInt(SizeClass.smallestByteCount << index))
+        }
+        return address
+    }
+
+    /// Puts free halves of one block together again, in every class.
+    private mutating func joinHalves() {
+        for index in 0..<SizeClass.greatest {
+            let size = SizeClass.smallestByteCount << index
+            let candidates = free[index].sorted()
+            free[index].removeAll(keepingCapacity: true)
+            var next = candidates.startIndex
+            while next < candidates.endIndex {
+                let address = candidates[next]
+                let isLowerHalf = offset(of: address)?.isMultiple(of: 2 * size) ?? false
+                let follower = next + 1 < candidates.endIndex ? candidates[next + 1] : 0
+                let isWhole = isLowerHalf && follower == address + UInt(size)
+                free[isWhole ? index + 1 : index].append(address)
+                next += isWhole ? 2 : 1
             }
         }
     }

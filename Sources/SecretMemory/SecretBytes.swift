@@ -34,7 +34,7 @@ public struct SecretBytes: ~Copyable {
 
     /// ``init(count:filledBy:)`` for C functions that write to a pointer.
     package init<E: Error>(
-        count: Int,
+        octetCount count: Int,
         unsafelyFilledBy fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void
     ) throws(E) {
         self.init(zeros: count)
@@ -90,7 +90,7 @@ extension SecretBytes {
 
     /// Copies `octets`, whose owner still has to wipe them.
     public init(copying octets: UnsafeRawBufferPointer) {
-        unsafe self.init(count: octets.count, unsafelyFilledBy: { unsafe $0.copyMemory(from: octets) })
+        unsafe self.init(octetCount: octets.count, unsafelyFilledBy: { unsafe $0.copyMemory(from: octets) })
     }
 
     /// Moves a secret that arrived in an array: copies it, wipes the array and leaves it empty.

@@ -2,7 +2,7 @@ import KeychainModel
 
 /// Remembers the last finger of each process, for apps that ask to use it again for a while
 /// (`touchIDAuthenticationAllowableReuseDuration`).
-struct FactorReuse: Sendable {
+struct FactorReuse: Sendable, Equatable {
     /// Apple's `LATouchIDAuthenticationMaximumAllowableReuseDuration`.
     static let longestWindow = Duration.seconds(300)
     /// Processes remembered at most; the oldest is forgotten first.

@@ -15,7 +15,8 @@ struct PromptQueue: Sendable {
         let uid: UInt32
     }
 
-    private var isBusy = false
+    /// Whether a request has its turn.
+    private(set) var isBusy = false
     private var waiting: [Entry] = []
     private var nextTicket = 0
     private var turns = 0

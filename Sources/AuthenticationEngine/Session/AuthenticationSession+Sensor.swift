@@ -103,7 +103,9 @@ extension AuthenticationSession {
         sensor = .off
         if let next {
             // Stopped as asked: the attempt stays open, unless a touch was just being judged.
-            if wasArmed, error != FingerprintError(.cancelled) || attempt?.isScanning == true { attempt = nil }
+            if wasArmed, error != FingerprintError(.cancelled) || attempt?.isScanning == true {
+                attempt = nil
+            }
             return proceed(next, at: now)
         }
         if error.code == .alreadyInUse, attempt?.wasArmed != true {
@@ -120,7 +122,11 @@ extension AuthenticationSession {
 
     mutating func enrolmentChanged(at now: BootTime) -> [SessionAction] {
         isPasscodeDue = true
-        guard stage.takesFinger || check == nil && box == nil && !isTrying else { return [] }
+        if isTrying {
+            if stage == .either { stage = .passcode }
+            return []
+        }
+        guard stage.takesFinger || check == nil && box == nil else { return [] }
         return biometryEnded(
             AuthenticationError(.biometryLockout, cause: .enrolmentChanged, remedy: .usePasscode),
             "The enrolled fingers have changed.",

@@ -123,7 +123,9 @@ struct AuthenticationSession: ~Copyable, Sendable {
 
     /// Why no finger counts before the passcode; nil when one does.
     private var biometryLockout: AuthenticationError? {
-        if BiometryAttempts(record).isLockedOut { return AuthenticationError(.biometryLockout, remedy: .usePasscode) }
+        if BiometryAttempts(record).isLockedOut {
+            return AuthenticationError(.biometryLockout, remedy: .usePasscode)
+        }
         guard isPasscodeDue else { return nil }
         return AuthenticationError(.biometryLockout, cause: .passcodeDue, remedy: .usePasscode)
     }

@@ -1,8 +1,8 @@
 // The Linux calls that Swift cannot make itself: variadic ones, macros, and what the optimiser must not drop.
 //
 // Unless its comment says otherwise, a function returns -1 and sets `errno` when it fails.
-// Includes no header of the system but these three: glibc's own look different under _GNU_SOURCE, and Swift refuses two
-// forms of one type (`fd_set`). Process and user numbers are therefore plain integers of the same size.
+// Includes no header of the system but these three: glibc's own look different under _GNU_SOURCE, and Swift refuses
+// two forms of one type (`fd_set`). Process and user numbers are therefore plain integers of the same size.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -126,7 +126,7 @@ int clinux_terminal_columns(int terminal);
 /// clock_gettime(2) `CLOCK_BOOTTIME`: nanoseconds since boot, suspend included.
 uint64_t clinux_boottime_nanoseconds(void);
 
-// MARK: open(2) and linkat(2) flags that glibc shows under _GNU_SOURCE only
+// MARK: flags.c: those of open(2) and linkat(2) that glibc shows under _GNU_SOURCE only
 
 /// `O_TMPFILE`: an unnamed file in the given directory; give it a name with linkat(2) once it is complete.
 extern const int CLINUX_O_TMPFILE;
@@ -140,5 +140,21 @@ extern const int CLINUX_AT_SYMLINK_FOLLOW;
 extern const int CLINUX_AT_SYMLINK_NOFOLLOW;
 /// `AT_FDCWD`: relative to the working directory.
 extern const int CLINUX_AT_FDCWD;
+
+// MARK: daemonize.c
+
+/// fork(2) into the background, before there is any thread: returns in the daemon alone.
+///
+/// The daemon has a session of its own without a terminal and `/` as working directory; its standard descriptors
+/// stay until it reports. The program that was started waits for the report and exits with its status.
+/// Returns the descriptor to report on, or -1.
+int clinux_daemonize(void);
+
+/// Reports how the start went on the descriptor of `clinux_daemonize` and closes it; 0 means ready, and lets the
+/// standard descriptors go to `/dev/null` first. 0 or -1.
+int clinux_daemon_report(int report, unsigned char status);
+
+/// clearenv(3): 0, or not 0 when it failed.
+int clinux_clear_environment(void);
 
 #pragma clang assume_nonnull end

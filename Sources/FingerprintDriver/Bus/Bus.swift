@@ -24,18 +24,21 @@ package final class Bus {
         }
 
         /// The bus itself.
-        package static let bus = Target("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
+        package static let bus = Target(
+            "org.freedesktop.DBus",
+            "/org/freedesktop/DBus",
+            "org.freedesktop.DBus"
+        )
     }
 
     /// A reply: the arguments, or why there are none.
     package typealias Reply = Result<[BusValue], BusError>
 
-    /// fprintd answers nothing while it compares a picture: 1 to 3 s were measured.
-    package static let callTimeout = Duration.seconds(10)
-
     private let loop: BusLoop
+    private let callTimeout: Duration
     /// `sd_bus *`; nil once closed.
-    private var handle: OpaquePointer?
+    private(set) var handle: OpaquePointer?
+    private var isProcessing = false
     private var pending: [ObjectIdentifier: PendingCall] = [:]
     private let onMessage: (borrowing BusMessage, Bus) -> Bool
     private let onClosed: () -> Void
@@ -45,16 +48,20 @@ package final class Bus {
     /// - Parameters:
     ///   - address: a D-Bus address, for example `unix:path=/run/dbus/system_bus_socket`.
     ///   - executor: the executor on whose thread this is called.
+    ///   - callTimeout: how long a call may wait for its reply.
     ///   - onMessage: gets every signal and method call; returns whether it answered.
     ///   - onClosed: the connection is gone and was not closed by ``close()``.
+    /// - Throws: what libsystemd says; a connection that is refused later ends the first calls instead.
     package init(
         address: String,
         executor: BusExecutor,
+        callTimeout: Duration,
         onMessage: @escaping (borrowing BusMessage, Bus) -> Bool,
         onClosed: @escaping () -> Void
     ) throws(BusError) {
         executor.checkIsolated()
         loop = executor.loop
+        self.callTimeout = callTimeout
         self.onMessage = onMessage
         self.onClosed = onClosed
         var handle: OpaquePointer?
@@ -108,9 +115,9 @@ package final class Bus {
         _ target: Target,
         _ method: String,
         _ arguments: [BusValue] = [],
-        timeout: Duration = callTimeout,
         reply: @escaping (Reply) -> Void
     ) {
+        assert(loop.isCurrentThread, "not on the thread of the bus")
         let call = PendingCall(bus: self, reply: reply)
         do throws(BusError) {
             guard let handle = unsafe handle else { throw .system(errno: ENOTCONN) }
@@ -128,7 +135,7 @@ package final class Bus {
                     return 1
                 },
                 userdata,
-                timeout.microseconds
+                callTimeout.microseconds
             )
             if result < 0 { unsafe Unmanaged<PendingCall>.fromOpaque(userdata).release() }
             try check(result)
@@ -142,11 +149,10 @@ package final class Bus {
     package nonisolated(nonsending) func call(
         _ target: Target,
         _ method: String,
-        _ arguments: [BusValue] = [],
-        timeout: Duration = callTimeout
+        _ arguments: [BusValue] = []
     ) async throws(BusError) -> [BusValue] {
         let reply = await withCheckedContinuation { continuation in
-            send(target, method, arguments, timeout: timeout) { continuation.resume(returning: $0) }
+            send(target, method, arguments) { continuation.resume(returning: $0) }
         }
         return try reply.get()
     }
@@ -174,50 +180,8 @@ package final class Bus {
         return call
     }
 
-    fileprivate func forget(_ call: PendingCall) {
+    func forget(_ call: PendingCall) {
         pending[ObjectIdentifier(call)] = nil
-    }
-
-    // MARK: Answering and announcing, for those who own a name
-
-    /// Answers a call.
-    package func reply(to call: borrowing BusMessage, _ arguments: [BusValue] = []) throws(BusError) {
-        var message: OpaquePointer?
-        try check(unsafe sd_bus_message_new_method_return(call.handle, &message))
-        try unsafe send(message, arguments)
-    }
-
-    /// Answers a call with an error.
-    package func reply(to call: borrowing BusMessage, error name: String, _ text: String) throws(BusError) {
-        var error = unsafe sd_bus_error()
-        defer { unsafe sd_bus_error_free(&error) }
-        _ = unsafe sd_bus_error_set(&error, name, text)
-        var message: OpaquePointer?
-        try check(unsafe sd_bus_message_new_method_error(call.handle, &message, &error))
-        try unsafe send(message, [])
-    }
-
-    /// Sends a signal to everybody, or to `destination` alone.
-    package func emit(
-        path: String,
-        interface: String,
-        member: String,
-        _ arguments: [BusValue],
-        to destination: String? = nil
-    ) throws(BusError) {
-        guard let handle = unsafe handle else { throw .system(errno: ENOTCONN) }
-        var message: OpaquePointer?
-        try check(unsafe sd_bus_message_new_signal(handle, &message, path, interface, member))
-        if let destination { try check(unsafe sd_bus_message_set_destination(message, destination)) }
-        try unsafe send(message, arguments)
-    }
-
-    private func send(_ message: OpaquePointer?, _ arguments: [BusValue]) throws(BusError) {
-        guard let message = unsafe message else { throw .system(errno: ENOMEM) }
-        let owned = unsafe BusMessage(adopting: message)
-        guard let handle = unsafe handle else { throw .system(errno: ENOTCONN) }
-        for argument in arguments { try owned.append(argument) }
-        try check(unsafe sd_bus_send(handle, owned.handle, nil))
     }
 
     // MARK: The loop
@@ -225,7 +189,13 @@ package final class Bus {
     /// Handles at most one message or time-out; false when nothing was there to do.
     func processOne() -> Bool {
         guard let handle = unsafe handle else { return false }
+        isProcessing = true
         let result = unsafe sd_bus_process(handle, nil)
+        isProcessing = false
+        if unsafe self.handle == nil {
+            unsafe free(handle)
+            return true
+        }
         guard result < 0 else { return result > 0 }
         close()
         onClosed()
@@ -235,7 +205,11 @@ package final class Bus {
     var pollDescriptor: pollfd {
         guard let handle = unsafe handle else { return pollfd(fd: -1, events: 0, revents: 0) }
         let events = unsafe sd_bus_get_events(handle)
-        return pollfd(fd: unsafe sd_bus_get_fd(handle), events: Int16(truncatingIfNeeded: max(events, 0)), revents: 0)
+        return pollfd(
+            fd: unsafe sd_bus_get_fd(handle),
+            events: Int16(truncatingIfNeeded: max(events, 0)),
+            revents: 0
+        )
     }
 
     /// Milliseconds until libsystemd wants to be called again; -1 for ever.
@@ -251,44 +225,23 @@ package final class Bus {
         return CInt(clamping: (deadline - microseconds) / 1000 + 1)
     }
 
-    /// Frees the connection; calls that wait end with `ENOTCONN`. May be called twice.
+    /// Closes the connection; may be called twice.
+    ///
+    /// Calls that wait end with `ENOTCONN`.
     package func close() {
+        assert(loop.isCurrentThread, "not on the thread of the bus")
         guard let handle = unsafe handle else { return }
         unsafe self.handle = nil
-        _ = unsafe sd_bus_flush_close_unref(handle)
         loop.attach(nil)
+        // Inside a callback libsystemd still holds on to other calls: `processOne` frees it.
+        if !isProcessing { unsafe free(handle) }
+    }
+
+    private func free(_ handle: OpaquePointer) {
+        _ = unsafe sd_bus_flush_close_unref(handle)
         let waiting = pending.values
         pending.removeAll()
         for call in waiting { call.abandon() }
-    }
-}
-
-/// A call that waits for its reply; libsystemd holds one reference, ``Bus`` another.
-private final class PendingCall {
-    private let bus: Bus
-    private var reply: ((Bus.Reply) -> Void)?
-
-    init(bus: Bus, reply: @escaping (Bus.Reply) -> Void) {
-        self.bus = bus
-        self.reply = reply
-    }
-
-    func finish(_ message: consuming BusMessage) {
-        bus.forget(self)
-        if let error = message.error { return end(.failure(error)) }
-        do throws(BusError) {
-            end(.success(try message.arguments()))
-        } catch {
-            end(.failure(.malformed))
-        }
-    }
-
-    func end(_ result: Bus.Reply) { reply.take()?(result) }
-
-    /// The connection was freed before the reply: libsystemd has forgotten its reference.
-    func abandon() {
-        unsafe Unmanaged.passUnretained(self).release()
-        end(.failure(.system(errno: ENOTCONN)))
     }
 }
 

@@ -8,9 +8,17 @@ import Synchronization
 /// The thread keeps the loop alive, not the executor, so that the executor can go first.
 @safe
 final class BusLoop: @unchecked Sendable {  // `connection` belongs to the thread, the rest is guarded
+    /// A job; its executor lives at least until the job has run.
     @safe
+    private struct Entry {
+        let job: UnownedJob
+        let executor: UnownedSerialExecutor
+
+        func run() { unsafe job.runSynchronously(on: executor) }
+    }
+
     private struct Queue {
-        var waiting: [(job: UnownedJob, executor: UnownedSerialExecutor)] = unsafe []
+        var waiting: [Entry] = []
         var isClosed = false
         var thread: pthread_t?
     }
@@ -57,7 +65,7 @@ final class BusLoop: @unchecked Sendable {  // `connection` belongs to the threa
     }
 
     func append(_ job: UnownedJob, for executor: UnownedSerialExecutor) {
-        queue.withLock { unsafe $0.waiting.append((job, executor)) }
+        queue.withLock { unsafe $0.waiting.append(Entry(job: job, executor: executor)) }
         signal()
     }
 
@@ -90,13 +98,13 @@ final class BusLoop: @unchecked Sendable {  // `connection` belongs to the threa
     /// Runs what waits, and what that adds; false once the executor is gone and nothing waits.
     private func runJobs() -> Bool {
         while true {
-            let (batch, isClosed) = unsafe queue.withLock { state in
-                let batch = unsafe state.waiting
-                unsafe state.waiting.removeAll()
-                return unsafe (batch, state.isClosed)
+            let (batch, isClosed) = queue.withLock { state in
+                let batch = state.waiting
+                state.waiting.removeAll()
+                return (batch, state.isClosed)
             }
-            guard unsafe !batch.isEmpty else { return !isClosed }
-            for unsafe next in unsafe batch { unsafe next.job.runSynchronously(on: next.executor) }
+            guard !batch.isEmpty else { return !isClosed }
+            for entry in batch { entry.run() }
         }
     }
 

@@ -11,6 +11,7 @@ import Synchronization
 final class Connection: Sendable {
     /// The most requests under way; the daemon allows 32, and cancelling needs room too.
     static let mostInFlight = 24
+    private static let helloID: UInt64 = 1
 
     private struct State: ~Copyable {
         /// Nil while a thread reads.
@@ -23,18 +24,42 @@ final class Connection: Sendable {
         mutating func fail(_ error: KeychainError) {
             if failure == nil { failure = error }
         }
+
+        mutating func note(_ outcome: Result<Void, KeychainError>?, of id: UInt64, isOver: Bool) {
+            guard waiting[id]?.sink != nil else {
+                if isOver { waiting[id] = nil }
+                return
+            }
+            // What was given up stays given up, whatever comes after.
+            if waiting[id]?.outcome == nil { waiting[id]?.outcome = outcome }
+            waiting[id]?.isOver = isOver
+        }
+
+        mutating func takeOutcome(of id: UInt64) -> Turn? {
+            if let entry = waiting[id], let outcome = entry.outcome {
+                waiting[id] = entry.isOver ? nil : Waiting(sink: nil)
+                if !entry.isOver, case .failure(let error) = outcome { return .givenUp(error) }
+                return .ended(outcome)
+            }
+            guard let failure else { return nil }
+            waiting[id] = nil
+            return .ended(.failure(failure))
+        }
     }
 
     private struct Waiting {
-        let sink: any ReplySink
+        /// Nil when nobody waits: what comes is dropped.
+        let sink: (any ReplySink)?
         var outcome: Result<Void, KeychainError>?
-        /// Whether replies are dropped: nobody waits for them.
-        var isIgnored = false
+        /// Whether the last reply is in.
+        var isOver = false
     }
 
     /// What a waiting thread does next.
     private enum Turn: ~Copyable {
         case ended(Result<Void, KeychainError>)
+        /// More replies are on the way, and nobody wants them.
+        case givenUp(KeychainError)
         case read(FrameReceiver)
     }
 
@@ -51,15 +76,14 @@ final class Connection: Sendable {
         self.socket = socket
         monitor = Monitor(State(receiver: receiver))
         lastID = Mutex(0)
-        let hello = try post(.hello, Hello(nonce: greeting.nonce), to: Acknowledgement(), isIgnored: true)
-        assert(hello == 1)
+        _ = try post(.hello, Hello(nonce: greeting.nonce), to: nil)
     }
 
     /// Whether this connection can take another request: it is this process's own, whole, and not hung up.
     var isUsable: Bool {
         // A child must not speak on its parent's connection.
         guard process == getpid() else { return false }
-        let (failed, idle) = monitor.change { ($0.failure != nil, $0.inFlight == 0) }
+        let (failed, idle) = monitor.inspect { ($0.failure != nil, $0.inFlight == 0) }
         return !failed && !(idle && socket.isHungUp)
     }
 
@@ -76,7 +100,7 @@ final class Connection: Sendable {
             return ()
         }
         defer { monitor.change { $0.inFlight -= 1 } }
-        let id = try post(method, body, to: sink, isIgnored: false)
+        let id = try post(method, body, to: sink)
         cancellation?.attach(self, id: id)
         defer { cancellation?.detach(self, id: id) }
         try wait(for: id).get()
@@ -86,14 +110,13 @@ final class Connection: Sendable {
     func cancel(_ id: UInt64) {
         guard process == getpid() else { return }
         // A connection that is gone has ended the request by itself.
-        _ = try? post(.cancel, CancelRequest(id: id), to: Acknowledgement(), isIgnored: true)
+        _ = try? post(.cancel, CancelRequest(id: id), to: nil)
     }
 
     private func post<Body: WireBody & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
-        to sink: any ReplySink,
-        isIgnored: Bool
+        to sink: (any ReplySink)?
     ) throws(KeychainError) -> UInt64 {
         try lastID.withLock { lastID throws(KeychainError) in
             let id = lastID + 1
@@ -102,7 +125,7 @@ final class Connection: Sendable {
             lastID = id
             try monitor.change { state throws(KeychainError) in
                 if let failure = state.failure { throw failure }
-                state.waiting[id] = Waiting(sink: sink, isIgnored: isIgnored)
+                state.waiting[id] = Waiting(sink: sink)
             }
             do {
                 try socket.send(message)
@@ -123,44 +146,35 @@ final class Connection: Sendable {
     private func wait(for id: UInt64) -> Result<Void, KeychainError> {
         while true {
             let turn = monitor.wait { state -> Turn? in
-                if let outcome = state.waiting[id]?.outcome {
-                    state.waiting[id] = nil
-                    return .ended(outcome)
-                }
-                if let failure = state.failure {
-                    state.waiting[id] = nil
-                    return .ended(.failure(failure))
-                }
+                if let ended = state.takeOutcome(of: id) { return ended }
                 guard let receiver = state.receiver.take() else { return nil }
                 return .read(receiver)
             }
             switch consume turn {
             case .ended(let outcome): return outcome
-            case .read(var receiver): read(&receiver, until: id)
+            case .givenUp(let error):
+                cancel(id)
+                return .failure(error)
+            case .read(let receiver): read(receiver, until: id)
             }
         }
     }
 
-    /// Reads and hands out until the reply to `id` is whole, then gives the receiver to the next in line.
-    private func read(_ receiver: inout FrameReceiver, until id: UInt64) {
-        var rest = FrameReceiver()
-        swap(&rest, &receiver)
+    /// Reads and hands out until `id` has its outcome, then leaves the receiver to the next in line.
+    private func read(_ lent: consuming FrameReceiver, until id: UInt64) {
+        var receiver = lent
         do {
-            while !hasEnded(id) {
-                guard try socket.receive(into: &rest) else { throw WireError.closed }
-                while let message = try rest.next() { try handOut(message) }
+            while !monitor.inspect({ $0.failure != nil || $0.waiting[id]?.outcome != nil }) {
+                guard try socket.receive(into: &receiver) else { throw WireError.closed }
+                while let message = try receiver.next() { try handOut(message) }
             }
         } catch {
             let failure = (error as? KeychainError) ?? .connectionLost("\(error)")
             monitor.change { $0.fail(failure) }
             socket.shutDown()
         }
-        var taken: FrameReceiver? = rest
-        monitor.change { $0.receiver = taken.take() }
-    }
-
-    private func hasEnded(_ id: UInt64) -> Bool {
-        monitor.change { $0.failure != nil || $0.waiting[id]?.outcome != nil }
+        var rest: FrameReceiver? = receiver
+        monitor.change { $0.receiver = rest.take() }
     }
 
     /// Gives one reply to the request it belongs to.
@@ -173,26 +187,23 @@ final class Connection: Sendable {
             }
             return (head, try Failure(from: &reader, status: head.status).error)
         }
-        // Id 0 speaks of the connection itself; the only one that is no failure came first.
+        // Id 0 speaks of the connection itself, and the greeting came before.
         if head.id == 0 { throw failure ?? WireError.malformed }
-        guard let waiting = monitor.change({ $0.waiting[head.id] }) else { throw WireError.malformed }
-        if waiting.isIgnored {
-            // Hello refused: nothing else will be answered.
-            if head.id == 1, let failure { throw failure }
-            if !head.more { monitor.change { $0.waiting[head.id] = nil } }
-            return
+        guard let waiting = monitor.inspect({ $0.waiting[head.id] }), failure == nil || !head.more else {
+            throw WireError.malformed
         }
-        if let failure { return end(head.id, .failure(failure), more: head.more) }
-        do {
-            try waiting.sink.accept(message)
-        } catch let error as KeychainError {
-            return end(head.id, .failure(error), more: head.more)
+        var outcome: Result<Void, KeychainError>? = head.more ? nil : .success(())
+        if let failure {
+            // Where hello was refused, nothing else will be answered.
+            if head.id == Self.helloID { throw failure }
+            outcome = .failure(failure)
+        } else {
+            do {
+                try waiting.sink?.accept(message)
+            } catch let error as KeychainError {
+                outcome = .failure(error)
+            }
         }
-        if !head.more { end(head.id, .success(()), more: false) }
-    }
-
-    private func end(_ id: UInt64, _ outcome: Result<Void, KeychainError>, more: Bool) {
-        monitor.change { $0.waiting[id]?.outcome = outcome }
-        _ = more
+        monitor.change { $0.note(outcome, of: head.id, isOver: !head.more) }
     }
 }

@@ -38,6 +38,13 @@ final class Monitor<State: ~Copyable>: @unchecked Sendable {  // the state is to
         return try unsafe body(&state.pointee)
     }
 
+    /// Looks at the state.
+    func inspect<R>(_ body: (borrowing State) -> R) -> R {
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        return unsafe body(state.pointee)
+    }
+
     /// Asks `body` again after each change until it has an answer.
     func wait<R: ~Copyable>(for body: (inout State) -> R?) -> R {
         unsafe pthread_mutex_lock(mutex)

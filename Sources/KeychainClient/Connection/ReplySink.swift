@@ -25,7 +25,7 @@ final class SingleReply<Body: WireBody & Sendable>: ReplySink, @unchecked Sendab
     }
 }
 
-/// Takes a reply whose body does not matter.
+/// Takes a reply that says only that it was done.
 final class Acknowledgement: ReplySink {
     func accept(_ message: consuming ReceivedMessage) throws {}
 }

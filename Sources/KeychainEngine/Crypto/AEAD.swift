@@ -16,7 +16,7 @@ enum AEAD {
     /// Seals `plaintext`.
     static func seal(
         _ plaintext: UnsafeRawBufferPointer,
-        with key: borrowing SymmetricKey,
+        with key: SymmetricKey,
         authenticating context: [UInt8]
     ) -> Data {
         do {
@@ -30,14 +30,14 @@ enum AEAD {
     }
 
     /// Seals a key's octets.
-    static func seal(_ key: Key, with wrapping: borrowing SymmetricKey, authenticating context: [UInt8]) -> Data {
+    static func seal(_ key: Key, with wrapping: SymmetricKey, authenticating context: [UInt8]) -> Data {
         unsafe key.withUnsafeBytes { unsafe seal($0, with: wrapping, authenticating: context) }
     }
 
     /// Opens `sealed` and lends the plaintext, which is wiped when `body` is done.
-    static func open<R: ~Copyable>(
+    static func open<R>(
         _ sealed: Data,
-        with key: borrowing SymmetricKey,
+        with key: SymmetricKey,
         authenticating context: [UInt8],
         _ body: (UnsafeRawBufferPointer) throws -> R
     ) throws -> R {
@@ -55,7 +55,7 @@ enum AEAD {
     /// Opens a sealed key.
     static func openKey(
         _ sealed: Data,
-        with wrapping: borrowing SymmetricKey,
+        with wrapping: SymmetricKey,
         authenticating context: [UInt8]
     ) throws(NotAuthentic) -> Key {
         do {

@@ -72,7 +72,7 @@ public enum PasscodeDerivation {
             // A queue of its own: half a second on a thread of Swift's pool would stall other tasks.
             DispatchQueue(label: "touchstone.derivation", qos: .userInitiated).async {
                 let derived = unsafe passcode.withUnsafeBytes { unsafe stretch($0, salt: salt, cost: cost, count: 32) }
-                continuation.resume(returning: Key(derived))
+                continuation.resume(returning: derived)
             }
         }
     }
@@ -83,7 +83,7 @@ public enum PasscodeDerivation {
         salt: [UInt8],
         cost: Cost,
         count: Int
-    ) -> SecretBytes {
+    ) -> Key {
         // BoringSSL's front unwraps the addresses of both: empty ones need a place too.
         let nothing: [UInt8] = [0]
         return unsafe nothing.withUnsafeBytes { placeholder in
@@ -99,7 +99,7 @@ public enum PasscodeDerivation {
                         parallelism: cost.parallelism
                     )
                     scrubFreedMemory(count: count)
-                    return unsafe key.withUnsafeBytes { unsafe SecretBytes(copying: $0) }
+                    return unsafe key.withUnsafeBytes { unsafe Key(SecretBytes(copying: $0)) }
                 } catch {
                     // Costs are within bounds, so only memory can be missing.
                     fatalError("touchstone: no memory for scrypt (\(cost.roundsExponent))")

@@ -113,7 +113,6 @@ extension KeychainError {
     static var damaged: KeychainError {
         KeychainError(.decode, cause: .damaged, remedy: .check)
     }
-
 }
 
 /// Turns `errno` into a status.
@@ -130,6 +129,15 @@ enum FileError {
     }
 
     static func name(_ number: CInt) -> String {
-        unsafe strerrorname_np(number).map { unsafe String(cString: $0) } ?? "errno \(number)"
+        switch number {
+        case EACCES: "EACCES"
+        case EDQUOT: "EDQUOT"
+        case EIO: "EIO"
+        case ENOSPC: "ENOSPC"
+        case ENOTDIR: "ENOTDIR"
+        case EPERM: "EPERM"
+        case EROFS: "EROFS"
+        default: "errno \(number)"
+        }
     }
 }

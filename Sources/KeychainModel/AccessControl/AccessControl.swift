@@ -29,7 +29,9 @@ public struct AccessControlFlags: OptionSet, Hashable, Sendable {
     static let constraints: AccessControlFlags = [
         .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion,
     ]
-    static let known: AccessControlFlags = constraints.union([.or, .and, .privateKeyUsage, .applicationPassword])
+    static let known: AccessControlFlags = constraints.union([
+        .or, .and, .privateKeyUsage, .applicationPassword,
+    ])
 }
 
 /// One thing that must be shown before a key is released.

@@ -12,7 +12,8 @@ public enum PrimaryKey {
             ]
         case .key:
             [
-                AttributeKey(rawValue: "kcls"), AttributeKey(rawValue: "klbl"), AttributeKey(rawValue: "atag"),
+                AttributeKey(rawValue: "kcls"), AttributeKey(rawValue: "klbl"),
+                AttributeKey(rawValue: "atag"),
                 .creator, .type, AttributeKey(rawValue: "bsiz"), AttributeKey(rawValue: "esiz"),
                 AttributeKey(rawValue: "sdat"), AttributeKey(rawValue: "edat"),
                 .accessGroup, .synchronizable, .tokenID,

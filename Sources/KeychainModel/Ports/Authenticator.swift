@@ -43,7 +43,7 @@ public struct Evaluation: Sendable {
     public var context: ContextID
     /// Where and how to ask.
     public var request: PromptRequest
-    /// How old a success of the same process may be; clamped to 0 ... 300 s.
+    /// How old a success of the same process may be; clamped to 0 s at least and 300 s at most.
     public var reuse: Duration
 
     /// Describes an evaluation.

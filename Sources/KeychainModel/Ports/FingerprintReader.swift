@@ -25,10 +25,10 @@ public protocol FingerprintClaim: Sendable {
     /// Arms the sensor and waits for one verdict.
     ///
     /// A sensor that can only compare with one finger is asked for each enrolled finger in turn before the
-    /// verdict is ``FingerprintVerdict/noMatch``. Cancelling the task disarms the sensor and throws
-    /// `cancelled`.
-    ///
+    /// verdict is ``FingerprintVerdict/noMatch``.
     /// - Parameter status: called for what happens before the verdict.
+    /// - Returns: the verdict on one touch.
+    /// - Throws: ``FingerprintError``; `cancelled` when the task was cancelled, which disarms the sensor.
     func verify(
         status: @escaping @Sendable (FingerprintStatus) -> Void
     ) async throws(FingerprintError) -> FingerprintVerdict

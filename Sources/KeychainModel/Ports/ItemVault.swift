@@ -13,7 +13,13 @@ public protocol ItemVault: Sendable {
 
     /// Finds items of these groups and opens those that the authorisation is enough for.
     ///
-    /// - Parameter cursor: nil for the first page, then ``EncodedItems/next``.
+    /// - Parameters:
+    ///   - query: which items, how many, and what of each.
+    ///   - groups: the groups that the caller sees.
+    ///   - authorization: what the caller has shown.
+    ///   - cursor: nil for the first page, then ``EncodedItems/next``.
+    /// - Returns: a page of items, or what the user must show first.
+    /// - Throws: `errSecItemNotFound` when there are none; `errSecDecode` for an item that is not authentic.
     func copy(
         _ query: ItemQuery,
         groups: [AccessGroup],

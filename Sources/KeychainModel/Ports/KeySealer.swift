@@ -9,6 +9,7 @@ public protocol KeySealer: Sendable {
     ///
     /// - Parameter authorization: 32 octets derived from the passcode.
     /// - Returns: the blob to store, and the secret.
+    /// - Throws: ``KeychainError`` when the hardware or the disk refused.
     func seal(
         authorization: borrowing SecretBytes
     ) async throws(KeychainError) -> SealedDeviceSecret

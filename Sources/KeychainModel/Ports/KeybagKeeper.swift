@@ -1,6 +1,8 @@
 public import SecretMemory
 
-/// Holds the keybag: makes it, opens it, locks it. Unlocking is decrypting; nothing is compared.
+/// Holds the keybag: makes it, opens it, locks it.
+///
+/// Unlocking is decrypting; nothing is compared.
 public protocol KeybagKeeper: Sendable {
     /// Where the keybag stands.
     func state() async -> KeybagState

@@ -12,9 +12,14 @@ public protocol SecretPrompter: Sendable {
     ///   program that draws.
     func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError)
 
-    /// Shows a box and waits for its end; cancelling the task takes it away and throws `dismissed`.
+    /// Shows a box and waits for its end.
     ///
-    /// - Parameter whenShown: called once the box was put up.
+    /// - Parameters:
+    ///   - prompt: what the box says.
+    ///   - origin: where it goes.
+    ///   - whenShown: called once the box was put up.
+    /// - Returns: what the person did.
+    /// - Throws: ``PromptError``; `dismissed` when the task was cancelled, which takes the box away.
     func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,
@@ -88,7 +93,9 @@ public struct Prompt: Sendable, Equatable {
     }
 }
 
-/// Where a request came from: the place to put its box. Sent by the client, checked against its uid.
+/// Where a request came from: the place to put its box.
+///
+/// Sent by the client, checked against its uid.
 public struct PromptOrigin: Sendable, Hashable {
     /// `/dev/pts/N` of the client's terminal.
     public var terminal: String?

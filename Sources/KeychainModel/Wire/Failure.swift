@@ -11,7 +11,11 @@ public struct Failure: WireBody, Sendable {
     /// Writes all but the status, which is in the reply's head.
     public func encode(to writer: inout WireWriter) {
         writer.writeArrayHead(count: 5)
-        if let code = error.authentication?.code.rawValue { writer.write(Int64(code)) } else { writer.writeNull() }
+        if let code = error.authentication?.code.rawValue {
+            writer.write(Int64(code))
+        } else {
+            writer.writeNull()
+        }
         writer.write(optionalText: error.cause?.domain)
         writer.write(optionalText: error.cause?.code)
         let (number, seconds) = Self.encode(error.remedy)
@@ -20,7 +24,9 @@ public struct Failure: WireBody, Sendable {
     }
 
     /// Reads a body of unknown status; use ``init(from:status:)``.
-    public init(from reader: inout CBORReader) throws { try self.init(from: &reader, status: .internalComponent) }
+    public init(from reader: inout CBORReader) throws {
+        try self.init(from: &reader, status: .internalComponent)
+    }
 
     /// Reads the body of a reply with this status.
     public init(from reader: inout CBORReader, status: Status) throws {

@@ -14,8 +14,12 @@ public enum Frame {
     /// Sends a message, waiting while the peer does not read.
     ///
     /// Never raises SIGPIPE.
-    /// - Parameter waitForRoom: called when the socket is non-blocking and full; returns once it may be tried
-    ///   again, or throws to give up.
+    /// - Parameters:
+    ///   - message: one CBOR message.
+    ///   - socket: a connected stream socket.
+    ///   - waitForRoom: called when the socket is non-blocking and full; returns once it may be tried again, or
+    ///     throws to give up.
+    /// - Throws: ``WireError`` `frameLength` or `system`, and what `waitForRoom` throws.
     public static func send(
         _ message: borrowing SecretBuffer,
         to socket: CInt,
@@ -54,7 +58,10 @@ public enum Frame {
         let headLeft = max(0, headerOctetCount - sent)
         let bodySent = max(0, sent - headerOctetCount)
         var parts = unsafe (
-            iovec(iov_base: head.baseAddress.map { unsafe $0 + (headerOctetCount - headLeft) }, iov_len: headLeft),
+            iovec(
+                iov_base: head.baseAddress.map { unsafe $0 + (headerOctetCount - headLeft) },
+                iov_len: headLeft
+            ),
             iovec(
                 iov_base: UnsafeMutableRawPointer(mutating: body.baseAddress.map { unsafe $0 + bodySent }),
                 iov_len: body.count - bodySent
@@ -125,7 +132,8 @@ public struct FrameReceiver: ~Copyable {
     public func announcedLength() throws(WireError) -> Int? {
         guard pending.count >= Frame.headerOctetCount else { return nil }
         let length = unsafe pending.withUnsafeBytes { octets in
-            unsafe UInt32(octets[0]) << 24 | UInt32(octets[1]) << 16 | UInt32(octets[2]) << 8 | UInt32(octets[3])
+            unsafe UInt32(octets[0]) << 24 | UInt32(octets[1]) << 16 | UInt32(octets[2]) << 8
+                | UInt32(octets[3])
         }
         guard length > 0, length <= Frame.longest else { throw .frameLength(length) }
         return Int(length)

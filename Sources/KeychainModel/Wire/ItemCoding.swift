@@ -109,7 +109,9 @@ extension CBORReader {
         guard referenceCount <= ItemLimits.mostReferences else { throw WireError.malformed }
         var references: [PersistentReference] = []
         for _ in 0..<referenceCount {
-            guard let reference = PersistentReference(octets: try readBytes()) else { throw WireError.malformed }
+            guard let reference = PersistentReference(octets: try readBytes()) else {
+                throw WireError.malformed
+            }
             references.append(reference)
         }
         guard let bits = UInt8(exactly: try readUnsigned()),

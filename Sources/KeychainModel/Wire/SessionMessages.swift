@@ -125,7 +125,9 @@ public struct PromptFields: WireBody, Sendable, Equatable {
         try reader.readFields(10)
         let text: (inout CBORReader) throws -> String = { reader in
             let text = try reader.readText()
-            guard text.utf8.count <= Self.longestText, !text.utf8.contains(0) else { throw WireError.malformed }
+            guard text.utf8.count <= Self.longestText, !text.utf8.contains(0) else {
+                throw WireError.malformed
+            }
             return text
         }
         origin = PromptOrigin(

@@ -1,0 +1,10 @@
+#ifndef TOUCHSTONE_LIB_FUZZER_H
+#define TOUCHSTONE_LIB_FUZZER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// compiler-rt, lib/fuzzer/FuzzerInterface.h. The archive is linked by Scripts/fuzz, which knows the toolchain.
+int LLVMFuzzerRunDriver(int *argc, char ***argv, int (*callback)(const uint8_t *data, size_t size));
+
+#endif

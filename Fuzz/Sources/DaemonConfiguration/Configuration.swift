@@ -1,0 +1,1 @@
+../../../Sources/touchstoned/Configuration.swift

@@ -1,0 +1,55 @@
+/// An input read as a row of choices: whatever the octets, there is always a next choice.
+struct Choices {
+    private let octets: [UInt8]
+    private var position = 0
+
+    init(_ octets: Span<UInt8>) { self.octets = octets.array }
+
+    var isAtEnd: Bool { position >= octets.count }
+
+    /// The next octet; 0 once there are none left.
+    mutating func octet() -> UInt8 {
+        guard !isAtEnd else { return 0 }
+        defer { position += 1 }
+        return octets[position]
+    }
+
+    /// The next eight octets as a number, most significant first.
+    mutating func number() -> UInt64 {
+        (0..<8).reduce(0) { number, _ in number << 8 | UInt64(octet()) }
+    }
+
+    /// As many octets as the next one says, or what is left of them.
+    mutating func octetString() -> [UInt8] {
+        let count = Int(octet())
+        let end = min(position + count, octets.count)
+        defer { position = max(position, end) }
+        return position < end ? Array(octets[position..<end]) : []
+    }
+
+    /// Text, with what is not UTF-8 replaced.
+    mutating func text() -> String { String(decoding: octetString(), as: UTF8.self) }
+
+    /// One of `elements`, which are not empty.
+    mutating func element<T>(of elements: [T]) -> T { elements[Int(octet()) % elements.count] }
+}
+
+/// Writes a seed that ``Choices`` reads as intended.
+struct ChoiceWriter {
+    private(set) var octets: [UInt8] = []
+
+    mutating func write(_ octet: UInt8) { octets.append(octet) }
+
+    mutating func write(_ number: UInt64) {
+        octets += (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * UInt64($0))) }
+    }
+
+    /// The first 255 octets.
+    mutating func write(_ string: [UInt8]) {
+        let string = string.prefix(255)
+        octets.append(UInt8(string.count))
+        octets += string
+    }
+
+    mutating func write(_ text: String) { write(Array(text.utf8)) }
+}

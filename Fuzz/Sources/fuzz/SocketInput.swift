@@ -1,0 +1,46 @@
+import Glibc
+import KeychainModel
+
+/// A stream socket on which an input has arrived and its sender has finished.
+struct SocketInput: ~Copyable {
+    /// The receiving end.
+    let receiver: CInt
+    private let sender: CInt
+
+    /// Sends `octets`, which fit into the socket's own buffer.
+    init(_ octets: [UInt8]) {
+        var pair: [CInt] = [-1, -1]
+        let made = unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair)
+        guard made == 0 else { fatalError("socketpair: errno \(errno)") }
+        (receiver, sender) = (pair[0], pair[1])
+        let sent = unsafe send(sender, octets, octets.count, CInt(MSG_DONTWAIT.rawValue | MSG_NOSIGNAL.rawValue))
+        guard sent == octets.count else { fatalError("send: \(sent) of \(octets.count), errno \(errno)") }
+        shutdown(sender, CInt(SHUT_WR))
+    }
+
+    /// The receiving end for one that closes it by itself.
+    func takeReceiver() -> CInt { fcntl(receiver, F_DUPFD_CLOEXEC, 0) }
+
+    deinit {
+        close(sender)
+        close(receiver)
+    }
+}
+
+extension ReceivedMessage {
+    /// The message that `octets` are once they have come through a socket; nil for none.
+    static func arriving(_ octets: Span<UInt8>) -> ReceivedMessage? {
+        let count = UInt32(octets.count)
+        let header = (0..<4).map { UInt8(truncatingIfNeeded: count >> (24 - 8 * UInt32($0))) }
+        let socket = SocketInput(header + octets.array)
+        var receiver = FrameReceiver()
+        do {
+            while true {
+                if let message = try receiver.next() { return message }
+                guard try receiver.receive(from: socket.receiver) == .received else { return nil }
+            }
+        } catch {
+            return nil
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import CBOR
+import Foundation
+@testable import KeychainEngine
+@_spi(AuthenticationEngine) import KeychainModel
+import SecretMemory
+
+/// An item's opened attributes and its wrapped key, as they are once a row has been read.
+enum ItemTarget: FuzzTarget {
+    static let name = "item"
+
+    static func run(_ input: Span<UInt8>) {
+        unsafe input.withUnsafeBytes { octets in
+            guard let opened = unsafe OpenedHeader(octets) else { return }
+            runHeader(opened)
+            runContent(opened)
+        }
+        runKeyWrap(input.array)
+    }
+
+    private static func runHeader(_ opened: OpenedHeader) {
+        let octetCount = opened.header.count + opened.attributes.count
+        require(unsafe opened.byteCount == opened.header.count, "\(octetCount) octets, header first")
+        require(opened.digests.count == LookupDigests.byteCount, "all digests")
+        for epoch in [0, opened.epoch, opened.epoch &+ 1] {
+            guard let control = opened.accessControl(atEpoch: epoch) else {
+                require(opened.flags.contains(.biometryCurrentSet), "only a bound item is invalidated")
+                continue
+            }
+            guard let control else { continue }
+            require(
+                control.constraints.isEmpty == (opened.accessControl?.constraints.isEmpty ?? true),
+                "a change of fingers leaves constraints"
+            )
+        }
+    }
+
+    private static func runContent(_ opened: OpenedHeader) {
+        let content: ItemContent
+        do throws(KeychainError) {
+            content = try ItemContent(opened)
+        } catch {
+            require(error.status == .decode, "a damaged item is damaged, not \(error)")
+            return
+        }
+        let map = content.map
+        let attributes = try? CBORReader.read(map) { try $0.readAttributes() }
+        guard let attributes else { fatalError("an item's attributes read back") }
+        require(attributes[.accessGroup] == .string(content.group), "the group is the header's")
+        require(cbor { $0.write(attributes) } == map, "attributes have one encoding")
+    }
+
+    private static let keys: KeyRing = {
+        var ring = KeyRing()
+        for name in KeybagKeyName.allCases { ring[name] = Key(SecretBytes(copying: octets(32, from: name.rawValue))) }
+        return ring
+    }()
+    private static let proof = AuthenticationProof(
+        factors: [.biometry, .passcode],
+        satisfied: Set(AccessConstraint.allCases),
+        operation: nil,
+        time: BootTime(bootID: "b", nanoseconds: 1),
+        context: ContextID(connection: 1, number: 1),
+        passcodeKey: PasscodeKey(SecretBytes(copying: octets(32)))
+    )
+
+    private static func runKeyWrap(_ octets: [UInt8]) {
+        if let rest = ItemKeyWrap.withoutCurrentSet(Data(octets)) {
+            require(rest.count <= octets.count, "ways only go away")
+        }
+        for control in Example.accessControls {
+            do throws(KeychainError) {
+                _ = try ItemKeyWrap.open(
+                    Data(octets),
+                    control: control,
+                    keys: keys,
+                    proofs: [proof],
+                    password: nil,
+                    authenticating: []
+                )
+                fatalError("a key that nobody wrapped")
+            } catch {
+                require(error.status == .decode || error.status == .authFailed, "no key, not \(error)")
+            }
+        }
+    }
+
+    static func seeds() -> [[UInt8]] {
+        var seeds: [[UInt8]] = []
+        for itemClass in ItemClass.allCases {
+            for control in Example.accessControls {
+                for group in ["", "/usr/bin/mail", "gr\u{FC}n"] {
+                    seeds.append(header(itemClass, control, group) + content(itemClass, control, group).map)
+                }
+            }
+        }
+        for count in [0, 1, 2, 3] {
+            let way = [UInt8(count)] + octets(PasscodeConstraint.publicKeyByteCount + ItemKeyWrap.wrapByteCount)
+            seeds.append([2, UInt8(count)] + (0..<count).flatMap { _ in way })
+        }
+        seeds.append([1] + octets(ItemKeyWrap.wrapByteCount))
+        return seeds + damaged(seeds[10], most: 8)
+    }
+
+    private static func header(_ itemClass: ItemClass, _ control: AccessControl, _ group: String) -> [UInt8] {
+        let digest = octets(LookupDigests.digestByteCount)
+        let digests = LookupDigests(
+            scope: digest,
+            name: digest,
+            variant: digest,
+            first: digest,
+            second: nil,
+            label: nil
+        )
+        return ItemHeader(
+            generation: 3,
+            epoch: control.flags.contains(.biometryCurrentSet) ? 2 : 0,
+            itemClass: itemClass,
+            accessControl: control,
+            group: group,
+            digests: digests
+        ).encoded()
+    }
+
+    private static func content(_ itemClass: ItemClass, _ control: AccessControl, _ group: String) -> ItemContent {
+        ItemContent(
+            itemClass: itemClass,
+            group: group,
+            attributes: Example.attributes,
+            accessControl: control,
+            created: 1_700_000_000_000_000
+        )
+    }
+}

@@ -1,0 +1,345 @@
+public import KeychainModel
+
+/// Asks the person at the machine: one box at a time, each attempt counted before it is made, a proof for
+/// each success.
+///
+/// ```swift
+/// let engine = AuthenticationEngine(
+///     reader: reader, prompter: prompter, keybag: keychain, attempts: attempts,
+///     clock: SystemBootClock(), audit: log
+/// )
+/// async let _: Void = engine.run()
+/// let proof = try await engine.evaluate(evaluation)
+/// ```
+public actor AuthenticationEngine: Authenticator {
+    let reader: any FingerprintReader
+    let prompter: any SecretPrompter
+    let keybag: any KeybagKeeper
+    let attempts: any AttemptStore
+    let clock: any BootClock
+    let timer: any Clock<Duration>
+    let audit: any AuditLog
+    let configuration: AuthenticationConfiguration
+
+    var reuse = FactorReuse()
+    var rate = PromptRate()
+    var backoff = SensorBackoff()
+    /// Whether the fingers were seen to change since the passcode was last shown.
+    var areFingersDoubted = false
+    /// The name of the sensor seen last, for a set that became empty.
+    var lastDevice: String?
+
+    private var queue = PromptQueue()
+    private var waiting: [Int: CheckedContinuation<AuthenticationError?, Never>] = [:]
+    private var runner: SessionRunner?
+    /// The box of a flow that asks one thing after the other.
+    var flowBox: Task<BoxAnswer, Never>?
+    /// Why the request that has its turn was ended from outside.
+    var interruption: Interruption?
+
+    /// Puts an engine together.
+    ///
+    /// - Parameters:
+    ///   - reader: the sensor.
+    ///   - prompter: draws the boxes.
+    ///   - keybag: what a passcode opens.
+    ///   - attempts: where the counts of failed attempts are kept.
+    ///   - clock: the clock that delays run on.
+    ///   - audit: takes the security events.
+    ///   - configuration: the figures.
+    ///   - timer: what short waits are made with.
+    public init(
+        reader: any FingerprintReader,
+        prompter: any SecretPrompter,
+        keybag: any KeybagKeeper,
+        attempts: any AttemptStore,
+        clock: any BootClock,
+        audit: any AuditLog,
+        configuration: AuthenticationConfiguration = AuthenticationConfiguration(),
+        timer: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.reader = reader
+        self.prompter = prompter
+        self.keybag = keybag
+        self.attempts = attempts
+        self.clock = clock
+        self.timer = timer
+        self.audit = audit
+        self.configuration = configuration
+    }
+
+    /// Asks for what the evaluation demands; cancelling the task takes the prompt away.
+    public func evaluate(_ evaluation: Evaluation) async throws(AuthenticationError) -> AuthenticationProof {
+        let demand = try EvaluationDemand(evaluation.target)
+        guard demand.requirement != nil else {
+            return AuthenticationProofMaker.proof(
+                of: [],
+                for: demand,
+                at: clock.now(),
+                context: evaluation.context,
+                passcodeKey: nil
+            )
+        }
+        if let proof = await reused(evaluation, demand) { return proof }
+        return try await takingTurns(evaluation.request) { () async throws(AuthenticationError) in
+            try await self.ask(demand, for: evaluation.request, context: evaluation.context)
+        }
+    }
+
+    /// Unlocks the keybag: asks for the passcode, unless it is unlocked.
+    public func unlock(_ request: PromptRequest) async throws(AuthenticationError) -> AuthenticationProof? {
+        try await takingTurns(request) { () async throws(AuthenticationError) -> AuthenticationProof? in
+            // Whoever had the turn before may have opened it.
+            guard await self.keybag.state() != .unlocked else { return nil }
+            return try await self.ask(EvaluationDemand(policyRequirement: .passcode), for: request)
+        }
+    }
+
+    /// Locks the keybag and forgets every success; the machine sleeps, the user leaves, or asked for it.
+    public func lock() async {
+        reuse.clear()
+        interrupt(.locked)
+        await keybag.lock()
+    }
+}
+
+/// One evaluation.
+extension AuthenticationEngine {
+    /// Runs the machine of one evaluation; the request has its turn.
+    func ask(
+        _ demand: EvaluationDemand,
+        for request: PromptRequest,
+        heading: String? = nil,
+        context: ContextID = ContextID(connection: 0, number: 0)
+    ) async throws(AuthenticationError) -> AuthenticationProof {
+        guard let requirement = demand.requirement else { throw AuthenticationError(.invalidParameter) }
+        let state = try await usableState()
+        let record = try loadRecord()
+        let now = clock.now()
+        let runner = SessionRunner(ports, request: request)
+        self.runner = runner
+        if let interruption { runner.interrupt(interruption) }
+        let outcome = await runner.run(
+            SessionSetup(
+                requirement: requirement,
+                record: record,
+                isKeybagUnlocked: state == .unlocked,
+                isPasscodeDue: areFingersDoubted || PasscodeAge(record).isDue(at: now),
+                sensorDelay: backoff.remaining(at: now),
+                request: request,
+                heading: heading,
+                configuration: configuration
+            )
+        )
+        self.runner = nil
+        return try proof(from: outcome, demand, request, context)
+    }
+
+    private func proof(
+        from outcome: SessionRunner.Outcome,
+        _ demand: EvaluationDemand,
+        _ request: PromptRequest,
+        _ context: ContextID
+    ) throws(AuthenticationError) -> AuthenticationProof {
+        let now = clock.now()
+        switch outcome.sensor {
+        case .unused: break
+        case .worked: backoff.worked()
+        case .broke: backoff.failed(at: now)
+        }
+        let factors: Set<AuthenticationFactor>
+        do {
+            factors = try outcome.result.get()
+        } catch {
+            if outcome.wasPrompted { countPrompt(of: request.caller) }
+            throw error
+        }
+        rate.succeeded(uid: request.caller.uid)
+        let proof = AuthenticationProofMaker.proof(
+            of: factors,
+            for: demand,
+            at: now,
+            context: context,
+            passcodeKey: outcome.passcodeKey
+        )
+        if factors.contains(.biometry), let process = FactorReuse.Process(request.caller) {
+            reuse.remember(
+                FactorReuse.Success(
+                    time: now,
+                    satisfied: demand.satisfied(by: [.biometry]),
+                    operation: demand.operation
+                ),
+                of: process
+            )
+        }
+        return proof
+    }
+
+    /// A finger of the same process that the app wants to use again.
+    private func reused(_ evaluation: Evaluation, _ demand: EvaluationDemand) async -> AuthenticationProof? {
+        guard evaluation.reuse > .zero, demand.takesFingerAlone,
+            let process = FactorReuse.Process(evaluation.request.caller),
+            recentSuccess(of: process, evaluation.reuse, demand) != nil,
+            await keybag.state() == .unlocked, await checkEnrolment() == .ready,
+            // Looked up anew: the waits above may have ended it.
+            let success = recentSuccess(of: process, evaluation.reuse, demand)
+        else { return nil }
+        return AuthenticationProofMaker.proof(
+            of: [.biometry],
+            for: demand,
+            at: success.time,
+            context: evaluation.context,
+            passcodeKey: nil
+        )
+    }
+
+    private func recentSuccess(
+        of process: FactorReuse.Process,
+        _ window: Duration,
+        _ demand: EvaluationDemand
+    ) -> FactorReuse.Success? {
+        reuse.success(
+            of: process,
+            covering: demand.satisfied(by: [.biometry]),
+            operation: demand.operation,
+            within: window,
+            at: clock.now()
+        )
+    }
+
+    private var ports: SessionRunner.Ports {
+        SessionRunner.Ports(
+            reader: reader,
+            prompter: prompter,
+            keybag: keybag,
+            attempts: attempts,
+            clock: clock,
+            timer: timer,
+            audit: audit,
+            checkEnrolment: { await self.checkEnrolment() },
+            passcodeAccepted: { await self.passcodeAccepted() }
+        )
+    }
+
+    private func passcodeAccepted() { areFingersDoubted = false }
+
+    /// Tells a running evaluation that the fingers are others now.
+    func tellRunner() { runner?.enrolmentChanged() }
+}
+
+/// What must hold before anybody is asked.
+extension AuthenticationEngine {
+    /// The keybag's state, if it can be opened at all.
+    func usableState() async throws(AuthenticationError) -> KeybagState {
+        let state = await keybag.state()
+        switch state {
+        case .notSetUp: throw AuthenticationError(.passcodeNotSet, cause: .notSetUp, remedy: .setPasscode)
+        case .damaged: throw AuthenticationError(.systemCancel, cause: .damaged, remedy: .check)
+        case .locked, .lockedAfterFirstUnlock, .unlocked: return state
+        }
+    }
+
+    /// The counts. A delay during which the machine was restarted begins anew, durably.
+    func loadRecord() throws(AuthenticationError) -> AttemptRecord {
+        do {
+            let record = try attempts.load()
+            guard let restarted = PasscodeThrottle(record).restarted(at: clock.now()) else { return record }
+            try attempts.save(restarted)
+            return restarted
+        } catch {
+            throw AuthenticationError(unsaved: error)
+        }
+    }
+
+    func countPrompt(of caller: Caller) {
+        rate.ended(uid: caller.uid, at: clock.now(), limit: configuration.unsuccessfulPrompts)
+    }
+}
+
+/// Taking turns.
+extension AuthenticationEngine {
+    /// Does `body` when it is the request's turn: one box at a time, a few waiting, the rest refused.
+    func takingTurns<Value: Sendable>(
+        _ request: PromptRequest,
+        _ body: () async throws(AuthenticationError) -> Value
+    ) async throws(AuthenticationError) -> Value {
+        if Task.isCancelled { throw AuthenticationError(.appCancel) }
+        guard request.interactionAllowed else { throw AuthenticationError(.notInteractive) }
+        try await checkPrompt(at: request.origin)
+        try await takeTurn(request.caller)
+        defer { endTurn() }
+        if Task.isCancelled { throw AuthenticationError(.appCancel) }
+        if let delay = rate.delay(
+            uid: request.caller.uid,
+            at: clock.now(),
+            limit: configuration.unsuccessfulPrompts,
+            period: configuration.promptRatePeriod
+        ) {
+            throw AuthenticationError(
+                .systemCancel,
+                cause: .promptRate,
+                remedy: .wait(seconds: delay.wholeSeconds)
+            )
+        }
+        return try await body()
+    }
+
+    private func checkPrompt(at origin: PromptOrigin) async throws(AuthenticationError) {
+        do {
+            try await prompter.checkCanPrompt(at: origin)
+        } catch {
+            throw AuthenticationError(error)
+        }
+    }
+
+    private func takeTurn(_ caller: Caller) async throws(AuthenticationError) {
+        let ticket: Int
+        switch queue.enter(uid: caller.uid, waitingPerUser: configuration.waitingPerUser) {
+        case .go: return
+        case .refused: throw AuthenticationError(.systemCancel, cause: .tooManyPrompts, remedy: .retry)
+        case .wait(let number): ticket = number
+        }
+        let error = await withTaskCancellationHandler {
+            await withCheckedContinuation {
+                (continuation: CheckedContinuation<AuthenticationError?, Never>) in
+                if Task.isCancelled {
+                    queue.leave(ticket)
+                    continuation.resume(returning: AuthenticationError(.appCancel))
+                } else {
+                    waiting[ticket] = continuation
+                }
+            }
+        } onCancel: {
+            Task { await self.giveUp(ticket) }
+        }
+        if let error { throw error }
+    }
+
+    private func giveUp(_ ticket: Int) {
+        guard let continuation = waiting.removeValue(forKey: ticket) else { return }
+        queue.leave(ticket)
+        continuation.resume(returning: AuthenticationError(.appCancel))
+    }
+
+    private func endTurn() {
+        interruption = nil
+        guard let ticket = queue.finish() else { return }
+        waiting.removeValue(forKey: ticket)?.resume(returning: nil)
+    }
+
+    /// How many requests wait for their turn.
+    var waitingCount: Int { waiting.count }
+
+    /// Ends what is being asked, and what waits to be.
+    func interrupt(_ interruption: Interruption) {
+        if queue.isBusy { self.interruption = interruption }
+        runner?.interrupt(interruption)
+        flowBox?.cancel()
+        let all = waiting
+        waiting = [:]
+        for (ticket, continuation) in all {
+            queue.leave(ticket)
+            continuation.resume(returning: interruption.error)
+        }
+    }
+}

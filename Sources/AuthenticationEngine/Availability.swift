@@ -1,0 +1,104 @@
+public import KeychainModel
+
+/// What can be told without asking anybody.
+extension AuthenticationEngine {
+    /// Whether a policy could be evaluated now, without a prompt.
+    public func availability(of policy: AuthenticationPolicy) async -> AuthenticationAvailability {
+        let sensor = await lookAtSensor()
+        var domainState: [UInt8]?
+        var sensorError = sensor.error.map(AuthenticationError.init)
+        if let seen = sensor.enrolment {
+            do {
+                switch await keybag.state() {
+                case .unlocked, .lockedAfterFirstUnlock: domainState = try await observe(seen).domainState
+                case .notSetUp, .locked, .damaged: break
+                }
+            } catch {
+                if await keybag.state() == .unlocked { sensorError = AuthenticationError(unobserved: error) }
+            }
+            if seen.isEmpty { sensorError = AuthenticationError(FingerprintError(.noEnrolledPrints)) }
+        }
+        return AuthenticationAvailability(
+            error: await obstacle(to: policy, sensorError),
+            hasSensor: sensor.error.map(\.leavesSensor) ?? true,
+            domainState: domainState
+        )
+    }
+
+    /// Attempts, lockouts and the sensor, for `status`.
+    public func status() async -> AuthenticationStatus {
+        let sensor = await lookAtSensor()
+        var status = AuthenticationStatus(
+            sensor: sensor.error.map(\.leavesSensor) ?? true ? sensor.enrolment?.device ?? lastDevice : nil,
+            sensorFault: sensor.error?.cause,
+            fingers: sensor.enrolment?.fingers ?? [],
+            binding: sensor.enrolment?.binding
+        )
+        guard let record = try? loadRecord() else {
+            // Nothing may be tried without the counts.
+            status.isBiometryLockedOut = true
+            return status
+        }
+        let now = clock.now()
+        let throttle = PasscodeThrottle(record)
+        status.biometryFailures = record.biometryFailures
+        status.passcodeFailures = record.passcodeFailures
+        status.isBiometryLockedOut =
+            BiometryAttempts(record).isLockedOut || areFingersDoubted || PasscodeAge(record).isDue(at: now)
+        status.isClosed = throttle.isClosed
+        if case .wait(let delay) = throttle.verdict(at: now) { status.passcodeDelay = delay.wholeSeconds }
+        return status
+    }
+
+    private func lookAtSensor() async -> (enrolment: Enrolment?, error: FingerprintError?) {
+        do {
+            return (try await enrolment(), nil)
+        } catch {
+            return (nil, error)
+        }
+    }
+
+    /// Why a policy cannot be evaluated; nil when it can.
+    private func obstacle(
+        to policy: AuthenticationPolicy,
+        _ sensorError: AuthenticationError?
+    ) async -> AuthenticationError? {
+        guard let requirement = policy.requirement else { return AuthenticationError(.companionNotAvailable) }
+        let needsFinger = requirement == .biometry
+        do {
+            let state = try await usableState()
+            let record = try loadRecord()
+            guard !PasscodeThrottle(record).isClosed else {
+                return AuthenticationError(
+                    needsFinger ? .biometryLockout : .authenticationFailed,
+                    cause: .closed,
+                    remedy: .recover
+                )
+            }
+            guard needsFinger else { return nil }
+            if let sensorError { return sensorError }
+            if BiometryAttempts(record).isLockedOut {
+                return AuthenticationError(.biometryLockout, remedy: .usePasscode)
+            }
+            if areFingersDoubted {
+                return AuthenticationError(.biometryLockout, cause: .enrolmentChanged, remedy: .usePasscode)
+            }
+            guard state == .unlocked, !PasscodeAge(record).isDue(at: clock.now()) else {
+                return AuthenticationError(.biometryLockout, cause: .passcodeDue, remedy: .usePasscode)
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+extension FingerprintError {
+    /// Whether a sensor is there all the same.
+    fileprivate var leavesSensor: Bool {
+        switch code {
+        case .noSuchDevice, .serviceUnknown, .noBus, .untrustedOwner, .disconnected: false
+        default: true
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import KeychainModel
+
+/// The enrolled fingers: looked at before any finger counts, and whenever they may have changed.
+extension AuthenticationEngine {
+    /// Hears of enrolments and of sleep until the task is cancelled; the daemon runs it in a task of its own.
+    public func run() async {
+        // A delay that a restart interrupted begins now, not when somebody next asks.
+        _ = try? loadRecord()
+        for await change in await reader.changes() {
+            switch change {
+            case .enrolment, .service: await lookForChange()
+            case .suspend: await suspend()
+            }
+        }
+    }
+
+    /// Looks at the enrolled fingers and lets the keybag compare them with the set it knows.
+    func checkEnrolment() async -> EnrolmentCheck {
+        let seen: Enrolment
+        do {
+            seen = try await enrolment()
+        } catch {
+            return .failed(AuthenticationError(error))
+        }
+        switch await keybag.state() {
+        case .unlocked, .lockedAfterFirstUnlock:
+            do {
+                _ = try await observe(seen)
+            } catch {
+                // A locked keybag asks for the passcode first, and is looked at again after it.
+                if await keybag.state() == .unlocked {
+                    return .failed(AuthenticationError(unobserved: error))
+                }
+            }
+        case .notSetUp, .locked, .damaged: break
+        }
+        guard !seen.isEmpty else { return .failed(AuthenticationError(FingerprintError(.noEnrolledPrints))) }
+        return areFingersDoubted ? .changed : .ready
+    }
+
+    /// What is enrolled; that nothing is, is a set like any other.
+    func enrolment() async throws(FingerprintError) -> Enrolment {
+        do {
+            let seen = try await reader.enrolment()
+            lastDevice = seen.device
+            return seen
+        } catch {
+            guard error.code == .noEnrolledPrints else { throw error }
+            return Enrolment(device: lastDevice ?? "", fingers: [], templateDigest: nil, completions: 0)
+        }
+    }
+
+    /// Lets the keybag compare, and draws the consequences of a change.
+    func observe(_ seen: Enrolment) async throws(KeychainError) -> EnrolmentObservation {
+        let observation = try await keybag.observe(seen)
+        guard observation.changed else { return observation }
+        areFingersDoubted = true
+        reuse.clear()
+        audit.record(
+            AuditEvent(
+                .enrolmentChanged,
+                detail: "\(seen.fingers.count) enrolled, seen by \(observation.binding)"
+            )
+        )
+        tellRunner()
+        return observation
+    }
+
+    private func lookForChange() async {
+        switch await keybag.state() {
+        case .unlocked, .lockedAfterFirstUnlock:
+            // What cannot be seen now is looked at again before a finger counts.
+            guard let seen = try? await enrolment() else { return }
+            _ = try? await observe(seen)
+        case .notSetUp, .locked, .damaged: break
+        }
+    }
+
+    private func suspend() async {
+        reuse.clear()
+        interrupt(.suspended)
+        if configuration.locksKeybagOnSuspend { await keybag.lock() }
+    }
+}
+
+extension AuthenticationError {
+    /// The enrolled fingers could not be compared: none of them counts.
+    init(unobserved error: KeychainError) {
+        self.init(
+            .biometryNotAvailable,
+            cause: error.cause ?? DriverCause(domain: "keybag", code: String(error.status.rawValue)),
+            remedy: .check
+        )
+    }
+}

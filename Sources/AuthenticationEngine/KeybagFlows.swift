@@ -1,0 +1,251 @@
+public import KeychainModel
+import SecretMemory
+
+/// Requests that ask one thing after the other: making a keybag, changing its passcode, recovering it.
+///
+/// Each changes the keybag in one step, after everything was asked; ending it before changes nothing.
+extension AuthenticationEngine {
+    /// New passcodes refused for their weakness before the request ends.
+    private static let weakPasscodes = 10
+    /// Recovery codes mistyped before the request ends.
+    private static let codeTries = 3
+
+    /// Makes the keybag: passcode twice, strength checked, recovery code shown once and typed back.
+    public func setUp(_ request: PromptRequest) async throws(AuthenticationError) {
+        try await takingTurns(request) { () async throws(AuthenticationError) in
+            guard await self.keybag.state() == .notSetUp else {
+                throw AuthenticationError(.invalidParameter, cause: .alreadySetUp)
+            }
+            try await self.counting(request) { () async throws(AuthenticationError) in
+                let passcode = try await self.newPasscode("Choose a passcode for the keychain", request)
+                let code = try await self.confirmedRecoveryCode(request)
+                try await self.changing { keybag async throws(KeychainError) in
+                    try await keybag.setUp(passcode: passcode.octets.copy(), recoveryCode: code.octets)
+                }
+            }
+        }
+    }
+
+    /// Asks for the old passcode, then twice for the new one, and changes it.
+    public func changePasscode(_ request: PromptRequest) async throws(AuthenticationError) {
+        try await takingTurns(request) { () async throws(AuthenticationError) in
+            let proof = try await self.ask(
+                EvaluationDemand(policyRequirement: .passcode),
+                for: request,
+                heading: "Enter the keychain's present passcode"
+            )
+            try await self.counting(request) { () async throws(AuthenticationError) in
+                let passcode = try await self.newPasscode("Choose a new passcode for the keychain", request)
+                try await self.changing { keybag async throws(KeychainError) in
+                    try await keybag.changePasscode(to: passcode.octets.copy(), proof: proof)
+                }
+            }
+        }
+    }
+
+    /// Asks for the recovery code, then twice for a new passcode, and opens the keybag with it.
+    public func recover(_ request: PromptRequest) async throws(AuthenticationError) {
+        try await takingTurns(request) { () async throws(AuthenticationError) in
+            _ = try await self.usableState()
+            try await self.counting(request) { () async throws(AuthenticationError) in
+                let code = try await self.acceptedRecoveryCode(request)
+                let passcode = try await self.newPasscode("Choose a new passcode for the keychain", request)
+                try await self.changing { keybag async throws(KeychainError) in
+                    try await keybag.recover(code: code.octets, newPasscode: passcode.octets.copy())
+                }
+            }
+        }
+    }
+
+    // MARK: Steps
+
+    /// Counts the request against the user's limit unless it succeeds.
+    private func counting(
+        _ request: PromptRequest,
+        _ body: () async throws(AuthenticationError) -> Void
+    ) async throws(AuthenticationError) {
+        do {
+            try await body()
+            rate.succeeded(uid: request.caller.uid)
+        } catch {
+            countPrompt(of: request.caller)
+            audit.record(AuditEvent(error.auditKind, caller: request.caller, detail: error.auditDetail))
+            throw error
+        }
+    }
+
+    /// Changes the keybag; after that the passcode is one that was just shown, and nothing counts against it.
+    private func changing(
+        _ change: (any KeybagKeeper) async throws(KeychainError) -> Void
+    ) async throws(AuthenticationError) {
+        if let interruption { throw interruption.error }
+        if Task.isCancelled { throw AuthenticationError(.appCancel) }
+        do {
+            try await change(keybag)
+        } catch {
+            throw AuthenticationError(keychain: error)
+        }
+        areFingersDoubted = false
+        reuse.clear()
+        do {
+            try attempts.save(PasscodeThrottle.opened(at: clock.now()))
+        } catch {
+            // Done is done: the old counts stay, and the next right passcode clears them.
+            audit.record(
+                AuditEvent(.authenticationFailed, detail: "the counts of attempts could not be reset")
+            )
+        }
+    }
+
+    private func newPasscode(
+        _ heading: String,
+        _ request: PromptRequest
+    ) async throws(AuthenticationError) -> TypedSecret {
+        let rules = PasscodeStrength(
+            isGuessingLimited: await keybag.assurance().assurance == .tpm,
+            userName: configuration.userName
+        )
+        var message: String?
+        for _ in 0..<Self.weakPasscodes {
+            let typed = try await entered(
+                Prompt(.newSecret, for: request, heading: heading, error: message, configuration),
+                request
+            )
+            switch typed.octets.withOctets(rules.judge) {
+            case .acceptable: return typed
+            case .refused(let reason): message = reason.sentence
+            }
+        }
+        throw AuthenticationError(
+            .authenticationFailed,
+            cause: DriverCause(domain: "touchstone", code: "weakPasscode"),
+            remedy: .retry
+        )
+    }
+
+    /// Shows a new recovery code until it was typed back.
+    private func confirmedRecoveryCode(
+        _ request: PromptRequest
+    ) async throws(AuthenticationError) -> TypedSecret {
+        let code: TypedSecret
+        do {
+            code = TypedSecret(try keybag.makeRecoveryCode())
+        } catch {
+            throw AuthenticationError(keychain: error)
+        }
+        var message: String?
+        for _ in 0..<Self.codeTries {
+            let box = Prompt(
+                .confirmation,
+                for: request,
+                heading:
+                    "Write down this recovery code. It alone opens the keychain when the passcode is lost, "
+                    + "and it is not shown again.",
+                error: message,
+                configuration
+            )
+            switch await shown(code, box, request) {
+            case .confirmed, .entered: break
+            case let other: throw failure(other)
+            }
+            let typed = try await typedCode("Type the recovery code that you wrote down", nil, request)
+            if typed.octets.matches(RecoveryCodeText.canonical(code.octets)) { return code }
+            message = "That was another code. Compare what you wrote down."
+        }
+        throw AuthenticationError(.authenticationFailed, cause: .recoveryCode, remedy: .retry)
+    }
+
+    private func acceptedRecoveryCode(
+        _ request: PromptRequest
+    ) async throws(AuthenticationError) -> TypedSecret {
+        var message: String?
+        for _ in 0..<Self.codeTries {
+            let typed = try await typedCode("Type the keychain's recovery code", message, request)
+            do {
+                if try await keybag.accepts(recoveryCode: typed.octets) { return typed }
+            } catch {
+                throw AuthenticationError(keychain: error)
+            }
+            message = "That is not the recovery code of this keychain."
+        }
+        throw AuthenticationError(.authenticationFailed, cause: .recoveryCode, remedy: .retry)
+    }
+
+    /// A code as the keybag writes codes.
+    private func typedCode(
+        _ heading: String,
+        _ message: String?,
+        _ request: PromptRequest
+    ) async throws(AuthenticationError) -> TypedSecret {
+        var prompt = Prompt(.secret, for: request, heading: heading, error: message, configuration)
+        prompt.fieldLabel = "Recovery code:"
+        return TypedSecret(RecoveryCodeText.canonical(try await entered(prompt, request).octets))
+    }
+
+    // MARK: Boxes
+
+    private func entered(
+        _ prompt: Prompt,
+        _ request: PromptRequest
+    ) async throws(AuthenticationError) -> TypedSecret {
+        let answer = await takenAway { [prompter] in await prompter.answer(to: prompt, at: request.origin) }
+        guard case .entered(let secret) = answer else { throw failure(answer) }
+        return secret
+    }
+
+    private func shown(
+        _ code: TypedSecret,
+        _ prompt: Prompt,
+        _ request: PromptRequest
+    ) async -> BoxAnswer {
+        await takenAway { [prompter] in
+            await prompter.answer(toShowing: code, in: prompt, at: request.origin)
+        }
+    }
+
+    /// Waits for a box that the caller, a lock or sleep can take away.
+    private func takenAway(_ body: @escaping @Sendable () async -> BoxAnswer) async -> BoxAnswer {
+        if let interruption { return .interrupted(interruption) }
+        let box = Task { await body() }
+        flowBox = box
+        let answer = await withTaskCancellationHandler {
+            await box.value
+        } onCancel: {
+            box.cancel()
+        }
+        flowBox = nil
+        if let interruption { return .interrupted(interruption) }
+        return Task.isCancelled ? .interrupted(.appCancelled) : answer
+    }
+
+    private func failure(_ answer: BoxAnswer) -> AuthenticationError {
+        switch answer {
+        case .cancelled, .fallback: AuthenticationError(.userCancel)
+        case .timedOut: AuthenticationError(.systemCancel, cause: .timeout, remedy: .retry)
+        case .failed(let error): AuthenticationError(error)
+        case .interrupted(let interruption): interruption.error
+        case .entered, .confirmed: AuthenticationError(.invalidParameter)
+        }
+    }
+}
+
+extension Prompt {
+    fileprivate init(
+        _ input: Input,
+        for request: PromptRequest,
+        heading: String,
+        error: String?,
+        _ configuration: AuthenticationConfiguration
+    ) {
+        self.init(
+            input,
+            requester: request.caller.displayName,
+            reason: request.reason,
+            heading: heading,
+            error: error,
+            cancelTitle: request.cancelTitle,
+            fallbackTitle: "",
+            timeout: configuration.promptTimeout
+        )
+    }
+}

@@ -1,0 +1,94 @@
+/// Judges a new passcode by how soon it would be guessed. Pure; looks at the octets where they are.
+///
+/// The octets count as they were typed: nothing is normalised, so a passcode opens only when typed alike.
+struct PasscodeStrength: Sendable {
+    /// What becomes of a passcode.
+    enum Verdict: Sendable, Equatable {
+        case acceptable
+        case refused(Reason)
+    }
+
+    /// Why a passcode is refused.
+    enum Reason: Sendable, Equatable {
+        case tooShort(minimum: Int)
+        case tooLong
+        /// Not UTF-8, or with characters that cannot be typed, such as NUL.
+        case unusableCharacter
+        case digitsOnly
+        /// Made of common words or names.
+        case common
+        /// Repeats itself, or follows the alphabet or the keyboard.
+        case pattern
+
+        /// What the box says.
+        var sentence: String {
+            switch self {
+            case .tooShort(let minimum): "Too short: use at least \(minimum) characters, or five words."
+            case .tooLong: "Too long: use at most \(TypedSecret.longestByteCount) bytes."
+            case .unusableCharacter: "It has a character that cannot be typed again."
+            case .digitsOnly: "Digits alone are guessed too soon on this machine. Add words."
+            case .common: "It is made of very common words. Add others: five unrelated words are good."
+            case .pattern: "It repeats itself or follows the keyboard. Use five unrelated words."
+            }
+        }
+    }
+
+    /// Whether hardware limits guesses to ten; where it does not, the passcode has to resist them alone.
+    let isGuessingLimited: Bool
+    /// The user's name, which counts as a common word.
+    var userName: String?
+
+    /// NIST SP 800-63B-4 advises 6 where guesses are limited.
+    private var shortest: Int { isGuessingLimited ? 6 : 12 }
+    /// Guesses, as a power of two, by the estimate below.
+    private var leastBits: Int { isGuessingLimited ? 14 : 50 }
+
+    /// Judges a passcode.
+    func judge(_ octets: Span<UInt8>) -> Verdict {
+        guard octets.count <= TypedSecret.longestByteCount else { return .refused(.tooLong) }
+        guard let length = Self.length(of: octets) else { return .refused(.unusableCharacter) }
+        guard length >= shortest else { return .refused(.tooShort(minimum: shortest)) }
+        if !isGuessingLimited, Self.isDigitsOnly(octets) { return .refused(.digitsOnly) }
+        let end = Self.period(of: octets)
+        let repeats = octets.count / end - 1
+        let estimate = Guessability(words: CommonPasscodes.words, userName: userName)
+        guard estimate.bits(of: octets, upTo: end) + repeats < leastBits else { return .acceptable }
+        let plain = Guessability(words: "", userName: nil).bits(of: octets, upTo: end) + repeats
+        return .refused(plain < leastBits ? .pattern : .common)
+    }
+
+    /// The number of Unicode scalars; nil where the octets are not text that can be typed.
+    private static func length(of octets: Span<UInt8>) -> Int? {
+        guard let text = try? UTF8Span(validating: octets) else { return nil }
+        var scalars = text.makeUnicodeScalarIterator()
+        var count = 0
+        while let scalar = scalars.next() {
+            guard scalar.value >= 0x20, !(0x7F...0x9F).contains(scalar.value) else { return nil }
+            count += 1
+        }
+        return count
+    }
+
+    private static func isDigitsOnly(_ octets: Span<UInt8>) -> Bool {
+        for index in octets.indices {
+            switch octets[index] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: " "), UInt8(ascii: "-"),
+                UInt8(ascii: "."), UInt8(ascii: "/"):
+                continue
+            default: return false
+            }
+        }
+        return true
+    }
+
+    /// The length of the shortest beginning that the rest repeats; the whole where nothing does.
+    private static func period(of octets: Span<UInt8>) -> Int {
+        guard octets.count > 1 else { return max(1, octets.count) }
+        for length in 1...(octets.count / 2) {
+            var index = length
+            while index < octets.count, octets[index] == octets[index - length] { index += 1 }
+            if index == octets.count { return length }
+        }
+        return octets.count
+    }
+}

@@ -1,0 +1,91 @@
+import KeychainModel
+
+/// Verifying on a claim, and letting go of it.
+extension FprintReader {
+    func verify(
+        _ number: UInt64,
+        status: @escaping @Sendable (FingerprintStatus) -> Void
+    ) async throws(FingerprintError) -> FingerprintVerdict {
+        guard let claim = claims[number], claim.releasing == nil else {
+            throw FingerprintError(.claimDevice)
+        }
+        guard claim.run == nil else { throw FingerprintError(.alreadyInUse) }
+        let run = VerifyRun(device: claim.device, status: status)
+        claim.run = run
+        do throws(FingerprintError) {
+            let verdict = try await verifyFingers(run)
+            claim.ended()
+            return verdict
+        } catch {
+            claim.ended()
+            await release(number)
+            // What we stopped it for says more than what came of it.
+            throw run.abortion ?? error
+        }
+    }
+
+    private func verifyFingers(_ run: VerifyRun) async throws(FingerprintError) -> FingerprintVerdict {
+        // A driver that misses its data says `verify-no-match`: nothing enrolled must not look like that.
+        let fingers = try await run.device.listEnrolledFingers(user: user)
+        guard !fingers.isEmpty else { throw FingerprintError(.noEnrolledPrints) }
+        let first = try await pass(Fprint.anyFinger, run)
+        guard first == .noMatch, fingers.count > 1, let compared = run.selectedFinger,
+            compared != Fprint.anyFinger
+        else { return first }
+        // "any" meant one finger: this sensor cannot identify, and the others have not been asked.
+        for finger in fingers where finger != compared {
+            run.want(finger)
+            guard try await pass(finger, run) == .noMatch else { return .match }
+        }
+        return .noMatch
+    }
+
+    /// One `VerifyStart` with its `VerifyStop`, whatever happens in between.
+    private func pass(_ finger: String, _ run: VerifyRun) async throws(FingerprintError) -> FingerprintVerdict
+    {
+        guard !Task.isCancelled else { throw FingerprintError(.cancelled) }
+        let identity = ObjectIdentifier(run)
+        let outcome = await withTaskCancellationHandler {
+            await self.start(run, finger)
+        } onCancel: {
+            Task { await self.cancel(identity) }
+        }
+        let isOwned = claims.values.contains { $0.run === run }
+        if isOwned { try? await run.device.verifyStop() }
+        return try outcome.get()
+    }
+
+    /// A method of its own: a closure that does not name `self` would run on any thread.
+    private func start(_ run: VerifyRun, _ finger: String) async -> VerifyRun.Outcome {
+        await run.start(finger)
+    }
+
+    private func cancel(_ run: ObjectIdentifier) {
+        for claim in claims.values {
+            guard let current = claim.run, ObjectIdentifier(current) == run else { continue }
+            current.abort(FingerprintError(.cancelled))
+        }
+    }
+
+    func release(_ number: UInt64) async {
+        guard let claim = claims[number] else { return }
+        if let releasing = claim.releasing { return await releasing.value }
+        // A task of its own: cancelling the caller must not keep the sensor taken.
+        let releasing = Task { await self.letGo(number) }
+        claim.releasing = releasing
+        await releasing.value
+    }
+
+    private func letGo(_ number: UInt64) async {
+        guard let claim = claims[number] else { return }
+        claim.run?.abort(FingerprintError(.cancelled))
+        await claim.untilEnded()
+        do throws(FingerprintError) {
+            try await claim.device.release()
+        } catch {
+            // fprintd hangs: it lets go when the connection does.
+            if error.code == .noReply { connection?.close() }
+        }
+        claims[number] = nil
+    }
+}

@@ -1,0 +1,63 @@
+import CBOR
+public import KeychainModel
+
+/// Items: add, look up, change, delete.
+extension RemoteKeychain {
+    /// Stores an item.
+    ///
+    /// - Returns: what the request's `returns` asks for.
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when its primary key is taken.
+    public func add(
+        _ item: consuming AddItem,
+        cancellation: Cancellation? = nil
+    ) throws(KeychainError) -> ItemResults {
+        try item.attributes.checkLimits()
+        try item.data.checkLimits()
+        try item.prompt.checkLimits()
+        let sink = ItemReplies(returns: item.returns)
+        try call(.addItem, item, replies: sink, cancellation: cancellation)
+        return ItemResults(sink)
+    }
+
+    /// Looks items up, asking the user for those that demand it.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` when there is none.
+    public func copy(
+        _ request: CopyItems,
+        cancellation: Cancellation? = nil
+    ) throws(KeychainError) -> ItemResults {
+        try request.query.checkLimits()
+        try request.prompt.checkLimits()
+        let sink = ItemReplies(returns: request.query.returns)
+        try call(.copyItems, request, replies: sink, cancellation: cancellation)
+        return ItemResults(sink)
+    }
+
+    /// Changes all items that match, all or none.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func update(
+        _ request: consuming UpdateItems,
+        cancellation: Cancellation? = nil
+    ) throws(KeychainError) -> Int {
+        try request.query.checkLimits()
+        try request.attributes.checkLimits()
+        try request.data.checkLimits()
+        try request.prompt.checkLimits()
+        return try call(.updateItems, request, reply: CountBody.self, cancellation: cancellation).count
+    }
+
+    /// Deletes all items that match, all or none.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func delete(
+        _ request: DeleteItems,
+        cancellation: Cancellation? = nil
+    ) throws(KeychainError) -> Int {
+        try request.query.checkLimits()
+        try request.prompt.checkLimits()
+        return try call(.deleteItems, request, reply: CountBody.self, cancellation: cancellation).count
+    }
+}

@@ -1,0 +1,53 @@
+import CBOR
+public import KeychainModel
+
+/// The keybag: its state, its passcode.
+extension RemoteKeychain {
+    /// Where everything stands; no prompt.
+    public func status() throws(KeychainError) -> StatusReply {
+        try call(.status, EmptyBody(), reply: StatusReply.self)
+    }
+
+    /// Reads the whole store and reports what is not authentic; no prompt.
+    public func check() throws(KeychainError) -> StoreReport {
+        try call(.check, EmptyBody(), reply: CheckReply.self).report
+    }
+
+    /// Makes the keybag: asks for a new passcode and shows the recovery code.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when there is one.
+    public func setUp(_ prompt: PromptFields, cancellation: Cancellation? = nil) throws(KeychainError) {
+        try prompted(.setUp, prompt, cancellation)
+    }
+
+    /// Asks for the passcode, unless the keybag is unlocked.
+    public func unlock(_ prompt: PromptFields, cancellation: Cancellation? = nil) throws(KeychainError) {
+        try prompted(.unlock, prompt, cancellation)
+    }
+
+    /// Asks for the old passcode and for a new one.
+    public func changePasscode(_ prompt: PromptFields, cancellation: Cancellation? = nil)
+        throws(KeychainError)
+    {
+        try prompted(.changePasscode, prompt, cancellation)
+    }
+
+    /// Asks for the recovery code and for a new passcode.
+    public func recover(_ prompt: PromptFields, cancellation: Cancellation? = nil) throws(KeychainError) {
+        try prompted(.recover, prompt, cancellation)
+    }
+
+    /// Locks the keybag and forgets what was shown.
+    public func lock() throws(KeychainError) {
+        try call(.lock, EmptyBody(), replies: Acknowledgement())
+    }
+
+    private func prompted(
+        _ method: Method,
+        _ prompt: PromptFields,
+        _ cancellation: Cancellation?
+    ) throws(KeychainError) {
+        try prompt.checkLimits()
+        try call(method, prompt, replies: Acknowledgement(), cancellation: cancellation)
+    }
+}

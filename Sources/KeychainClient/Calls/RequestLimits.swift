@@ -1,0 +1,52 @@
+import KeychainModel
+import SecretMemory
+
+/// What the daemon would close the connection for is refused here, by the status that an app expects.
+extension PromptFields {
+    func checkLimits() throws(KeychainError) {
+        for text in [
+            origin.terminal, origin.terminalType, origin.display, origin.waylandDisplay, origin.xAuthority,
+            origin.characterType, reason, cancelTitle, fallbackTitle,
+        ] {
+            guard let text else { continue }
+            guard text.utf8.count <= Self.longestText, !text.utf8.contains(0) else {
+                let cause = DriverCause(domain: "touchstone", code: "promptText")
+                throw KeychainError(AuthenticationError(.invalidParameter, cause: cause))
+            }
+        }
+    }
+}
+
+extension ItemQuery {
+    func checkLimits() throws(KeychainError) {
+        try attributes.checkLimits()
+        guard references.count <= ItemLimits.mostReferences else { throw KeychainError(.param) }
+        if case .count(let count) = limit, count < 1 { throw KeychainError(.param) }
+        guard returns.rawValue < 16 else { throw KeychainError(.param) }
+    }
+}
+
+extension ItemAttributes {
+    func checkLimits() throws(KeychainError) {
+        guard count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
+        for (key, value) in self {
+            guard key.rawValue.utf8.count <= 32 else { throw KeychainError(.noSuchAttr) }
+            let length =
+                switch value {
+                case .string(let text): text.utf8.count
+                case .data(let octets): octets.count
+                case .integer, .boolean, .date: 0
+                }
+            guard length <= ItemLimits.longestAttribute else { throw KeychainError(.dataTooLarge) }
+        }
+    }
+}
+
+extension SecretBytes? {
+    borrowing func checkLimits() throws(KeychainError) {
+        switch self {
+        case .some(let octets) where octets.count > ItemLimits.longestData: throw KeychainError(.dataTooLarge)
+        default: break
+        }
+    }
+}

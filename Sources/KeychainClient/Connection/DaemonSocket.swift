@@ -1,0 +1,159 @@
+import CBOR
+import CLinux
+import Glibc
+import KeychainModel
+import SecretMemory
+
+/// A connected socket whose other end is this user's daemon, or root's.
+struct DaemonSocket: ~Copyable, Sendable {
+    /// How long a daemon may take to greet, and to make room for what is sent.
+    static let patience: Duration = .seconds(10)
+
+    private let descriptor: CInt
+
+    /// Connects; the directory and the peer must be this user's.
+    ///
+    /// - Throws: ``DaemonAbsence`` when there is nobody to connect to, ``KeychainError`` when there is
+    ///   somebody else.
+    init(layout: Layout) throws {
+        try Self.checkDirectory(layout.runtimeDirectory)
+        let connected = try Self.connect(layout.socket)
+        do {
+            try Self.checkPeer(connected)
+        } catch {
+            close(connected)
+            throw error
+        }
+        descriptor = connected
+    }
+
+    deinit { close(descriptor) }
+
+    /// Waits for the daemon's first words.
+    ///
+    /// - Throws: ``KeychainError``: what the daemon said instead, or that it said nothing.
+    borrowing func greeting(_ receiver: inout FrameReceiver) throws(KeychainError) -> Greeting {
+        do {
+            let deadline = ContinuousClock.now + Self.patience
+            while true {
+                if let message = try receiver.next() { return try Self.readGreeting(message) }
+                guard waitUntilReadable(until: deadline) else {
+                    throw KeychainError.notAvailable("daemonSilent")
+                }
+                guard try receiver.receive(from: descriptor) != .closed else { throw WireError.closed }
+            }
+        } catch let error as KeychainError {
+            throw error
+        } catch {
+            throw .notAvailable("daemonRefused: \(error)")
+        }
+    }
+
+    private static func readGreeting(_ message: consuming ReceivedMessage) throws -> Greeting {
+        try message.read { reader in
+            let head = try ReplyHead(from: &reader)
+            guard head.status == .success else { throw try Failure(from: &reader, status: head.status).error }
+            guard head.id == 0, !head.more else { throw WireError.malformed }
+            return try Greeting(from: &reader)
+        }
+    }
+
+    private borrowing func waitUntilReadable(until deadline: ContinuousClock.Instant) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline).components
+            let milliseconds = left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000
+            let result = unsafe poll(&entry, 1, CInt(max(0, milliseconds)))
+            if result > 0 { return true }
+            if result == 0 || errno != EINTR { return false }
+        }
+    }
+
+    /// Sends one message whole.
+    borrowing func send(_ message: borrowing SecretBuffer) throws(WireError) {
+        // Full for as long as `SO_SNDTIMEO`: the daemon does not read any more.
+        try Frame.send(message, to: descriptor) { () throws(WireError) in throw .system(errno: ETIMEDOUT) }
+    }
+
+    /// Reads once, waiting as long as it takes; false when the daemon hung up.
+    borrowing func receive(into receiver: inout FrameReceiver) throws(WireError) -> Bool {
+        try receiver.receive(from: descriptor) != .closed
+    }
+
+    /// Whether the daemon has closed its end.
+    var isHungUp: Bool {
+        // POLLHUP and POLLERR come unasked (poll(2)), also while there is something left to read.
+        var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+        return unsafe poll(&entry, 1, 0) > 0
+    }
+
+    /// Ends the connection for all threads, also one that is reading; the descriptor stays reserved.
+    borrowing func shutDown() { shutdown(descriptor, CInt(SHUT_RDWR)) }
+}
+
+/// Nobody listens: a daemon may be started.
+struct DaemonAbsence: Error {}
+
+extension DaemonSocket {
+    private static func checkDirectory(_ path: String) throws {
+        let directory = unsafe open(path, CLINUX_O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard directory >= 0 else {
+            if errno == ENOENT { throw DaemonAbsence() }
+            throw KeychainError.notAvailable(
+                "runtimeDirectory: \(SystemError.name(of: errno))",
+                domain: "system"
+            )
+        }
+        defer { close(directory) }
+        var status = stat()
+        guard unsafe fstat(directory, &status) == 0, status.st_uid == geteuid(),
+            status.st_mode & 0o777 == 0o700
+        else { throw KeychainError.notAvailable("runtimeDirectory: not this user's own with mode 0700") }
+    }
+
+    private static func connect(_ path: String) throws -> CInt {
+        guard path.utf8.count <= Layout.longestSocketPath else {
+            throw KeychainError.notAvailable("socketPathTooLong")
+        }
+        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else {
+            throw KeychainError.notAvailable("socket: \(SystemError.name(of: errno))", domain: "system")
+        }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { room in
+            unsafe room.copyBytes(from: path.utf8)
+        }
+        var patience = timeval(tv_sec: Int(Self.patience.components.seconds), tv_usec: 0)
+        unsafe setsockopt(
+            descriptor,
+            SOL_SOCKET,
+            SO_SNDTIMEO,
+            &patience,
+            socklen_t(MemoryLayout<timeval>.size)
+        )
+        while true {
+            let result = unsafe withUnsafePointer(to: &address) { pointer in
+                unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    unsafe Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
+            }
+            if result == 0 { return descriptor }
+            let failure = errno
+            if failure == EINTR { continue }
+            close(descriptor)
+            if failure == ENOENT || failure == ECONNREFUSED { throw DaemonAbsence() }
+            throw KeychainError.notAvailable("connect: \(SystemError.name(of: failure))", domain: "system")
+        }
+    }
+
+    private static func checkPeer(_ descriptor: CInt) throws {
+        var peer = clinux_peer()
+        guard unsafe clinux_peer_credentials(descriptor, &peer) == 0 else {
+            throw KeychainError.notAvailable("peer: \(SystemError.name(of: errno))", domain: "system")
+        }
+        guard peer.uid == geteuid() || peer.uid == 0 else {
+            throw KeychainError.notAvailable("foreignDaemon: uid \(peer.uid)")
+        }
+    }
+}

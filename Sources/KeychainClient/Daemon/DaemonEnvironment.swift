@@ -1,0 +1,33 @@
+import KeychainModel
+
+/// The environment a daemon is started with: enough to find the same places, and nothing else.
+enum DaemonEnvironment {
+    /// Programs that the daemon runs are found here, whatever the app's own `PATH` says.
+    static let path = "/usr/local/bin:/usr/bin:/bin"
+
+    /// The variables by which a daemon finds `layout`; nil when no variables describe it.
+    static func variables(for layout: Layout) -> [String: String]? {
+        var variables: [String: String] = [:]
+        if let home = parent(of: layout.runtimeDirectory, named: "run"),
+            layout.dataDirectory == home + "/data",
+            layout.configurationFile == home + "/touchstoned.conf"
+        {
+            variables["TOUCHSTONE_HOME"] = home
+        } else {
+            variables["XDG_DATA_HOME"] = parent(of: layout.dataDirectory, named: "touchstone")
+            variables["XDG_CONFIG_HOME"] = parent(
+                of: layout.configurationFile,
+                named: "touchstone/touchstoned.conf"
+            )
+            variables["XDG_RUNTIME_DIR"] = parent(of: layout.runtimeDirectory, named: "touchstone")
+        }
+        guard Layout(variable: { variables[$0] }) == layout else { return nil }
+        variables["HOME"] = ProcessEnvironment.variable("HOME")
+        variables["PATH"] = path
+        return variables
+    }
+
+    private static func parent(of path: String, named name: String) -> String? {
+        path.hasSuffix("/" + name) ? String(path.dropLast(name.utf8.count + 1)) : nil
+    }
+}

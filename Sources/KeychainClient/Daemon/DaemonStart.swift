@@ -1,0 +1,113 @@
+import CLinux
+import Glibc
+import KeychainModel
+
+/// Starts a daemon and waits until it listens.
+enum DaemonStart {
+    /// How long a daemon may take until it listens.
+    static let patience: Duration = .seconds(20)
+    /// How much of what it says on standard error is kept, in octets.
+    private static let longestReport = 512
+
+    /// Runs `touchstoned --detach`, which returns once the daemon is ready, or another one is.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecNotAvailable` and what the daemon said.
+    static func run(at location: DaemonLocation, for layout: Layout) throws(KeychainError) {
+        guard let path = location.path() else {
+            throw .notAvailable(location == .none ? "daemonNotRunning" : "daemonMissing")
+        }
+        guard let variables = DaemonEnvironment.variables(for: layout) else {
+            throw .notAvailable("layoutHasNoVariables")
+        }
+        // A file in memory, not a pipe: the daemon may keep it open for good.
+        let report = unsafe clinux_memfd("touchstoned-report")
+        defer { if report >= 0 { close(report) } }
+        let environment = variables.map { "\($0.key)=\($0.value)" }
+        let pid = unsafe withCStrings([path, "--detach"]) { arguments in
+            unsafe withCStrings(environment) { environment in
+                unsafe clinux_spawn(path, arguments, environment, -1, -1, report)
+            }
+        }
+        guard pid > 0 else {
+            throw .notAvailable("daemonNotStarted: \(SystemError.name(of: errno))", domain: "system")
+        }
+        let outcome = wait(for: pid)
+        guard outcome == .ready else {
+            throw .notAvailable(outcome.name + said(in: report), domain: "touchstoned")
+        }
+    }
+
+    private enum Outcome: Equatable {
+        case ready
+        case exited(CInt)
+        case killed(CInt)
+        case slow
+
+        var name: String {
+            switch self {
+            case .ready: "ready"
+            case .exited(let status): "exit \(status)"
+            case .killed(let signal): "signal \(signal)"
+            case .slow: "timeout"
+            }
+        }
+    }
+
+    private static func wait(for pid: pid_t) -> Outcome {
+        let handle = clinux_pidfd_open(pid)
+        defer { if handle >= 0 { close(handle) } }
+        var isSlow = false
+        if handle >= 0 {
+            var entry = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
+            let deadline = ContinuousClock.now + patience
+            while true {
+                let left = ContinuousClock.now.duration(to: deadline) / Duration.milliseconds(1)
+                let result = unsafe poll(&entry, 1, CInt(max(0, left)))
+                if result < 0 && errno == EINTR { continue }
+                isSlow = result == 0
+                break
+            }
+            if isSlow { kill(pid, SIGKILL) }
+        }
+        var status: CInt = 0
+        while unsafe waitpid(pid, &status, 0) < 0 {
+            // ECHILD: the app reaps all children itself. Connecting will tell.
+            if errno != EINTR { return .ready }
+        }
+        if isSlow { return .slow }
+        // wait(2): the low seven bits are the signal, the next octet is the exit status.
+        if status & 0x7F != 0 { return .killed(status & 0x7F) }
+        return status == 0 ? .ready : .exited(status >> 8)
+    }
+
+    /// The first line that the daemon wrote, printable characters only.
+    private static func said(in report: CInt) -> String {
+        var octets = [UInt8](repeating: 0, count: longestReport)
+        let count = unsafe pread(report, &octets, octets.count, 0)
+        guard count > 0 else { return "" }
+        let line = String(decoding: octets[..<count], as: UTF8.self).unicodeScalars
+            .prefix { $0 != "\n" }
+            .filter {
+                !$0.properties.isDefaultIgnorableCodePoint && $0.properties.generalCategory != .control
+            }
+        var text = String(String.UnicodeScalarView(line))
+        if text.hasPrefix("error: ") { text.removeFirst("error: ".count) }
+        return text.isEmpty ? "" : ": " + text
+    }
+}
+
+/// Lends `texts` as C's array of strings with a null at its end.
+func withCStrings<R>(
+    _ texts: [String],
+    _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
+) -> R {
+    var pointers: [UnsafeMutablePointer<CChar>?] = unsafe texts.map { unsafe strdup($0) }
+    unsafe pointers.append(nil)
+    defer { unsafe pointers.forEach { unsafe free($0) } }
+    return unsafe pointers.withUnsafeBufferPointer { list in
+        guard let start = list.baseAddress else {
+            preconditionFailure("an array with an element has a start")
+        }
+        return unsafe body(start)
+    }
+}

@@ -1,0 +1,105 @@
+import CBOR
+import Glibc
+public import KeychainModel
+import SecretMemory
+import Synchronization
+
+/// The daemon, as an app sees it: every call sends one request and blocks until its answer is there.
+///
+/// Threads share one connection. The daemon is started when none listens; when it goes away, requests under way
+/// fail with `errSecInternalComponent` and the remedy `retry`, and the next call connects again. What was
+/// shown in a context before is gone then: the user is asked again.
+///
+/// ```swift
+/// let status = try RemoteKeychain.shared.status()
+/// print(status.keybag)
+/// ```
+public final class RemoteKeychain: Sendable {
+    /// The keychain of this user, found by the environment.
+    public static let shared = RemoteKeychain()
+
+    private static let lastContextNumber = Atomic<UInt64>(0)
+
+    private let layout: Layout?
+    private let daemon: DaemonLocation
+    private let connection = Mutex<Connection?>(nil)
+
+    /// Names a keychain; connects to nothing yet.
+    ///
+    /// - Parameters:
+    ///   - layout: where it lives; nil for where the environment says.
+    ///   - daemon: what to start when no daemon listens.
+    public init(layout: Layout? = nil, daemon: DaemonLocation = .automatic) {
+        self.layout = layout ?? Layout(variable: ProcessEnvironment.variable)
+        self.daemon = daemon
+    }
+
+    /// A number for a new context: different from all others in this process.
+    public func makeContextNumber() -> UInt64 {
+        Self.lastContextNumber.add(1, ordering: .relaxed).newValue
+    }
+
+    /// Sends a request and hands its replies to `sink`.
+    func call<Body: WireBody & ~Copyable>(
+        _ method: Method,
+        _ body: borrowing Body,
+        replies sink: any ReplySink,
+        cancellation: Cancellation? = nil
+    ) throws(KeychainError) {
+        if let cancellation, cancellation.isCancelled { throw .cancelledByApp }
+        try usableConnection().call(method, body, replies: sink, cancellation: cancellation)
+    }
+
+    /// Sends a request and returns the one reply to it.
+    func call<Body: WireBody & ~Copyable, Reply: WireBody & Sendable>(
+        _ method: Method,
+        _ body: borrowing Body,
+        reply: Reply.Type,
+        cancellation: Cancellation? = nil
+    ) throws(KeychainError) -> Reply {
+        let sink = SingleReply<Reply>()
+        try call(method, body, replies: sink, cancellation: cancellation)
+        guard let reply = sink.body else { throw .unintelligible(WireError.malformed) }
+        return reply
+    }
+
+    private func usableConnection() throws(KeychainError) -> Connection {
+        try connection.withLock { slot throws(KeychainError) in
+            if let connection = slot, connection.isUsable { return connection }
+            slot = nil
+            let connection = try connect()
+            slot = connection
+            return connection
+        }
+    }
+
+    private func connect() throws(KeychainError) -> Connection {
+        guard let layout else { throw .notAvailable("noHome", domain: "system") }
+        do {
+            try LockedPages.prepare()
+        } catch {
+            throw KeychainError(
+                .allocate,
+                cause: DriverCause(
+                    domain: "system",
+                    code: "\(SystemError.name(of: error.errno)): RLIMIT_MEMLOCK"
+                ),
+                remedy: .check
+            )
+        }
+        do {
+            return try Connection(DaemonSocket(layout: layout))
+        } catch is DaemonAbsence {
+            try DaemonStart.run(at: daemon, for: layout)
+        } catch {
+            throw .unintelligible(error)
+        }
+        do {
+            return try Connection(DaemonSocket(layout: layout))
+        } catch is DaemonAbsence {
+            throw .notAvailable("daemonDoesNotListen")
+        } catch {
+            throw .unintelligible(error)
+        }
+    }
+}

@@ -1,0 +1,147 @@
+internal import Foundation
+internal import GRDB
+internal import Glibc
+internal import KeychainModel
+
+/// The SQLite file: how it is opened, and what its errors mean.
+final class ItemDatabase {
+    /// The write-ahead log is written back at this many pages, 4 MiB.
+    static let checkpointPageCount = 4000
+    private static let file = StoreFile.items.rawValue
+
+    private let queue: DatabaseQueue
+
+    /// Opens the file that is there.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDecode` where there is none, or it is not what this program makes.
+    init(openingIn directory: StoreDirectory) throws(KeychainError) {
+        guard let file = try directory.openFile(Self.file, O_RDONLY) else { throw .damaged }
+        defer { close(file) }
+        try Self.checkVersion(file)
+        queue = try Self.connect(directory)
+        try perform { database in
+            try ItemSchema.check(database)
+            try Self.configure(database)
+        }
+    }
+
+    /// Makes a new file in the place of whatever is there.
+    init(makingIn directory: StoreDirectory) throws(KeychainError) {
+        for file in [StoreFile.itemsLog, .itemsSharedMemory, .itemsJournal, .items] {
+            let removed = unsafe unlinkat(directory.descriptor, file.rawValue, 0)
+            guard removed == 0 || errno == ENOENT else { throw FileError.keychainError(errno) }
+        }
+        // Made here and not by SQLite, so that no umask opens it to others.
+        let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        let file = unsafe openat(directory.descriptor, Self.file, flags, 0o600)
+        guard file >= 0, fchmod(file, 0o600) == 0 else { throw FileError.keychainError(errno) }
+        close(file)
+        queue = try Self.connect(directory)
+        try perform { database in
+            try ItemSchema.make(in: database)
+            try Self.configure(database)
+        }
+        guard fsync(directory.descriptor) == 0 else { throw FileError.keychainError(errno) }
+    }
+
+    /// Runs `body` with the connection; no transaction is opened for it.
+    func perform<R>(_ body: (Database) throws -> R) throws(KeychainError) -> R {
+        do {
+            return try queue.inDatabase(body)
+        } catch {
+            throw Self.keychainError(error)
+        }
+    }
+
+    /// Brings the write-ahead log into the file and empties it, so that deleted records are gone from both.
+    func checkpoint() throws(KeychainError) {
+        try perform { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+    }
+
+    /// Closes the file; best effort, because SQLite recovers what is left.
+    func shut() {
+        try? queue.close()
+    }
+
+    // MARK: Opening
+
+    /// Reads the format's number without SQLite, so that a newer file is not touched by so much as a recovery.
+    private static func checkVersion(_ file: CInt) throws(KeychainError) {
+        var header = [UInt8](repeating: 0, count: 100)
+        guard unsafe pread(file, &header, header.count, 0) == header.count else { throw .damaged }
+        // "The 'user version' as read and set by the user_version pragma": octets 60 to 63 of the file.
+        let version = header[60..<64].reduce(0) { $0 << 8 | Int($1) }
+        guard Array(header.prefix(16)) == Array("SQLite format 3\u{0}".utf8) else { throw .damaged }
+        guard version <= ItemSchema.version else { throw .newerFormat }
+    }
+
+    private static func connect(_ directory: StoreDirectory) throws(KeychainError) -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.foreignKeysEnabled = true
+        configuration.busyMode = .immediateError
+        configuration.label = "touchstone.items"
+        configuration.prepareDatabase { database in
+            // Before the first look at the file: then the log's index is in our memory, not in a file.
+            try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+            try database.execute(sql: "PRAGMA trusted_schema = OFF")
+            try database.execute(sql: "PRAGMA cell_size_check = ON")
+            try database.execute(sql: "PRAGMA mmap_size = 0")
+        }
+        do {
+            return try DatabaseQueue(path: directory.path + "/" + file, configuration: configuration)
+        } catch {
+            throw keychainError(error)
+        }
+    }
+
+    /// Sets what durability and hardening rest on, and reads it back.
+    private static func configure(_ database: Database) throws {
+        let wanted: [(name: String, value: String, reads: String)] = [
+            ("journal_mode", "WAL", "wal"),
+            // GRDB leaves NORMAL, which loses acknowledged changes with the power.
+            ("synchronous", "FULL", "2"),
+            ("wal_autocheckpoint", "\(checkpointPageCount)", "\(checkpointPageCount)"),
+            ("secure_delete", "ON", "1"),
+            ("trusted_schema", "OFF", "0"),
+            ("cell_size_check", "ON", "1"),
+            ("foreign_keys", "ON", "1"),
+            ("writable_schema", "OFF", "0"),
+            ("temp_store", "MEMORY", "2"),
+            ("locking_mode", "EXCLUSIVE", "exclusive"),
+            ("cache_size", "-2048", "-2048"),
+        ]
+        for pragma in wanted {
+            _ = try Row.fetchAll(database, sql: "PRAGMA \(pragma.name) = \(pragma.value)")
+            let found = try DatabaseValue.fetchOne(database, sql: "PRAGMA \(pragma.name)")
+            let text = found.flatMap { String.fromDatabaseValue($0) ?? Int.fromDatabaseValue($0).map(String.init) }
+            guard text == pragma.reads else {
+                throw KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: pragma.name))
+            }
+        }
+        // Answered with no row where memory mapping is compiled out.
+        guard try Int.fetchOne(database, sql: "PRAGMA mmap_size") ?? 0 == 0 else {
+            throw KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: "mmap_size"))
+        }
+    }
+
+    // MARK: Errors
+
+    static func keychainError(_ error: any Error) -> KeychainError {
+        if let error = error as? KeychainError { return error }
+        guard let error = error as? DatabaseError else {
+            return KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: "unknown"))
+        }
+        let cause = DriverCause(domain: "sqlite", code: "\(error.extendedResultCode.rawValue)")
+        switch error.resultCode {
+        case .SQLITE_FULL: return KeychainError(.diskFull, cause: cause)
+        case .SQLITE_IOERR: return KeychainError(.io, cause: cause)
+        case .SQLITE_READONLY, .SQLITE_PERM: return KeychainError(.readOnly, cause: cause)
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_MISMATCH: return .damaged
+        case .SQLITE_NOMEM: return KeychainError(.allocate, cause: cause)
+        case .SQLITE_CONSTRAINT: return KeychainError(.duplicateItem, cause: cause)
+        case .SQLITE_TOOBIG: return KeychainError(.dataTooLarge, cause: cause)
+        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_CANTOPEN: return KeychainError(.notAvailable, cause: cause)
+        default: return KeychainError(.internalComponent, cause: cause)
+        }
+    }
+}

@@ -1,0 +1,138 @@
+internal import KeychainModel
+
+/// What identifies an item and rules its opening; the first part of its sealed attributes.
+///
+/// Its octets are associated data of the item's key and of its data, so that none of them can be moved to
+/// another item, to an older state of the same item, or under a weaker rule.
+struct ItemHeader {
+    static let format: UInt8 = 1
+
+    /// Grows by one with each change of the item.
+    let generation: UInt64
+    /// The enrolled set that the item is bound to; 0 when it is bound to none.
+    let epoch: UInt64
+    let itemClass: ItemClass
+    let accessControl: AccessControl
+    let group: String
+    let digests: LookupDigests
+
+    func encoded() -> [UInt8] {
+        var octets: [UInt8] = [Self.format, Self.code(of: itemClass), Self.code(of: accessControl.accessibility)]
+        Self.append(generation, to: &octets)
+        Self.append(epoch, to: &octets)
+        Self.append(accessControl.flags.rawValue, to: &octets)
+        octets += [UInt8(truncatingIfNeeded: group.utf8.count >> 8), UInt8(truncatingIfNeeded: group.utf8.count)]
+        octets += Array(group.utf8)
+        octets += digests.octets
+        return octets
+    }
+
+    private static func append(_ number: UInt64, to octets: inout [UInt8]) {
+        for shift in stride(from: UInt64(56), through: 0, by: -8) {
+            octets.append(UInt8(truncatingIfNeeded: number >> shift))
+        }
+    }
+}
+
+extension ItemHeader {
+    static func code(of itemClass: ItemClass) -> UInt8 {
+        switch itemClass {
+        case .genericPassword: 1
+        case .internetPassword: 2
+        case .key: 3
+        case .certificate: 4
+        case .identity: 5
+        }
+    }
+
+    static func code(of accessibility: Accessibility) -> UInt8 {
+        switch accessibility {
+        case .whenUnlocked: 1
+        case .afterFirstUnlock: 2
+        case .always: 3
+        case .whenPasscodeSetThisDeviceOnly: 4
+        case .whenUnlockedThisDeviceOnly: 5
+        case .afterFirstUnlockThisDeviceOnly: 6
+        case .alwaysThisDeviceOnly: 7
+        }
+    }
+
+    static func accessibility(of code: UInt8) -> Accessibility? {
+        switch code {
+        case 1: .whenUnlocked
+        case 2: .afterFirstUnlock
+        case 3: .always
+        case 4: .whenPasscodeSetThisDeviceOnly
+        case 5: .whenUnlockedThisDeviceOnly
+        case 6: .afterFirstUnlockThisDeviceOnly
+        case 7: .alwaysThisDeviceOnly
+        default: nil
+        }
+    }
+}
+
+/// An item's opened attributes, read in place: where the header ends, and what a look-up needs of it.
+///
+/// Its octets were authenticated before; bounds are checked all the same.
+@safe
+struct OpenedHeader {
+    private static let fixedByteCount = 29
+
+    private let octets: UnsafeRawBufferPointer
+    /// Where the attributes' map starts.
+    let byteCount: Int
+
+    /// Looks at opened attributes for as long as they are lent.
+    init?(_ octets: UnsafeRawBufferPointer) {
+        guard octets.count > Self.fixedByteCount, unsafe octets[0] == ItemHeader.format else { return nil }
+        let groupByteCount = unsafe Int(octets[27]) << 8 | Int(octets[28])
+        let byteCount = Self.fixedByteCount + groupByteCount + LookupDigests.byteCount
+        guard byteCount < octets.count else { return nil }
+        unsafe self.octets = octets
+        self.byteCount = byteCount
+    }
+
+    var generation: UInt64 { unsafe octets.loadUnaligned(fromByteOffset: 3, as: UInt64.self).bigEndian }
+    var epoch: UInt64 { unsafe octets.loadUnaligned(fromByteOffset: 11, as: UInt64.self).bigEndian }
+    var flags: AccessControlFlags {
+        AccessControlFlags(rawValue: unsafe octets.loadUnaligned(fromByteOffset: 19, as: UInt64.self).bigEndian)
+    }
+    var accessibility: Accessibility? { unsafe ItemHeader.accessibility(of: octets[2]) }
+    var itemClass: ItemClass? { ItemClass.allCases.first { has($0) } }
+
+    var accessControl: AccessControl? {
+        guard let accessibility else { return nil }
+        guard !flags.isEmpty else { return AccessControl(accessibility: accessibility) }
+        return try? AccessControl(accessibility: accessibility, flags: flags)
+    }
+
+    func has(_ itemClass: ItemClass) -> Bool { unsafe octets[1] == ItemHeader.code(of: itemClass) }
+
+    /// The group's octets.
+    var group: UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(rebasing: octets[Self.fixedByteCount..<(byteCount - LookupDigests.byteCount)])
+    }
+
+    var digests: UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(rebasing: octets[(byteCount - LookupDigests.byteCount)..<byteCount])
+    }
+
+    /// The header's own octets.
+    var header: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(rebasing: octets[..<byteCount]) }
+
+    /// The attributes, a CBOR map.
+    var attributes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(rebasing: octets[byteCount...]) }
+
+    /// The access control as far as it can still be met: a constraint to an enrolled set that is gone counts no
+    /// more where another is enough.
+    ///
+    /// - Returns: nil when the item is invalidated.
+    func accessControl(atEpoch current: UInt64) -> AccessControl?? {
+        guard let full = accessControl else { return .some(nil) }
+        guard epoch != 0, epoch != current, full.flags.contains(.biometryCurrentSet) else { return full }
+        let rest = full.constraints.filter { $0 != .biometryCurrentSet && $0 != .companion }
+        guard full.combination == .any, !rest.isEmpty else { return nil }
+        let flags = full.flags.subtracting(.biometryCurrentSet)
+        return .some(try? AccessControl(accessibility: full.accessibility, flags: flags))
+    }
+}

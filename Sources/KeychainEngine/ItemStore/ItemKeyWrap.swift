@@ -1,0 +1,187 @@
+internal import Foundation
+internal import KeychainModel
+internal import SecretMemory
+
+/// An item's own key, wrapped for exactly what its access control demands.
+///
+/// Without constraints it lies under the class key. With them there is one wrap for each way to meet them, under
+/// a key derived from the class key and all that this way demands. Layout: format (1 direct, 2 ways), then one
+/// wrap, or a count and for each way its mask, a share (32 octets, zeros where no passcode is in it) and a wrap.
+enum ItemKeyWrap {
+    /// What one way demands.
+    struct Demand: OptionSet {
+        let rawValue: UInt8
+        static let biometryAny = Demand(rawValue: 1)
+        static let biometryCurrentSet = Demand(rawValue: 2)
+        static let passcode = Demand(rawValue: 4)
+        static let applicationPassword = Demand(rawValue: 8)
+    }
+
+    static let wrapByteCount = Key.byteCount + AEAD.overheadByteCount
+    private static let wayByteCount = 1 + PasscodeConstraint.publicKeyByteCount + wrapByteCount
+    private static let direct: UInt8 = 1
+    private static let ways: UInt8 = 2
+
+    /// The ways to meet an access control; empty when it can never be met.
+    static func demands(of control: AccessControl) -> [Demand] {
+        let password: Demand = control.needsApplicationPassword ? [.applicationPassword] : []
+        let single: [Demand] = control.constraints.compactMap { constraint in
+            switch constraint {
+            case .biometryAny: .biometryAny
+            case .biometryCurrentSet: .biometryCurrentSet
+            case .devicePasscode: .passcode
+            case .userPresence, .companion: nil
+            }
+        }
+        if control.constraints.isEmpty { return [password] }
+        if control.flags.contains(.userPresence) { 
+            return [password.union(.biometryAny), password.union(.passcode)]
+        }
+        switch control.combination {
+        case .any: return single.map { $0.union(password) }
+        case .all:
+            guard single.count == control.constraints.count else { return [] }
+            return [single.reduce(password) { $0.union($1) }]
+        }
+    }
+
+    /// Wraps a new item's key.
+    static func wrap(
+        _ itemKey: Key,
+        for control: AccessControl,
+        keys: KeyRing,
+        passcodePublicKey: [UInt8],
+        password: Key?,
+        authenticating context: [UInt8]
+    ) throws(KeychainError) -> Data {
+        let classKey = try keys.require(KeybagKeyName(control.accessibility.classKey))
+        let demands = demands(of: control)
+        if demands == [[]] {
+            let wrapped = AEAD.seal(itemKey, with: classKey.symmetric, authenticating: context)
+            return Data([direct]) + wrapped
+        }
+        guard !demands.isEmpty else { throw KeychainError(AuthenticationError(.companionNotAvailable)) }
+        var octets = Data([ways, UInt8(demands.count)])
+        for demand in demands {
+            var secrets = [classKey]
+            var share = [UInt8](repeating: 0, count: PasscodeConstraint.publicKeyByteCount)
+            if demand.contains(.biometryAny) { secrets.append(try keys.require(.biometryAny)) }
+            if demand.contains(.biometryCurrentSet) { secrets.append(try keys.require(.biometryCurrentSet)) }
+            if demand.contains(.passcode) {
+                guard let fresh = PasscodeConstraint.encapsulate(to: passcodePublicKey) else { throw .damaged }
+                share = fresh.share
+                secrets.append(fresh.key)
+            }
+            if demand.contains(.applicationPassword) {
+                guard let password else { throw .passwordMissing }
+                secrets.append(password)
+            }
+            let wrapping = wrappingKey(secrets, demand)
+            octets.append(demand.rawValue)
+            octets.append(contentsOf: share)
+            octets.append(AEAD.seal(itemKey, with: wrapping.symmetric, authenticating: context + [demand.rawValue]))
+        }
+        return octets
+    }
+
+    /// Opens an item's key with what the proofs hold.
+    ///
+    /// - Parameter proofs: those that cover the access control; what they say is not enough, the keys are needed.
+    static func open(
+        _ octets: Data,
+        control: AccessControl,
+        keys: KeyRing,
+        proofs: [AuthenticationProof],
+        password: Key?,
+        authenticating context: [UInt8]
+    ) throws(KeychainError) -> Key {
+        let classKey = try keys.require(KeybagKeyName(control.accessibility.classKey))
+        if octets.first == direct, octets.count == 1 + wrapByteCount {
+            do {
+                return try AEAD.openKey(octets.dropFirst(), with: classKey.symmetric, authenticating: context)
+            } catch {
+                throw .damaged
+            }
+        }
+        let octets = Array(octets)
+        guard octets.count >= 2, octets[0] == ways, octets.count == 2 + Int(octets[1]) * wayByteCount else {
+            throw .damaged
+        }
+        var isPasswordMissing = false
+        var isWayTried = false
+        for start in stride(from: 2, to: octets.count, by: wayByteCount) {
+            let demand = Demand(rawValue: octets[start])
+            if demand.contains(.applicationPassword), password == nil {
+                isPasswordMissing = true
+                continue
+            }
+            let share = Array(octets[(start + 1)..<(start + 1 + PasscodeConstraint.publicKeyByteCount)])
+            let wrapped = Data(octets[(start + wayByteCount - wrapByteCount)..<(start + wayByteCount)])
+            for proof in candidates(for: demand, proofs) {
+                guard let rest = try secrets(for: demand, keys, proof, share, password) else { continue }
+                isWayTried = true
+                let wrapping = wrappingKey([classKey] + rest, demand)
+                let key = try? AEAD.openKey(
+                    wrapped,
+                    with: wrapping.symmetric,
+                    authenticating: context + [demand.rawValue]
+                )
+                if let key { return key }
+            }
+        }
+        if isWayTried { throw control.needsApplicationPassword ? KeychainError(.authFailed) : .damaged }
+        throw isPasswordMissing ? .passwordMissing : KeychainError(.authFailed)
+    }
+
+    /// What is left of an item's wraps when the key of its enrolled set is gone; nil when nothing is.
+    static func withoutCurrentSet(_ octets: Data) -> Data? {
+        let octets = Array(octets)
+        guard octets.count >= 2, octets[0] == ways, octets.count == 2 + Int(octets[1]) * wayByteCount else { return nil }
+        var kept: [UInt8] = []
+        for start in stride(from: 2, to: octets.count, by: wayByteCount)
+        where !Demand(rawValue: octets[start]).contains(.biometryCurrentSet) {
+            kept += octets[start..<(start + wayByteCount)]
+        }
+        return kept.isEmpty ? nil : Data([ways, UInt8(kept.count / wayByteCount)] + kept)
+    }
+
+    /// A way of constraints needs a proof; one of a password alone needs none.
+    private static func candidates(for demand: Demand, _ proofs: [AuthenticationProof]) -> [AuthenticationProof?] {
+        demand.subtracting(.applicationPassword).isEmpty ? [nil] : proofs.reversed()
+    }
+
+    /// The secrets of a way beside the class key; nil when the proof does not bring them.
+    private static func secrets(
+        for demand: Demand,
+        _ keys: KeyRing,
+        _ proof: AuthenticationProof?,
+        _ share: [UInt8],
+        _ password: Key?
+    ) throws(KeychainError) -> [Key]? {
+        var secrets: [Key] = []
+        if !demand.isDisjoint(with: [.biometryAny, .biometryCurrentSet]) {
+            guard let proof, proof.factors.contains(.biometry) else { return nil }
+            if demand.contains(.biometryAny) { secrets.append(try keys.require(.biometryAny)) }
+            if demand.contains(.biometryCurrentSet) { secrets.append(try keys.require(.biometryCurrentSet)) }
+        }
+        if demand.contains(.passcode) {
+            guard let privateKey = proof?.passcodeKey,
+                let agreed = PasscodeConstraint.decapsulate(share, with: privateKey)
+            else { return nil }
+            secrets.append(agreed)
+        }
+        if demand.contains(.applicationPassword), let password { secrets.append(password) }
+        return secrets
+    }
+
+    private static func wrappingKey(_ secrets: [Key], _ demand: Demand) -> Key {
+        KeyDerivation.derive("item key \(demand.rawValue)", from: secrets, salt: [])
+    }
+}
+
+extension KeychainError {
+    /// The item wants an application password and the context has none.
+    static var passwordMissing: KeychainError {
+        KeychainError(.authFailed, cause: DriverCause(domain: "touchstone", code: "application password missing"))
+    }
+}

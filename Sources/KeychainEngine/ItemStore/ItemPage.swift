@@ -1,0 +1,69 @@
+internal import CBOR
+internal import Foundation
+internal import KeychainModel
+internal import SecretMemory
+
+/// Collects items in the form that crosses the wire, until a page is full.
+final class ItemPage {
+    /// What a page holds at most, but for one item that is larger by itself.
+    static let mostOctets = 256 * 1024
+    static let mostItems = 1024
+
+    private var octets: SecretBuffer
+    private(set) var count = 0
+    private(set) var lastRow: Int64 = 0
+
+    init(expectsMany: Bool) {
+        octets = SecretBuffer(minimumCapacity: expectsMany ? Self.mostOctets + 16 * 1024 : 512)
+    }
+
+    var isFull: Bool { count >= Self.mostItems || octets.count >= Self.mostOctets }
+
+    /// Starts an item; `fields` are those that follow.
+    func begin(fields: Int, row: Int64) {
+        octets.append(0xA0 | UInt8(fields))
+        count += 1
+        lastRow = row
+    }
+
+    func append(reference: some Sequence<UInt8>) {
+        octets.append(UInt8(ItemField.reference))
+        appendHead(PersistentReference.octetCount)
+        for octet in reference { octets.append(octet) }
+    }
+
+    /// Appends attributes that are encoded already.
+    func append(attributes: UnsafeRawBufferPointer) {
+        octets.append(UInt8(ItemField.attributes))
+        unsafe octets.append(contentsOf: attributes)
+    }
+
+    func append(data: UnsafeRawBufferPointer) {
+        octets.append(UInt8(ItemField.data))
+        appendHead(data.count)
+        unsafe octets.append(contentsOf: data)
+    }
+
+    /// Hands the page over; nothing is left in this one.
+    func finish(next: ItemCursor?) -> EncodedItems {
+        var finished = SecretBuffer()
+        swap(&finished, &octets)
+        return EncodedItems(octets: finished, count: count, next: next)
+    }
+
+    /// The head of a byte string in its shortest form (RFC 8949, section 4.2.1).
+    private func appendHead(_ count: Int) {
+        switch count {
+        case ..<24: octets.append(0x40 | UInt8(count))
+        case ..<0x100:
+            octets.append(0x58)
+            octets.append(UInt8(count))
+        case ..<0x1_0000:
+            octets.append(0x59)
+            for shift in [8, 0] { octets.append(UInt8(truncatingIfNeeded: count >> shift)) }
+        default:
+            octets.append(0x5A)
+            for shift in [24, 16, 8, 0] { octets.append(UInt8(truncatingIfNeeded: count >> shift)) }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+internal import Foundation
+internal import GRDB
+internal import KeychainModel
+
+/// The tables, word for word: a file whose schema reads otherwise is refused.
+enum ItemSchema {
+    /// `PRAGMA user_version`; a file with a greater one is of a newer program and left as it is.
+    static let version = 1
+    /// `PRAGMA application_id`: "TchS".
+    static let applicationID = 0x5463_6853
+    /// Small pages: a change rewrites whole pages, one for each index, and these are mostly one entry each.
+    static let pageByteCount = 1024
+
+    static let items = """
+        CREATE TABLE items (\
+        id INTEGER PRIMARY KEY, \
+        reference BLOB NOT NULL, \
+        scope BLOB NOT NULL, \
+        name BLOB NOT NULL, \
+        variant BLOB NOT NULL, \
+        first BLOB, \
+        second BLOB, \
+        label BLOB, \
+        attributes BLOB NOT NULL, \
+        keys BLOB, \
+        data BLOB\
+        ) STRICT
+        """
+
+    /// All statements that make the schema, by the names they make.
+    static let statements: [String: String] = [
+        "items": items,
+        "items_reference": "CREATE UNIQUE INDEX items_reference ON items (reference)",
+        "items_name": "CREATE UNIQUE INDEX items_name ON items (name, variant)",
+        "items_scope": "CREATE INDEX items_scope ON items (scope)",
+        "items_first": "CREATE INDEX items_first ON items (first) WHERE first IS NOT NULL",
+        "items_second": "CREATE INDEX items_second ON items (second) WHERE second IS NOT NULL",
+        "items_label": "CREATE INDEX items_label ON items (label) WHERE label IS NOT NULL",
+        "item_set": "CREATE TABLE item_set (id INTEGER PRIMARY KEY, sealed BLOB NOT NULL) STRICT",
+    ]
+
+    static func make(in database: Database) throws {
+        try database.execute(sql: "PRAGMA page_size = \(pageByteCount)")
+        try database.inTransaction(.exclusive) {
+            // A table comes before its indexes: "items" sorts before "items_…".
+            for (_, statement) in statements.sorted(by: { $0.key < $1.key }) { try database.execute(sql: statement) }
+            try database.execute(sql: "PRAGMA application_id = \(applicationID)")
+            try database.execute(sql: "PRAGMA user_version = \(version)")
+            return .commit
+        }
+    }
+
+    /// Compares what the file holds with what this program would make.
+    static func check(_ database: Database) throws {
+        let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+        guard found <= version else { throw KeychainError.newerFormat }
+        guard found == version,
+            try Int.fetchOne(database, sql: "PRAGMA application_id") == applicationID
+        else { throw KeychainError.damaged }
+        let rows = try Row.fetchAll(database, sql: "SELECT name, sql FROM sqlite_schema")
+        guard rows.count == statements.count else { throw KeychainError.damaged }
+        for row in rows {
+            guard let name: String = row["name"], let statement: String = row["sql"],
+                statements[name] == statement
+            else { throw KeychainError.damaged }
+        }
+    }
+}

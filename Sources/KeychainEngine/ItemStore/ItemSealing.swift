@@ -1,0 +1,148 @@
+internal import CBOR
+internal import Crypto
+internal import Foundation
+internal import KeychainModel
+internal import SecretMemory
+
+/// An item as it goes into its row.
+struct SealedItem {
+    let reference: [UInt8]
+    let digests: LookupDigests
+    let generation: UInt64
+    let attributes: Data
+    let keys: Data
+    let data: Data?
+    /// The attributes' map as callers get it.
+    let map: [UInt8]
+}
+
+/// An item before it is sealed.
+struct ItemContent {
+    var itemClass: ItemClass
+    var group: String
+    /// Without what the store itself says of an item (``ItemContent/ownKeys``).
+    var attributes: ItemAttributes
+    var accessControl: AccessControl
+    var created: Int64
+    var modified: Int64
+    var generation: UInt64
+
+    /// The attributes that follow from the rest.
+    static let ownKeys: Set<AttributeKey> = [
+        .accessGroup, .accessible, .accessControl, .creationDate, .modificationDate, .itemClass,
+    ]
+
+    /// The attributes as callers get them, with what the store itself says.
+    var map: [UInt8] {
+        var all = attributes.filter { !Self.ownKeys.contains($0.key) }
+        all[.itemClass] = .string(itemClass.rawValue)
+        all[.accessGroup] = .string(group)
+        all[.accessible] = .string(accessControl.accessibility.rawValue)
+        if !accessControl.flags.isEmpty { all[.accessControl] = .data(accessControl.encoded) }
+        all[.creationDate] = .date(created)
+        all[.modificationDate] = .date(modified)
+        all[.synchronizable] = .boolean(isSynchronizable)
+        var writer = CBORWriter([UInt8]())
+        writer.write(all)
+        return writer.finish()
+    }
+
+    var isSynchronizable: Bool { attributes[.synchronizable].map { !$0.isBlank } ?? false }
+
+    /// Reads back what ``map`` wrote.
+    init(_ opened: OpenedHeader) throws(KeychainError) {
+        guard let itemClass = opened.itemClass, let accessControl = opened.accessControl else { throw .damaged }
+        do {
+            attributes = try unsafe CBORReader.read(opened.attributes) { try $0.readAttributes() }
+        } catch {
+            throw .damaged
+        }
+        guard case .date(let created) = attributes[.creationDate],
+            case .date(let modified) = attributes[.modificationDate]
+        else { throw .damaged }
+        self.itemClass = itemClass
+        self.accessControl = accessControl
+        group = unsafe String(decoding: opened.group, as: UTF8.self)
+        self.created = created
+        self.modified = modified
+        generation = opened.generation
+        attributes = attributes.filter { !Self.ownKeys.contains($0.key) }
+    }
+
+    init(
+        itemClass: ItemClass,
+        group: String,
+        attributes: ItemAttributes,
+        accessControl: AccessControl,
+        created: Int64
+    ) {
+        self.itemClass = itemClass
+        self.group = group
+        self.attributes = attributes.filter { !Self.ownKeys.contains($0.key) }
+        self.accessControl = accessControl
+        self.created = created
+        modified = created
+        generation = 1
+    }
+
+    /// Seals the item under a new key of its own.
+    func sealed(
+        reference: [UInt8],
+        data: borrowing SecretBytes?,
+        password: Key?,
+        in context: ItemContext
+    ) throws(KeychainError) -> SealedItem {
+        if isSynchronizable, !accessControl.flags.isEmpty { throw KeychainError(.param) }
+        let metadata = try context.keys.require(.metadata)
+        var normal = attributes
+        normal[.synchronizable] = .boolean(isSynchronizable)
+        let digester = LookupDigester(key: try context.keys.require(.lookup))
+        let digests = digester.digests(of: normal, itemClass: itemClass, group: group)
+        let header = ItemHeader(
+            generation: generation,
+            epoch: accessControl.flags.contains(.biometryCurrentSet) ? context.epoch : 0,
+            itemClass: itemClass,
+            accessControl: accessControl,
+            group: group,
+            digests: digests
+        ).encoded()
+        let map = map
+        let storeID = context.storeID
+        let bound = ItemContext.attributes(storeID: storeID, reference: reference)
+        let attributes = unsafe (header + map).withUnsafeBytes {
+            unsafe AEAD.seal($0, with: metadata.symmetric, authenticating: bound)
+        }
+        let itemKey = Key.random()
+        let keys = try ItemKeyWrap.wrap(
+            itemKey,
+            for: accessControl,
+            keys: context.keys,
+            passcodePublicKey: context.passcodePublicKey,
+            password: password,
+            authenticating: ItemContext.content("key", storeID: storeID, reference: reference, header: header)
+        )
+        let dataContext = ItemContext.content("data", storeID: storeID, reference: reference, header: header)
+        let sealedData: Data?
+        switch data {
+        case .some(let octets):
+            sealedData = unsafe octets.withUnsafeBytes {
+                unsafe AEAD.seal($0, with: itemKey.symmetric, authenticating: dataContext)
+            }
+        case .none: sealedData = nil
+        }
+        return SealedItem(
+            reference: reference,
+            digests: digests,
+            generation: generation,
+            attributes: attributes,
+            keys: keys,
+            data: sealedData,
+            map: map
+        )
+    }
+}
+
+extension AttributeKey {
+    /// `kSecClass`, which Apple returns among the attributes.
+    static let itemClass = AttributeKey(rawValue: "class")
+}

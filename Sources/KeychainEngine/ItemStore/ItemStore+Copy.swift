@@ -1,0 +1,143 @@
+internal import Crypto
+internal import Foundation
+internal import GRDB
+internal import KeychainModel
+internal import SecretMemory
+
+/// What an item needs before it is opened.
+enum ItemOpening {
+    case open(AccessControl)
+    case needsUser(AccessControl)
+    case invalidated
+    case never(AuthenticationError)
+
+    /// Judges an item by the authorisation at hand. Says what may be tried: the keys decide what opens.
+    init(_ header: OpenedHeader, authorization: ItemAuthorization, epoch: UInt64) throws(KeychainError) {
+        guard let current = header.accessControl(atEpoch: epoch) else {
+            self = .invalidated
+            return
+        }
+        guard let control = current else { throw .damaged }
+        guard !control.flags.isEmpty else {
+            self = .open(control)
+            return
+        }
+        switch control.decide(given: authorization.proofs, operation: .useItem) {
+        case .granted: self = .open(control)
+        case .needs: self = .needsUser(control)
+        case .denied(let error): self = .never(error)
+        }
+    }
+}
+
+extension ItemStore {
+    enum PageOutcome {
+        case page(ItemPage, next: ItemCursor?)
+        case needsAuthentication([AccessControl])
+    }
+
+    /// Reads the next page of a search.
+    func page(
+        _ search: ItemSearch,
+        _ context: ItemContext,
+        authorization: ItemAuthorization,
+        password: Key?,
+        after cursor: ItemCursor?
+    ) throws(KeychainError) -> PageOutcome {
+        let metadata = try context.keys.require(.metadata).symmetric
+        let returned = cursor?.returned ?? 0
+        let most = search.limit - returned
+        let page = ItemPage(expectsMany: search.limit > 8)
+        var reader = PageReader(search: search, context: context, authorization: authorization, password: password)
+        var next: ItemCursor?
+        try database.perform { database in
+            try ItemRow.forEach(database, search.source, after: cursor?.row ?? 0) { row in
+                if page.count >= most { return false }
+                do {
+                    return try row.open(with: metadata, storeID: context.storeID) { header in
+                        guard search.matches(header) else { return true }
+                        if page.isFull {
+                            next = ItemCursor(row: page.lastRow, returned: returned + page.count)
+                            return false
+                        }
+                        return try reader.take(row, header, into: page)
+                    }
+                } catch is AEAD.NotAuthentic {
+                    // One item is wanted: another that is whole may be it.
+                    reader.isDamageSeen = true
+                    return search.limit == 1
+                }
+            }
+        }
+        if !reader.needed.isEmpty { return .needsAuthentication(reader.needed) }
+        if reader.isDamageSeen, search.limit > 1 || page.count == 0 { throw .damaged }
+        if page.count == 0, cursor == nil {
+            if reader.isInvalidatedSeen { throw KeychainError(.itemNotFound, cause: .invalidated) }
+            throw mayHideItems ? .damaged : KeychainError(.itemNotFound)
+        }
+        return .page(page, next: next)
+    }
+}
+
+/// Takes matching items into a page, or notes why not.
+private struct PageReader {
+    let search: ItemSearch
+    let context: ItemContext
+    let authorization: ItemAuthorization
+    let password: Key?
+    var needed: [AccessControl] = []
+    var isDamageSeen = false
+    var isInvalidatedSeen = false
+    private var neededCount = 0
+
+    init(search: ItemSearch, context: ItemContext, authorization: ItemAuthorization, password: Key?) {
+        self.search = search
+        self.context = context
+        self.authorization = authorization
+        self.password = password
+    }
+
+    /// - Returns: whether to go on.
+    mutating func take(_ row: ItemRow, _ header: OpenedHeader, into page: ItemPage) throws -> Bool {
+        let returns = search.query.returns
+        let wantsData = returns.contains(.data)
+        let control: AccessControl
+        switch try ItemOpening(header, authorization: authorization, epoch: context.epoch) {
+        case .open(let current): control = current
+        case .invalidated:
+            isInvalidatedSeen = true
+            return true
+        case .needsUser(let current):
+            guard search.query.authenticationUI != .skip else { return true }
+            if wantsData {
+                guard search.query.authenticationUI == .allow else { throw KeychainError(.interactionNotAllowed) }
+                // From here on nothing is returned: all controls are collected, so that the user is asked at once.
+                if !needed.contains(current) { needed.append(current) }
+                neededCount += 1
+                return neededCount < search.limit
+            }
+            control = current
+        case .never(let error):
+            guard search.query.authenticationUI != .skip else { return true }
+            guard !wantsData else { throw KeychainError(error) }
+            control = AccessControl(accessibility: .whenUnlocked)
+        }
+        guard needed.isEmpty else { return true }
+        let hasData = wantsData && row.data != nil
+        let hasReference = !returns.isDisjoint(with: [.persistentRef, .ref])
+        let hasAttributes = !returns.isDisjoint(with: [.attributes, .ref])
+        page.begin(fields: [hasReference, hasAttributes, hasData].count { $0 }, row: row.id)
+        if hasReference { page.append(reference: row.reference) }
+        if hasAttributes { unsafe page.append(attributes: header.attributes) }
+        if hasData {
+            try unsafe row.withData(header, control, proofs: covering(control), password: password, context) {
+                unsafe page.append(data: $0)
+            }
+        }
+        return true
+    }
+
+    private func covering(_ control: AccessControl) -> [AuthenticationProof] {
+        authorization.proofs.filter { control.covered(by: $0, for: .useItem) }
+    }
+}

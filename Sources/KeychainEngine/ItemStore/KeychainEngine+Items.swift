@@ -1,0 +1,234 @@
+internal import Foundation
+public import KeychainModel
+internal import SecretMemory
+
+extension KeychainEngine: ItemVault {
+    /// Stores a new item durably.
+    public func add(
+        _ item: consuming NewItem,
+        group: AccessGroup
+    ) async throws(KeychainError) -> EncodedItems {
+        let itemClass = item.itemClass
+        let control = item.accessControl
+        if record == nil, !isKeybagDamaged, control.accessibility == .whenPasscodeSetThisDeviceOnly {
+            // `keychain.md`, rule 5.
+            throw KeychainError(.authFailed, cause: .notSetUp, remedy: .setPasscode)
+        }
+        guard item.attributes.count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
+        guard item.data.octetCount <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
+        _ = try context()
+        var password: Key?
+        if control.needsApplicationPassword {
+            guard let given = item.applicationPassword else { throw .passwordMissing }
+            password = await stretch(given)
+        }
+        let context = try context()
+        let content = ItemContent(
+            itemClass: itemClass,
+            group: group.name,
+            attributes: item.attributes,
+            accessControl: control,
+            created: wallClock()
+        )
+        let reference = RandomBytes.array(count: PersistentReference.octetCount)
+        let sealed = try content.sealed(reference: reference, data: item.data, password: password, in: context)
+        _ = try await commit(.add(sealed))
+
+        let page = ItemPage(expectsMany: false)
+        let returns = item.returns
+        let hasReference = !returns.isDisjoint(with: [.persistentRef, .ref])
+        let hasAttributes = !returns.isDisjoint(with: [.attributes, .ref])
+        let hasData = returns.contains(.data) && item.data != nil
+        page.begin(fields: [hasReference, hasAttributes, hasData].count { $0 }, row: 0)
+        if hasReference { page.append(reference: reference) }
+        if hasAttributes { unsafe sealed.map.withUnsafeBytes { unsafe page.append(attributes: $0) } }
+        if hasData { unsafe item.data.lend { unsafe page.append(data: $0) } }
+        return page.finish(next: nil)
+    }
+
+    /// Finds items of these groups and opens those that the authorisation is enough for.
+    public func copy(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        authorization: ItemAuthorization,
+        after cursor: ItemCursor?
+    ) async throws(KeychainError) -> CopyOutcome {
+        _ = try context()
+        var password: Key?
+        if query.returns.contains(.data), let given = authorization.applicationPassword {
+            password = await stretch(given)
+        }
+        let context = try context()
+        let store = try usableStore(context)
+        let search = try ItemSearch(query, groups: groups, keys: context.keys)
+        let outcome = try store.page(
+            search,
+            context,
+            authorization: authorization,
+            password: password,
+            after: cursor
+        )
+        switch outcome {
+        case .page(let page, let next): return .items(page.finish(next: next))
+        case .needsAuthentication(let controls): return .needsAuthentication(controls)
+        }
+    }
+
+    /// Changes all items that match, all or none.
+    public func update(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        changes: consuming ItemChanges,
+        authorization: ItemAuthorization
+    ) async throws(KeychainError) -> UpdateOutcome {
+        guard changes.data.octetCount <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
+        guard changes.attributes.count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
+        _ = try context()
+        var password: Key?
+        if let given = authorization.applicationPassword { password = await stretch(given) }
+        let search = try ItemSearch(query, groups: groups, keys: try context().keys)
+        let update = ItemUpdate(
+            search: search,
+            groups: groups,
+            changes: changes,
+            authorization: authorization,
+            password: password,
+            time: wallClock()
+        )
+        guard case .updated(let outcome) = try await commit(.update(update)) else { throw KeychainError(.param) }
+        if case .needsAuthentication = outcome, query.authenticationUI != .allow {
+            throw KeychainError(.interactionNotAllowed)
+        }
+        return outcome
+    }
+
+    /// Deletes all items that match, all or none.
+    public func delete(_ query: ItemQuery, groups: [AccessGroup]) async throws(KeychainError) -> Int {
+        let search = try ItemSearch(query, groups: groups, keys: try context().keys)
+        guard case .deleted(let count) = try await commit(.delete(search)) else { throw KeychainError(.param) }
+        // Only items that were gone already: they are gone from the file now too.
+        guard count > 0 else { throw KeychainError(.itemNotFound, cause: .invalidated) }
+        return count
+    }
+
+    /// Reads every item and the set's digest, and reports what is not authentic.
+    public func check() async -> StoreReport {
+        do throws(KeychainError) {
+            let context = try context()
+            return try usableStore(context).check(context, readsData: true)
+        } catch {
+            let cause = error.cause.map { "\($0.domain) \($0.code)" } ?? "status \(error.status.rawValue)"
+            let fault = "the items cannot be checked: \(cause)"
+            return StoreReport(items: 0, invalidated: 0, damaged: 0, isSetAuthentic: false, faults: [fault])
+        }
+    }
+
+    /// Writes back and closes the files; the keybag is locked, and nothing works after.
+    public func close() {
+        keys = KeyRing()
+        store?.close()
+        store = nil
+        storeFault = KeychainError(.notAvailable)
+    }
+}
+
+extension KeychainEngine {
+    /// What the store needs of the keybag now.
+    func context() throws(KeychainError) -> ItemContext {
+        guard let record else { throw isKeybagDamaged ? .damaged : .notSetUp }
+        guard !keys.isEmpty else { throw .locked }
+        return ItemContext(
+            storeID: record.storeID,
+            keys: keys,
+            epoch: record.epoch,
+            passcodePublicKey: record.passcodePublicKey
+        )
+    }
+
+    private func usableStore(_ context: ItemContext) throws(KeychainError) -> ItemStore {
+        guard let store else { throw storeFault ?? .damaged }
+        try store.reopenIfNeeded(context)
+        return store
+    }
+
+    /// Derives an application password's key; one salt for a store, so that one derivation serves a request.
+    private func stretch(_ password: ApplicationPassword) async -> Key? {
+        guard let record else { return nil }
+        let octets = password.withOctets { Key(SecretBytes(copying: $0)) }
+        let salt = KeybagRecord.context("application password", storeID: record.storeID)
+        let cost = record.cost.isBelowFloor ? record.cost : .applicationPassword
+        return await PasscodeDerivation.derive(octets, salt: salt, cost: cost)
+    }
+
+    // MARK: Group commit
+
+    /// Queues a change and waits until it is durable: whatever is queued by then is committed together.
+    private func commit(
+        _ operation: PendingWrite.Operation
+    ) async throws(KeychainError) -> PendingWrite.Outcome {
+        let write = PendingWrite(operation)
+        pendingWrites.append(write)
+        if isCommitDue {
+            await withCheckedContinuation { write.waiter = $0 }
+        } else {
+            isCommitDue = true
+            // Lets those in who wait for this actor already: they share the commit.
+            await Task.yield()
+            commitPending()
+        }
+        guard let result = write.result else { throw KeychainError(.internalComponent) }
+        return try result.get()
+    }
+
+    private func commitPending() {
+        let writes = pendingWrites
+        pendingWrites = []
+        isCommitDue = false
+        do throws(KeychainError) {
+            let context = try context()
+            guard let store else { throw storeFault ?? .damaged }
+            store.commit(writes, context)
+            if store.isPurgeDue { store.purge() }
+        } catch {
+            for write in writes { write.result = .failure(error) }
+        }
+        for write in writes { write.waiter?.resume() }
+    }
+
+    // MARK: What the keybag asks for
+
+    /// Looks through the items at the first unlock.
+    func openStore(isFirst: Bool) {
+        guard isFirst, let store, let context = try? context() else { return }
+        if !store.load(context) {
+            let found = store.health
+            report(.tamperDetected, detail: "items: \(found.damaged) damaged, \(found.faults.count) faults")
+        }
+        // A change of the set that came while this was not possible.
+        _ = try? store.dropCurrentSetWraps(context)
+    }
+
+    /// Deletes the wraps of items whose enrolled set is gone.
+    func invalidateItems() -> Int {
+        guard let store, let context = try? context() else { return 0 }
+        let count = (try? store.dropCurrentSetWraps(context)) ?? 0
+        store.purge()
+        return count
+    }
+}
+
+extension Optional where Wrapped == SecretBytes, Wrapped: ~Copyable {
+    var octetCount: Int {
+        switch self {
+        case .some(let secret): secret.count
+        case .none: 0
+        }
+    }
+
+    borrowing func lend(_ body: (UnsafeRawBufferPointer) -> Void) {
+        switch self {
+        case .some(let secret): unsafe secret.withUnsafeBytes { unsafe body($0) }
+        case .none: break
+        }
+    }
+}

@@ -1,0 +1,129 @@
+internal import CBOR
+internal import Foundation
+internal import KeychainModel
+
+/// The keyed digests by which an item is found: HMAC-SHA256, truncated to 16 octets, so that the file tells
+/// neither an attribute nor that two items of different groups share one.
+struct LookupDigests: Equatable {
+    static let digestByteCount = 16
+    static let byteCount = 6 * digestByteCount
+    private static let none = [UInt8](repeating: 0, count: digestByteCount)
+
+    /// Class and group.
+    let scope: [UInt8]
+    /// What names the item in its scope: the primary key but for synchronizable and token.
+    let name: [UInt8]
+    /// Synchronizable and token: with ``name``, the primary key.
+    let variant: [UInt8]
+    /// The attribute most look-ups name: account, or a key's tag.
+    let first: [UInt8]?
+    /// The next: service, server, or a key's label.
+    let second: [UInt8]?
+    /// The user-visible label.
+    let label: [UInt8]?
+
+    /// All six; zeros stand for none.
+    var octets: [UInt8] {
+        scope + name + variant + (first ?? Self.none) + (second ?? Self.none) + (label ?? Self.none)
+    }
+}
+
+/// Makes digests with the keybag's look-up key.
+struct LookupDigester {
+    private let key: Key
+
+    init(key: Key) {
+        self.key = key
+    }
+
+    func digests(of attributes: ItemAttributes, itemClass: ItemClass, group: String) -> LookupDigests {
+        LookupDigests(
+            scope: scope(itemClass, group),
+            name: name(attributes, itemClass, group),
+            variant: digest("variant", itemClass, group) { writer in
+                writer.write(attributes, [.synchronizable, .tokenID])
+            },
+            first: value(of: Self.firstKey(of: itemClass), in: attributes, "first", itemClass, group),
+            second: value(of: Self.secondKey(of: itemClass), in: attributes, "second", itemClass, group),
+            label: value(of: .label, in: attributes, "label", itemClass, group)
+        )
+    }
+
+    func scope(_ itemClass: ItemClass, _ group: String) -> [UInt8] {
+        digest("scope", itemClass, group) { _ in }
+    }
+
+    func name(_ attributes: ItemAttributes, _ itemClass: ItemClass, _ group: String) -> [UInt8] {
+        digest("name", itemClass, group) { $0.write(attributes, Self.nameKeys(of: itemClass)) }
+    }
+
+    /// The digest of one attribute; nil where it is missing or empty.
+    func value(
+        of attribute: AttributeKey,
+        in attributes: ItemAttributes,
+        _ label: String,
+        _ itemClass: ItemClass,
+        _ group: String
+    ) -> [UInt8]? {
+        guard let value = attributes[attribute], !value.isBlank else { return nil }
+        return digest(label, itemClass, group) { $0.write([attribute: value], [attribute]) }
+    }
+
+    private func digest(
+        _ label: String,
+        _ itemClass: ItemClass,
+        _ group: String,
+        _ rest: (inout CBORWriter<[UInt8]>) -> Void
+    ) -> [UInt8] {
+        var writer = CBORWriter([UInt8]())
+        writer.write(text: label)
+        writer.write(text: itemClass.rawValue)
+        writer.write(text: group)
+        rest(&writer)
+        return Array(KeyedDigest.of(writer.finish(), key: key).prefix(LookupDigests.digestByteCount))
+    }
+
+    /// The attributes that name an item of a class.
+    static func nameKeys(of itemClass: ItemClass) -> [AttributeKey] {
+        PrimaryKey.attributes(of: itemClass).filter { ![.accessGroup, .synchronizable, .tokenID].contains($0) }
+    }
+
+    static func firstKey(of itemClass: ItemClass) -> AttributeKey {
+        switch itemClass {
+        case .genericPassword, .internetPassword: .account
+        case .key, .certificate, .identity: AttributeKey(rawValue: "atag")
+        }
+    }
+
+    static func secondKey(of itemClass: ItemClass) -> AttributeKey {
+        switch itemClass {
+        case .genericPassword: .service
+        case .internetPassword: .server
+        case .key, .certificate, .identity: AttributeKey(rawValue: "klbl")
+        }
+    }
+}
+
+extension CBORWriter where Sink == [UInt8] {
+    /// Writes the values of `keys`; missing and empty ones are the same.
+    fileprivate mutating func write(_ attributes: ItemAttributes, _ keys: [AttributeKey]) {
+        writeArrayHead(count: keys.count)
+        for key in keys {
+            let value = attributes[key]
+            write(value.map { $0.isBlank ? [:] : [key: $0] } ?? [:])
+        }
+    }
+}
+
+extension AttributeValue {
+    /// Empty, zero or false: the same as missing in a primary key.
+    var isBlank: Bool {
+        switch self {
+        case .string(let text): text.isEmpty
+        case .data(let octets): octets.isEmpty
+        case .integer(let number): number == 0
+        case .boolean(let flag): !flag
+        case .date: false
+        }
+    }
+}

@@ -1,0 +1,51 @@
+internal import KeychainModel
+internal import SecretMemory
+
+/// A change that waits for the next commit.
+final class PendingWrite {
+    enum Operation {
+        case add(SealedItem)
+        case update(ItemUpdate)
+        case delete(ItemSearch)
+    }
+
+    enum Outcome {
+        case added
+        case updated(UpdateOutcome)
+        case deleted(Int)
+    }
+
+    let operation: Operation
+    var result: Result<Outcome, KeychainError>?
+    var waiter: CheckedContinuation<Void, Never>?
+
+    init(_ operation: Operation) {
+        self.operation = operation
+    }
+}
+
+/// What an update does to the items it finds.
+final class ItemUpdate {
+    let search: ItemSearch
+    let groups: [AccessGroup]
+    let changes: ItemChanges
+    let authorization: ItemAuthorization
+    let password: Key?
+    let time: Int64
+
+    init(
+        search: ItemSearch,
+        groups: [AccessGroup],
+        changes: consuming ItemChanges,
+        authorization: ItemAuthorization,
+        password: Key?,
+        time: Int64
+    ) {
+        self.search = search
+        self.groups = groups
+        self.changes = changes
+        self.authorization = authorization
+        self.password = password
+        self.time = time
+    }
+}

@@ -1,0 +1,175 @@
+internal import CBOR
+internal import KeychainModel
+
+/// What the keybag file holds: wrapped keys and how to unwrap them; no secret in clear.
+///
+/// The file is CBOR `[record, code]`: the record's octets and an HMAC-SHA256 over them with a key from the
+/// device key, so that damage is told apart from a wrong passcode before any is tried.
+struct KeybagRecord: Equatable {
+    static let version: UInt64 = 1
+    static let longestFile = 16 * 1024
+    static let saltByteCount = 32
+    static let storeIDByteCount = 16
+
+    /// Names the store for good; part of everything that is sealed in it.
+    var storeID: [UInt8]
+    var cost: PasscodeDerivation.Cost
+    var salt: [UInt8]
+    /// How strong the seal was when the passcode was set.
+    var assurance: Assurance
+    /// What the sealer gave.
+    var blob: [UInt8]
+    /// The keybag key under passcode and device secret.
+    var passcodeWrap: [UInt8]
+    /// The keybag key under the recovery code.
+    var recoveryWrap: [UInt8]
+    /// Keys under the keybag key, by name.
+    var keys: [UInt8: [UInt8]]
+    /// Grows whenever the enrolled set changes.
+    var epoch: UInt64
+    /// The keyed digest of the enrolled set; nil before the first observation.
+    var enrolment: [UInt8]?
+    /// The public half for items that are constrained to the passcode.
+    var passcodePublicKey: [UInt8]
+    /// The private half under the passcode alone.
+    var passcodePrivateWrap: [UInt8]
+    /// The private half under the recovery code.
+    var passcodePrivateRecoveryWrap: [UInt8]
+
+    /// What a wrapped key is bound to.
+    func context(_ name: String, epoch: UInt64 = 0) -> [UInt8] {
+        Self.context(name, storeID: storeID, epoch: epoch)
+    }
+
+    /// What the wrapped key `name` is bound to.
+    func context(of name: KeybagKeyName) -> [UInt8] {
+        context("key \(name.rawValue)", epoch: name == .biometryCurrentSet ? epoch : 0)
+    }
+
+    static func context(_ name: String, storeID: [UInt8], epoch: UInt64 = 0) -> [UInt8] {
+        Array("touchstone 1 keybag \(name) \(epoch) ".utf8) + storeID
+    }
+}
+
+extension KeybagRecord {
+    /// The file's octets.
+    func file(authenticatedBy key: Key) -> [UInt8] {
+        let record = encoded()
+        var writer = CBORWriter([UInt8]())
+        writer.writeArrayHead(count: 2)
+        writer.write(bytes: record)
+        writer.write(bytes: KeyedDigest.of(record, key: key))
+        return writer.finish()
+    }
+
+    /// Reads a file.
+    ///
+    /// - Returns: the record, and whether its code is right for `key`.
+    /// - Throws: ``KeychainError`` with `errSecDecode` when it is no record, and `errSecNotAvailable` when a newer
+    ///   version of this program wrote it.
+    static func read(_ file: [UInt8], key: Key?) throws(KeychainError) -> (KeybagRecord, isAuthentic: Bool) {
+        let parts: (record: [UInt8], code: [UInt8])
+        do {
+            parts = try CBORReader.read(file) { reader in
+                guard try reader.readArrayHead() == 2 else { throw KeychainError.damaged }
+                return (try reader.readBytes(), try reader.readBytes())
+            }
+        } catch {
+            throw .damaged
+        }
+        let isAuthentic = key.map { KeyedDigest.isValid(parts.code, of: parts.record, key: $0) } ?? false
+        return (try KeybagRecord(decoding: parts.record), isAuthentic)
+    }
+
+    func encoded() -> [UInt8] {
+        var writer = CBORWriter([UInt8]())
+        writer.writeArrayHead(count: 16)
+        writer.write(unsigned: Self.version)
+        writer.write(bytes: storeID)
+        writer.write(cost.roundsExponent)
+        writer.write(cost.blockSize)
+        writer.write(cost.parallelism)
+        writer.write(bytes: salt)
+        writer.write(assurance.rawValue)
+        writer.write(bytes: blob)
+        writer.write(bytes: passcodeWrap)
+        writer.write(bytes: recoveryWrap)
+        writer.writeMapHead(count: keys.count)
+        for (name, wrapped) in keys.sorted(by: { $0.key < $1.key }) {
+            writer.write(unsigned: UInt64(name))
+            writer.write(bytes: wrapped)
+        }
+        writer.write(unsigned: epoch)
+        if let enrolment { writer.write(bytes: enrolment) } else { writer.writeNull() }
+        writer.write(bytes: passcodePublicKey)
+        writer.write(bytes: passcodePrivateWrap)
+        writer.write(bytes: passcodePrivateRecoveryWrap)
+        return writer.finish()
+    }
+
+    init(decoding octets: [UInt8]) throws(KeychainError) {
+        do {
+            self = try CBORReader.read(octets) { reader in
+                let count = try reader.readArrayHead()
+                guard try reader.readUnsigned() == Self.version else { throw KeychainError.newerFormat }
+                guard count == 16 else { throw KeychainError.damaged }
+                return try KeybagRecord(reading: &reader)
+            }
+        } catch let error as KeychainError {
+            throw error
+        } catch {
+            throw .damaged
+        }
+    }
+
+    private init(reading reader: inout CBORReader) throws {
+        storeID = try Self.readOctets(&reader, 16...16)
+        let exponent = Int(clamping: try reader.readUnsigned())
+        let blockSize = Int(clamping: try reader.readUnsigned())
+        let parallelism = Int(clamping: try reader.readUnsigned())
+        guard
+            let cost = PasscodeDerivation.Cost(
+                roundsExponent: exponent,
+                blockSize: blockSize,
+                parallelism: parallelism
+            )
+        else { throw KeychainError.damaged }
+        self.cost = cost
+        salt = try Self.readOctets(&reader, 16...64)
+        guard let assurance = Assurance(rawValue: Int(clamping: try reader.readUnsigned())) else {
+            throw KeychainError.damaged
+        }
+        self.assurance = assurance
+        blob = try Self.readOctets(&reader, 0...8192)
+        let wrap = (Key.byteCount + AEAD.overheadByteCount)...(Key.byteCount + AEAD.overheadByteCount)
+        passcodeWrap = try Self.readOctets(&reader, wrap)
+        recoveryWrap = try Self.readOctets(&reader, wrap)
+        keys = [:]
+        for _ in 0..<min(try reader.readMapHead(), 64) {
+            guard let name = UInt8(exactly: try reader.readUnsigned()) else { throw KeychainError.damaged }
+            keys[name] = try Self.readOctets(&reader, wrap)
+        }
+        epoch = try reader.readUnsigned()
+        if try reader.readNullIfPresent() {
+            enrolment = nil
+        } else {
+            enrolment = try Self.readOctets(&reader, 32...32)
+        }
+        passcodePublicKey = try Self.readOctets(&reader, 32...32)
+        passcodePrivateWrap = try Self.readOctets(&reader, wrap)
+        passcodePrivateRecoveryWrap = try Self.readOctets(&reader, wrap)
+    }
+
+    private static func readOctets(_ reader: inout CBORReader, _ counts: ClosedRange<Int>) throws -> [UInt8] {
+        let octets = try reader.readBytes()
+        guard counts.contains(octets.count) else { throw KeychainError.damaged }
+        return octets
+    }
+}
+
+extension KeychainError {
+    /// A newer version of this program wrote the file; it is left as it is.
+    static var newerFormat: KeychainError {
+        KeychainError(.notAvailable, cause: DriverCause(domain: "store", code: "newer format"), remedy: .check)
+    }
+}

@@ -1,0 +1,320 @@
+internal import Foundation
+public import KeychainModel
+public import SecretMemory
+
+extension KeychainEngine: KeybagKeeper {
+    /// The longest passcode, in octets.
+    static let longestPasscode = 1024
+
+    /// Where the keybag stands.
+    public func state() -> KeybagState {
+        if isKeybagDamaged { return .damaged }
+        if record == nil { return .notSetUp }
+        if keys.isEmpty { return .locked }
+        return keys[.whenUnlocked] == nil ? .lockedAfterFirstUnlock : .unlocked
+    }
+
+    /// How strong its protection is, and why.
+    public func assurance() async -> AssuranceReport {
+        let report = await sealer.assurance()
+        guard let cost = record?.cost ?? requestedCost, cost.isBelowFloor else { return report }
+        let reason = "The passcode's derivation is reduced for tests (N = 2^\(cost.roundsExponent))."
+        return AssuranceReport(.test, reasons: [reason] + report.reasons)
+    }
+
+    /// A new recovery code as text.
+    public nonisolated func makeRecoveryCode() throws(KeychainError) -> SecretBytes {
+        RecoveryCode.make()
+    }
+
+    /// Makes the keybag, durably, and leaves it unlocked.
+    public func setUp(
+        passcode: consuming SecretBytes,
+        recoveryCode: borrowing SecretBytes
+    ) async throws(KeychainError) {
+        let passcode = try Self.acceptable(passcode)
+        guard let code = RecoveryCode.parse(recoveryCode) else { throw KeychainError(.param) }
+        await enterKeybag()
+        defer { leaveKeybag() }
+        guard record == nil, !isKeybagDamaged else { throw KeychainError(.duplicateItem) }
+        let cost: PasscodeDerivation.Cost
+        if let requestedCost { cost = requestedCost } else { cost = await PasscodeDerivation.calibrated() }
+
+        let storeID = RandomBytes.array(count: KeybagRecord.storeIDByteCount)
+        let keybagKey = Key.random()
+        let pair = PasscodeConstraint.makePair()
+        let recovery = KeybagKeys.recoveryKeys(code: code, storeID: storeID)
+        let binding = try await bind(passcode, keybagKey, pair.privateKey, storeID: storeID, cost: cost)
+        var record = KeybagRecord(
+            storeID: storeID,
+            cost: cost,
+            salt: binding.salt,
+            assurance: binding.assurance,
+            blob: binding.blob,
+            passcodeWrap: binding.passcodeWrap,
+            recoveryWrap: KeybagKeys.wrap(keybagKey, KeybagKeys.byRecovery, storeID: storeID, with: recovery.keybag),
+            keys: [:],
+            epoch: 1,
+            enrolment: nil,
+            passcodePublicKey: pair.publicKey,
+            passcodePrivateWrap: binding.privateWrap,
+            passcodePrivateRecoveryWrap: KeybagKeys.wrap(
+                pair.privateKey,
+                KeybagKeys.privateByRecovery,
+                storeID: storeID,
+                with: recovery.constraint
+            )
+        )
+        for name in KeybagKeyName.allCases { KeybagKeys.wrap(.random(), as: name, in: &record, with: keybagKey) }
+        let ring = try KeybagKeys.unwrapAll(of: record, with: keybagKey)
+
+        // The keybag comes last: without it, what else is there is nothing yet.
+        try DeviceKeyFile(directory: directory).make()
+        try attempts.reset()
+        let itemSet = try ring.require(.itemSet)
+        let fresh = try ItemStore.make(in: directory, storeID: storeID, setKey: itemSet)
+        try writeKeybag(record)
+        keys = ring
+        store = fresh
+        storeFault = nil
+        report(.keybagCreated, detail: binding.assurance.name)
+    }
+
+    /// Opens the keybag with a passcode.
+    public func open(passcode: borrowing SecretBytes) async throws(KeychainError) -> PasscodeOpening {
+        guard (1...Self.longestPasscode).contains(passcode.count) else { return .wrong }
+        let passcode = Key(passcode.copy())
+        await enterKeybag()
+        defer { leaveKeybag() }
+        let record = try authenticRecord()
+        let stretched = await PasscodeDerivation.derive(passcode, salt: record.salt, cost: record.cost)
+        let authorization = KeybagKeys.sealAuthorization(stretched: stretched, storeID: record.storeID)
+        let device: Key
+        do throws(KeychainError) {
+            device = Key(try await sealer.unseal(record.blob, authorization: authorization.copy()))
+        } catch {
+            guard error.status == .authFailed else { throw error }
+            return .wrong
+        }
+        let wrapping = KeybagKeys.passcodeKey(stretched: stretched, device: device, storeID: record.storeID)
+        guard
+            let keybagKey = KeybagKeys.unwrap(record.passcodeWrap, KeybagKeys.byPasscode, in: record, with: wrapping)
+        else { return .wrong }
+        let constraint = KeybagKeys.constraintKey(passcodeKey: wrapping, storeID: record.storeID)
+        guard
+            let privateKey = KeybagKeys.unwrap(
+                record.passcodePrivateWrap,
+                KeybagKeys.privateByPasscode,
+                in: record,
+                with: constraint
+            )
+        else { throw .damaged }
+        try unlock(record, with: keybagKey)
+        if await sealer.assurance().assurance < record.assurance {
+            report(.assuranceLowered, detail: record.assurance.name)
+        }
+        report(.keybagUnlocked, factors: [.passcode])
+        return .opened(PasscodeKey(privateKey.copy()))
+    }
+
+    /// Wipes the keys that must not outlive a lock.
+    public func lock() {
+        guard keys.keybagKey != nil else { return }
+        keys.lock()
+        store?.purge()
+        report(.keybagLocked)
+    }
+
+    /// Puts a new passcode in the place of the old one, all or nothing.
+    public func changePasscode(
+        to passcode: consuming SecretBytes,
+        proof: AuthenticationProof
+    ) async throws(KeychainError) {
+        let passcode = try Self.acceptable(passcode)
+        await enterKeybag()
+        defer { leaveKeybag() }
+        let former = try authenticRecord()
+        guard let keybagKey = keys.keybagKey else { throw .locked }
+        // The proof is good for the key that it holds, not for saying so.
+        guard let privateKey = proof.passcodeKey,
+            PasscodeConstraint.publicKey(of: privateKey) == former.passcodePublicKey
+        else { throw KeychainError(.authFailed) }
+        let secret = privateKey.withOctets { Key(SecretBytes(copying: $0)) }
+        let cost = former.cost
+        let binding = try await bind(passcode, keybagKey, secret, storeID: former.storeID, cost: cost)
+        // What changed while the passcode was derived stays changed.
+        var record = try authenticRecord()
+        binding.apply(to: &record)
+        try writeKeybag(record)
+        await sealer.destroy(former.blob)
+        report(.passcodeChanged)
+    }
+
+    /// Opens the keybag with its recovery code and puts a new passcode in place.
+    public func recover(
+        code: borrowing SecretBytes,
+        newPasscode: consuming SecretBytes
+    ) async throws(KeychainError) {
+        let passcode = try Self.acceptable(newPasscode)
+        guard let code = RecoveryCode.parse(code) else { throw KeychainError(.authFailed, cause: .mistyped) }
+        await enterKeybag()
+        defer { leaveKeybag() }
+        let (former, keybagKey, privateKey) = try openWithRecovery(code)
+        _ = try KeybagKeys.unwrapAll(of: former, with: keybagKey)
+        try DeviceKeyFile(directory: directory).make()
+        let cost = former.cost
+        let binding = try await bind(passcode, keybagKey, privateKey, storeID: former.storeID, cost: cost)
+        var record = former
+        binding.apply(to: &record)
+        try writeKeybag(record)
+        // Counts were authenticated by the device key: with a new one, or damaged, they start anew.
+        if (try? attempts.load()) == nil { try attempts.reset() }
+        await sealer.destroy(former.blob)
+        try unlock(record, with: keybagKey)
+        report(.keybagRecovered)
+    }
+
+    /// Whether a text is this keybag's recovery code.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecParam` when its check symbols say that it was mistyped.
+    public func accepts(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> Bool {
+        guard let code = RecoveryCode.parse(recoveryCode) else {
+            throw KeychainError(.param, cause: .mistyped, remedy: .retry)
+        }
+        await enterKeybag()
+        defer { leaveKeybag() }
+        do throws(KeychainError) {
+            _ = try openWithRecovery(code)
+            return true
+        } catch {
+            guard error.status == .authFailed else { throw error }
+            return false
+        }
+    }
+}
+
+extension KeychainEngine {
+    /// What a passcode adds to a record.
+    struct PasscodeBinding {
+        let salt: [UInt8]
+        let cost: PasscodeDerivation.Cost
+        let assurance: Assurance
+        let blob: [UInt8]
+        let passcodeWrap: [UInt8]
+        let privateWrap: [UInt8]
+
+        func apply(to record: inout KeybagRecord) {
+            record.salt = salt
+            record.cost = cost
+            record.assurance = assurance
+            record.blob = blob
+            record.passcodeWrap = passcodeWrap
+            record.passcodePrivateWrap = privateWrap
+        }
+    }
+
+    /// Binds the keybag key to a passcode and a new device secret.
+    private func bind(
+        _ passcode: Key,
+        _ keybagKey: Key,
+        _ privateKey: Key,
+        storeID: [UInt8],
+        cost: PasscodeDerivation.Cost
+    ) async throws(KeychainError) -> PasscodeBinding {
+        let salt = RandomBytes.array(count: KeybagRecord.saltByteCount)
+        let stretched = await PasscodeDerivation.derive(passcode, salt: salt, cost: cost)
+        let authorization = KeybagKeys.sealAuthorization(stretched: stretched, storeID: storeID)
+        let sealed = try await sealer.seal(authorization: authorization.copy())
+        let blob = sealed.blob
+        let device = Key(sealed.secret.copy())
+        let wrapping = KeybagKeys.passcodeKey(stretched: stretched, device: device, storeID: storeID)
+        let constraint = KeybagKeys.constraintKey(passcodeKey: wrapping, storeID: storeID)
+        return PasscodeBinding(
+            salt: salt,
+            cost: cost,
+            assurance: await sealer.assurance().assurance,
+            blob: blob,
+            passcodeWrap: KeybagKeys.wrap(keybagKey, KeybagKeys.byPasscode, storeID: storeID, with: wrapping),
+            privateWrap: KeybagKeys.wrap(
+                privateKey,
+                KeybagKeys.privateByPasscode,
+                storeID: storeID,
+                with: constraint
+            )
+        )
+    }
+
+    /// The keybag as it lies on the disk now: damage is found before a passcode is tried.
+    private func authenticRecord() throws(KeychainError) -> KeybagRecord {
+        switch try Self.readKeybag(keybagFile, directory) {
+        case .missing:
+            guard record == nil, !isKeybagDamaged else { throw noteDamage() }
+            throw .notSetUp
+        case .authentic(let found):
+            if let record, record.storeID != found.storeID { throw noteDamage() }
+            record = found
+            return found
+        case .damaged: throw noteDamage()
+        }
+    }
+
+    private func noteDamage() -> KeychainError {
+        if !isKeybagDamaged { report(.tamperDetected, detail: "keybag") }
+        isKeybagDamaged = true
+        return .damaged
+    }
+
+    private func openWithRecovery(_ code: Key) throws(KeychainError) -> (KeybagRecord, Key, Key) {
+        let record: KeybagRecord
+        switch try Self.readKeybag(keybagFile, directory) {
+        case .missing: throw .notSetUp
+        case .damaged(nil): throw noteDamage()
+        case .authentic(let found), .damaged(.some(let found)): record = found
+        }
+        let recovery = KeybagKeys.recoveryKeys(code: code, storeID: record.storeID)
+        guard
+            let keybagKey = KeybagKeys.unwrap(
+                record.recoveryWrap,
+                KeybagKeys.byRecovery,
+                in: record,
+                with: recovery.keybag
+            )
+        else { throw KeychainError(.authFailed) }
+        guard
+            let privateKey = KeybagKeys.unwrap(
+                record.passcodePrivateRecoveryWrap,
+                KeybagKeys.privateByRecovery,
+                in: record,
+                with: recovery.constraint
+            )
+        else { throw .damaged }
+        return (record, keybagKey, privateKey)
+    }
+
+    /// Takes the record's keys into memory, and gives it a key for the current set where a change destroyed it.
+    private func unlock(_ authentic: KeybagRecord, with keybagKey: Key) throws(KeychainError) {
+        var record = authentic
+        if record.keys[KeybagKeyName.biometryCurrentSet.rawValue] == nil {
+            KeybagKeys.wrap(.random(), as: .biometryCurrentSet, in: &record, with: keybagKey)
+            try writeKeybag(record)
+        }
+        let isFirst = keys.isEmpty
+        keys = try KeybagKeys.unwrapAll(of: record, with: keybagKey)
+        isKeybagDamaged = false
+        self.record = record
+        openStore(isFirst: isFirst)
+    }
+
+    private static func acceptable(_ passcode: consuming SecretBytes) throws(KeychainError) -> Key {
+        guard (1...longestPasscode).contains(passcode.count) else { throw KeychainError(.param) }
+        return Key(passcode)
+    }
+}
+
+extension DriverCause {
+    static let mistyped = DriverCause(domain: "keybag", code: "recovery code mistyped")
+}
+
+extension KeychainError {
+    static var notSetUp: KeychainError { KeychainError(.notAvailable, cause: .notSetUp, remedy: .setPasscode) }
+}

@@ -1,0 +1,131 @@
+internal import Glibc
+public import KeychainModel
+internal import SecretMemory
+
+/// Holds the keybag and the items: everything that is opened here is opened with a key, never by a yes.
+///
+/// A plain actor, so that it runs on the thread of whoever calls: a look-up costs no change of threads, and a
+/// commit blocks the client's own thread. Deriving a passcode's key has a thread of its own.
+public actor KeychainEngine {
+    let directory: StoreDirectory
+    let sealer: any KeySealer
+    let audit: (any AuditLog)?
+    let attempts: AttemptFile
+    let keybagFile: AtomicFile
+    let wallClock: @Sendable () -> Int64
+    let requestedCost: PasscodeDerivation.Cost?
+
+    /// The keybag as it was read or written last; nil when there is none or it is damaged.
+    var record: KeybagRecord?
+    var isKeybagDamaged = false
+    var keys = KeyRing()
+    /// What the driver had counted at the last observation in this run.
+    var seenCompletions: UInt64 = 0
+
+    /// The items; nil before set-up.
+    var store: ItemStore?
+    /// Why the items cannot be reached.
+    var storeFault: KeychainError?
+    var pendingWrites: [PendingWrite] = []
+    var isCommitDue = false
+
+    private var isKeybagBusy = false
+    private var keybagWaiters: [CheckedContinuation<Void, Never>] = []
+
+    /// Opens the keychain of a directory, locked; an empty directory is a keychain that is not set up.
+    ///
+    /// - Parameter derivation: the cost of deriving a passcode's key in keybags made here; nil measures it, so
+    ///   that one derivation takes at least 500 ms. A keybag that exists keeps its own.
+    /// - Parameter wallClock: microseconds since 1970, for the dates of items.
+    /// - Throws: ``KeychainError`` with `errSecNotAvailable` when a file is not a plain file of ours alone, or when
+    ///   a newer version wrote it. Damage does not throw: ``state()`` tells it.
+    public init(
+        directory: StoreDirectory,
+        sealer: any KeySealer,
+        derivation: PasscodeDerivation.Cost? = nil,
+        wallClock: @escaping @Sendable () -> Int64 = KeychainEngine.systemWallClock,
+        audit: (any AuditLog)? = nil
+    ) throws(KeychainError) {
+        try directory.checkFiles()
+        self.directory = directory
+        self.sealer = sealer
+        self.audit = audit
+        self.wallClock = wallClock
+        requestedCost = derivation
+        attempts = AttemptFile(directory: directory)
+        keybagFile = AtomicFile(.keybag, in: directory, longest: KeybagRecord.longestFile)
+        switch try Self.readKeybag(keybagFile, directory) {
+        case .missing: return
+        case .authentic(let record): self.record = record
+        case .damaged: isKeybagDamaged = true
+        }
+        do throws(KeychainError) {
+            store = try ItemStore(directory: directory)
+        } catch {
+            // Unreadable items leave a keybag that can say so; a newer format must not be touched at all.
+            if error.cause == KeychainError.newerFormat.cause { throw error }
+            storeFault = error
+        }
+    }
+
+    /// `CLOCK_REALTIME` in microseconds.
+    public static let systemWallClock: @Sendable () -> Int64 = {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+
+    /// Waits until no other operation works on the keybag; operations on items go on meanwhile.
+    func enterKeybag() async {
+        guard isKeybagBusy else {
+            isKeybagBusy = true
+            return
+        }
+        await withCheckedContinuation { keybagWaiters.append($0) }
+    }
+
+    func leaveKeybag() {
+        if keybagWaiters.isEmpty {
+            isKeybagBusy = false
+        } else {
+            keybagWaiters.removeFirst().resume()
+        }
+    }
+
+    func report(_ kind: AuditEvent.Kind, factors: Set<AuthenticationFactor> = [], detail: String = "") {
+        audit?.record(AuditEvent(kind, factors: factors, detail: detail))
+    }
+}
+
+extension KeychainEngine {
+    enum KeybagReading {
+        case missing
+        case authentic(KeybagRecord)
+        /// Holds what could be parsed all the same: the recovery code authenticates it by opening it.
+        case damaged(KeybagRecord?)
+    }
+
+    /// Reads the keybag and says whether it is as it was written.
+    static func readKeybag(
+        _ file: AtomicFile,
+        _ directory: StoreDirectory
+    ) throws(KeychainError) -> KeybagReading {
+        do throws(KeychainError) {
+            guard let octets = try file.read() else { return .missing }
+            let key = try DeviceKeyFile(directory: directory).key("keybag")
+            let (record, isAuthentic) = try KeybagRecord.read(octets, key: key)
+            return isAuthentic ? .authentic(record) : .damaged(record)
+        } catch {
+            guard error.status == .decode else { throw error }
+            return .damaged(nil)
+        }
+    }
+
+    /// Writes the keybag, all or nothing, and takes it for the current one.
+    func writeKeybag(_ record: KeybagRecord) throws(KeychainError) {
+        guard let key = try DeviceKeyFile(directory: directory).key("keybag") else { throw .damaged }
+        try keybagFile.replace(with: record.file(authenticatedBy: key))
+        self.record = record
+        isKeybagDamaged = false
+    }
+}

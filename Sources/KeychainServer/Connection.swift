@@ -1,0 +1,153 @@
+import Glibc
+import KeychainModel
+import SecretMemory
+import Synchronization
+
+/// One client: its socket, its thread, and the requests that it waits for.
+final class Connection: Sendable {
+    private struct State {
+        var tasks: [UInt64: Task<Void, Never>] = [:]
+        /// False once the socket is closed: its number may then be somebody else's.
+        var isOpen = true
+        /// The peer does not read, is gone or misbehaved: no more replies.
+        var isBroken = false
+    }
+
+    let caller: Caller
+    let contexts: ContextTable
+    let executor: ConnectionExecutor
+    let limits: RequestLimits
+    let budget: LockedMemoryBudget
+    let services: KeychainServices
+    /// Connected and non-blocking.
+    let socket: CInt
+    private let handler: RequestHandler
+    private let stopFlag = StopFlag()
+    private let state = Mutex(State())
+
+    /// Takes over a connected socket, which stays the caller's when this throws.
+    init(
+        _ socket: CInt,
+        number: UInt64,
+        caller: Caller,
+        services: KeychainServices,
+        limits: RequestLimits,
+        budget: LockedMemoryBudget,
+        didLock: @escaping @Sendable () -> Void
+    ) throws(ServerError) {
+        executor = try ConnectionExecutor()
+        contexts = ContextTable(connection: number, limits: limits)
+        self.socket = socket
+        self.caller = caller
+        self.limits = limits
+        self.budget = budget
+        self.services = services
+        handler = RequestHandler(
+            services: services,
+            limits: limits,
+            budget: budget,
+            caller: caller,
+            contexts: contexts,
+            isStopping: { [stopFlag] in stopFlag.isSet },
+            didLock: didLock
+        )
+    }
+
+    // MARK: Requests
+
+    /// How many requests run.
+    var requestCount: Int { state.withLock { $0.tasks.count } }
+
+    /// Starts to serve a request; it runs on this connection's thread, from its next look at its jobs on.
+    ///
+    /// - Parameter room: held until the request is done.
+    func start(_ request: consuming Request, id: UInt64, room: LockedMemoryBudget.Reservation) {
+        let box = RequestBox(request)
+        let task = Task(executorPreference: executor) {
+            if let request = box.take() {
+                do throws(WireError) {
+                    try await self.handler.serve(request, id: id) { message throws(WireError) in
+                        try self.send(message)
+                    }
+                } catch {
+                    self.giveUp()
+                }
+            }
+            withExtendedLifetime(room) {}
+            self.state.withLock { _ = $0.tasks.removeValue(forKey: id) }
+        }
+        state.withLock { $0.tasks[id] = task }
+    }
+
+    /// Ends a request: its prompt is taken away.
+    func cancel(_ id: UInt64) {
+        state.withLock { $0.tasks[id] }?.cancel()
+    }
+
+    /// Ends all requests.
+    func cancelAll() {
+        for task in state.withLock({ Array($0.tasks.values) }) { task.cancel() }
+    }
+
+    // MARK: Replies
+
+    /// Sends one message; waits while the peer does not read, but not for long.
+    func send(_ message: borrowing SecretBuffer) throws(WireError) {
+        guard state.withLock({ $0.isOpen && !$0.isBroken }) else { throw .closed }
+        let deadline = MonotonicTime.after(limits.replyDeadline)
+        try Frame.send(message, to: socket) { () throws(WireError) in
+            var descriptor = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+            let count = unsafe poll(&descriptor, 1, deadline.pollTimeout)
+            guard count > 0 || (count < 0 && errno == EINTR), MonotonicTime.now() < deadline else {
+                throw .closed
+            }
+        }
+    }
+
+    /// No more replies: part of one may have been sent, or the peer is gone.
+    func giveUp() {
+        state.withLock { $0.isBroken = true }
+        cancelAll()
+        executor.wake()
+    }
+
+    /// Whether nothing more is to be read or sent.
+    var isBroken: Bool { state.withLock { $0.isBroken } }
+
+    // MARK: The end
+
+    /// Ends all requests because the daemon ends; their clients are told so.
+    func stop() {
+        stopFlag.set()
+        cancelAll()
+        executor.wake()
+    }
+
+    /// Whether the daemon ends.
+    var isStopping: Bool { stopFlag.isSet }
+
+    /// Cuts a connection off whose peer holds the end up.
+    func cutOff() {
+        state.withLock { state in
+            if state.isOpen { _ = shutdown(socket, CInt(SHUT_RDWR)) }
+        }
+    }
+
+    /// Closes the socket and wipes what the contexts held.
+    func close() {
+        state.withLock { state in
+            state.isOpen = false
+            _ = Glibc.close(socket)
+        }
+        contexts.removeAll()
+    }
+}
+
+/// Set once, from any thread.
+final class StopFlag: Sendable {
+    private let value = Atomic(false)
+
+    var isSet: Bool { value.load(ordering: .acquiring) }
+
+    func set() { value.store(true, ordering: .releasing) }
+}

@@ -1,0 +1,93 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// Runs the requests of one connection on the connection's own thread, between two looks at its socket.
+///
+/// A request that waits for nobody thus runs without any change of thread; actors without an executor of their
+/// own run here as well while they work for such a request.
+final class ConnectionExecutor: TaskExecutor {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        /// The thread is in poll(2), or about to be: a job must wake it.
+        var isAsleep = false
+        /// Somebody wants the thread to look around before it sleeps.
+        var wasWoken = false
+        var hasEnded = false
+    }
+    private let state = Mutex(State())
+    /// Readable when the thread has to look at its jobs.
+    let wakeup: CInt
+
+    init() throws(ServerError) {
+        wakeup = clinux_eventfd(0)
+        guard wakeup >= 0 else { throw ServerError(call: "eventfd", errno: errno) }
+    }
+
+    deinit { close(wakeup) }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let (mustWake, hasEnded) = state.withLock { state in
+            if state.hasEnded { return (false, true) }
+            state.jobs.append(job)
+            defer { state.isAsleep = false }
+            return (state.isAsleep, false)
+        }
+        if mustWake { signal() }
+        // The thread is gone and with it everything that a job could meet here.
+        if hasEnded { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+
+    /// Makes the thread look around; from any thread.
+    func wake() {
+        let mustWake = state.withLock { state in
+            state.wasWoken = true
+            defer { state.isAsleep = false }
+            return state.isAsleep
+        }
+        if mustWake { signal() }
+    }
+
+    /// Runs the jobs that are there now, not those that they add.
+    func runJobs() {
+        let jobs = state.withLock { state in
+            let jobs = state.jobs
+            state.jobs = []
+            return jobs
+        }
+        for job in jobs { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+
+    /// Whether the thread may sleep: nothing is waiting, and whatever comes from now on wakes it.
+    func maySleep() -> Bool {
+        state.withLock { state in
+            defer { state.wasWoken = false }
+            guard state.jobs.isEmpty, !state.wasWoken else { return false }
+            state.isAsleep = true
+            return true
+        }
+    }
+
+    /// The thread no longer sleeps; takes back what woke it.
+    func awoke(bySignal: Bool) {
+        if bySignal {
+            var count: UInt64 = 0
+            _ = unsafe read(wakeup, &count, MemoryLayout<UInt64>.size)
+        }
+        state.withLock { $0.isAsleep = false }
+    }
+
+    /// Ends when nothing is left to run; from now on, jobs run where they are made.
+    func endIfEmpty() -> Bool {
+        state.withLock { state in
+            state.hasEnded = state.jobs.isEmpty
+            return state.hasEnded
+        }
+    }
+
+    private func signal() {
+        var one: UInt64 = 1
+        _ = unsafe write(wakeup, &one, MemoryLayout<UInt64>.size)
+    }
+}

@@ -1,0 +1,217 @@
+import Glibc
+import KeychainModel
+import SecretMemory
+
+/// What the thread of a connection does: reads frames, judges them, and runs requests in between.
+struct ConnectionLoop: ~Copyable {
+    private enum Hold {
+        case none
+        /// As many requests run as may.
+        case requests
+        /// There is no locked memory for it.
+        case room
+    }
+
+    private let connection: Connection
+    private let nonce = RandomBytes.array(count: Greeting.nonceOctetCount)
+    private var receiver = FrameReceiver()
+    /// Room for the frame that arrives, taken before more than its first octets is received.
+    private var room: LockedMemoryBudget.Reservation?
+    private var lastID: UInt64 = 0
+    /// Until the first request; nil afterwards.
+    private var helloDeadline: MonotonicTime?
+    /// While part of a frame is there.
+    private var frameDeadline: MonotonicTime?
+    /// Why a frame has to wait that is there, or could be received.
+    private var hold = Hold.none
+    private var isReading = true
+
+    init(_ connection: Connection) {
+        self.connection = connection
+        helloDeadline = .after(connection.limits.helloDeadline)
+    }
+
+    /// Serves the client until it is gone and its last request has ended.
+    mutating func run() {
+        greet()
+        while true {
+            takeFrames()
+            connection.executor.runJobs()
+            if connection.isBroken || (connection.isStopping && connection.requestCount == 0) { stopReading() }
+            if !isReading, connection.requestCount == 0, connection.executor.endIfEmpty() { return }
+            waitForSomething()
+        }
+    }
+
+    private mutating func greet() {
+        let greeting = Greeting(nonce: nonce, daemonVersion: connection.services.daemonVersion)
+        sendOrStop(ReplyHead(id: 0).message(greeting))
+    }
+
+    // MARK: Frames
+
+    private mutating func takeFrames() {
+        hold = .none
+        while isReading {
+            do throws(WireError) {
+                guard let length = try receiver.announcedLength() else { return }
+                if !mayStartRequest { hold = .requests } else if !takeRoom(length) { hold = .room }
+                guard case .none = hold else {
+                    // Not the peer's fault: its time starts again.
+                    frameDeadline = nil
+                    return
+                }
+                guard let message = try receiver.next(), let room = room.take() else {
+                    if frameDeadline == nil { frameDeadline = .after(connection.limits.frameDeadline) }
+                    return
+                }
+                frameDeadline = receiver.holdsPart ? .after(connection.limits.frameDeadline) : nil
+                handle(FrameContent(message), room: room)
+            } catch {
+                refuse("frame length")
+            }
+        }
+    }
+
+    private var mayStartRequest: Bool { connection.requestCount < connection.limits.requestsPerConnection }
+
+    private mutating func takeRoom(_ length: Int) -> Bool {
+        guard room == nil else { return true }
+        room = connection.budget.reserve(LockedMemoryBudget.cost(ofFrame: length)) { [connection] in
+            connection.executor.wake()
+        }
+        return room != nil
+    }
+
+    private mutating func handle(_ content: consuming FrameContent, room: LockedMemoryBudget.Reservation) {
+        switch consume content {
+        case .malformed(let id):
+            if let id { send(KeychainError(.param), to: id) }
+            refuse("malformed frame")
+        case .refused(let id, let error):
+            // Answered under a number that was answered before, it would be taken for that answer.
+            guard helloDeadline == nil, id > lastID else { return refuse("request number") }
+            lastID = id
+            send(error, to: id)
+        case .request(let id, let request):
+            guard id > lastID else { return refuse("request number") }
+            lastID = id
+            handle(request, id: id, room: room)
+        }
+    }
+
+    private mutating func handle(
+        _ request: consuming Request,
+        id: UInt64,
+        room: LockedMemoryBudget.Reservation
+    ) {
+        switch consume request {
+        case .hello(let hello):
+            guard helloDeadline != nil, ConstantTime.areEqual(hello.nonce, nonce) else {
+                send(KeychainError(.authFailed), to: id)
+                return refuse("nonce")
+            }
+            helloDeadline = nil
+            sendOrStop(ReplyHead(id: id).message(EmptyBody()))
+        case let other where helloDeadline != nil:
+            _ = consume other
+            send(KeychainError(.badReq), to: id)
+            refuse("no hello")
+        case .cancel(let body):
+            connection.cancel(body.id)
+            sendOrStop(ReplyHead(id: id).message(EmptyBody()))
+        case .invalidateContext(let body):
+            for request in connection.contexts.invalidate(body.number) { connection.cancel(request) }
+            sendOrStop(ReplyHead(id: id).message(EmptyBody()))
+        case let other: connection.start(other, id: id, room: room)
+        }
+    }
+
+    // MARK: Refusals
+
+    private mutating func refuse(_ reason: String) {
+        let event = AuditEvent(.clientRefused, caller: connection.caller, detail: reason)
+        connection.services.audit.record(event)
+        connection.giveUp()
+        stopReading()
+    }
+
+    private mutating func send(_ error: KeychainError, to id: UInt64) {
+        sendOrStop(ReplyHead(id: id, status: error.status).message(Failure(error)))
+    }
+
+    private mutating func sendOrStop(_ message: borrowing SecretBuffer) {
+        do throws(WireError) {
+            try connection.send(message)
+        } catch {
+            connection.giveUp()
+            stopReading()
+        }
+    }
+
+    private mutating func stopReading() {
+        guard isReading else { return }
+        isReading = false
+        hold = .none
+        room = nil
+        // What a peer asked for that is gone must not keep a prompt on the screen.
+        connection.cancelAll()
+    }
+
+    // MARK: Waiting
+
+    private mutating func waitForSomething() {
+        var mayReceive = false
+        var mayGoOn = false
+        switch hold {
+        case .none: mayReceive = isReading
+        // A request may have ended since the frame was looked at.
+        case .requests: mayGoOn = mayStartRequest
+        case .room: break
+        }
+        let isAsleep = !mayGoOn && connection.executor.maySleep()
+        var descriptors = (
+            pollfd(fd: connection.executor.wakeup, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: isReading ? connection.socket : -1, events: mayReceive ? Int16(POLLIN) : 0, revents: 0)
+        )
+        let timeout = isAsleep ? pollTimeout : 0
+        _ = unsafe withUnsafeMutablePointer(to: &descriptors) { pair in
+            unsafe pair.withMemoryRebound(to: pollfd.self, capacity: 2) { unsafe poll($0, 2, timeout) }
+        }
+        connection.executor.awoke(bySignal: descriptors.0.revents != 0)
+        guard isReading else { return }
+        if descriptors.1.revents & Int16(POLLIN) != 0 {
+            receive()
+        } else if descriptors.1.revents != 0 {
+            connection.giveUp()
+            stopReading()
+        } else if let deadline, deadline <= .now() {
+            refuse(helloDeadline == nil ? "frame deadline" : "hello deadline")
+        }
+    }
+
+    private mutating func receive() {
+        do throws(WireError) {
+            switch try receiver.receive(from: connection.socket) {
+            case .received:
+                if frameDeadline == nil { frameDeadline = .after(connection.limits.frameDeadline) }
+            case .wouldBlock: break
+            case .closed:
+                connection.giveUp()
+                stopReading()
+            }
+        } catch .frameLength {
+            refuse("frame length")
+        } catch {
+            connection.giveUp()
+            stopReading()
+        }
+    }
+
+    private var deadline: MonotonicTime? {
+        guard let helloDeadline, let frameDeadline else { return helloDeadline ?? frameDeadline }
+        return min(helloDeadline, frameDeadline)
+    }
+
+    private var pollTimeout: CInt { isReading ? deadline?.pollTimeout ?? -1 : -1 }
+}

@@ -1,0 +1,7 @@
+import Glibc
+
+/// This process, as `status` reports it.
+enum DaemonProcess {
+    /// Its number.
+    static var number: Int64 { Int64(getpid()) }
+}

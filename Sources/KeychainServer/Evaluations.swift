@@ -1,0 +1,106 @@
+import KeychainModel
+
+/// Evaluations that an app asks for itself, and those that its item calls need.
+extension RequestHandler {
+    /// Evaluates a policy; its success belongs to the context.
+    func evaluate(_ body: EvaluatePolicy, request: UInt64) async throws(KeychainError) -> EvaluationReply {
+        let policy = try Self.policy(body.policy)
+        return try await evaluate(
+            .policy(policy),
+            context: body.context,
+            reuse: Self.reuse(body.reuseSeconds),
+            prompt: body.prompt,
+            request: request
+        )
+    }
+
+    /// Evaluates an access control for one operation; its success belongs to the context.
+    func evaluate(_ body: EvaluateAccessControl, request: UInt64) async throws(KeychainError) -> EvaluationReply {
+        guard let number = Int(exactly: body.operation), let operation = AccessOperation(rawValue: number) else {
+            throw KeychainError(AuthenticationError(.invalidParameter))
+        }
+        return try await evaluate(
+            .accessControl(body.accessControl, operation),
+            context: body.context,
+            reuse: Self.reuse(body.reuseSeconds),
+            prompt: body.prompt,
+            request: request
+        )
+    }
+
+    /// Whether a policy could be evaluated now.
+    func availability(of body: CanEvaluatePolicy) async throws(KeychainError) -> AuthenticationAvailability {
+        await services.authenticator.availability(of: try Self.policy(body.policy))
+    }
+
+    /// Asks the user for one access control of an item call, and keeps the proof in the call's context.
+    func authenticate(
+        _ target: Evaluation.Target,
+        in context: ContextID,
+        reuse: Duration = .zero,
+        prompt: PromptFields
+    ) async throws(KeychainError) -> AuthenticationProof {
+        let evaluation = Evaluation(
+            target: target,
+            context: context,
+            request: prompt.request(by: caller),
+            reuse: reuse
+        )
+        let proof: AuthenticationProof
+        do throws(AuthenticationError) {
+            proof = try await services.authenticator.evaluate(evaluation)
+        } catch {
+            throw KeychainError(asEnded(error))
+        }
+        try contexts.add(proof, to: context)
+        return proof
+    }
+
+    /// Unlocks the keybag; the passcode that was entered counts for the call's context.
+    func unlock(for context: ContextID?, prompt: PromptFields) async throws(KeychainError) {
+        let proof: AuthenticationProof?
+        do throws(AuthenticationError) {
+            proof = try await services.authenticator.unlock(prompt.request(by: caller))
+        } catch {
+            guard error.code != .passcodeNotSet else { throw Self.notSetUp }
+            throw KeychainError(asEnded(error))
+        }
+        if let proof, let context { try contexts.add(proof, to: context) }
+    }
+
+    /// There is no keybag: nothing can be stored or found.
+    static let notSetUp = KeychainError(
+        .notAvailable,
+        authentication: AuthenticationError(.passcodeNotSet),
+        cause: .notSetUp,
+        remedy: .setPasscode
+    )
+
+    private func evaluate(
+        _ target: Evaluation.Target,
+        context number: UInt64,
+        reuse: Duration,
+        prompt: PromptFields,
+        request: UInt64
+    ) async throws(KeychainError) -> EvaluationReply {
+        guard !prompt.reason.isEmpty else { throw KeychainError(AuthenticationError(.invalidParameter)) }
+        let context = try contexts.enter(number, request: request)
+        defer { contexts.leave(context, request: request) }
+        let proof = try await authenticate(target, in: context, reuse: reuse, prompt: prompt)
+        let availability = await services.authenticator.availability(of: .biometrics)
+        return EvaluationReply(factors: proof.factors, domainState: availability.domainState)
+    }
+
+    private static func policy(_ number: Int64) throws(KeychainError) -> AuthenticationPolicy {
+        guard let number = Int(exactly: number), let policy = AuthenticationPolicy(rawValue: number) else {
+            throw KeychainError(AuthenticationError(.invalidParameter))
+        }
+        return policy
+    }
+
+    /// 0 to 300 s (`touchIDAuthenticationAllowableReuseDuration`); what is no number is 0.
+    static func reuse(_ seconds: Double) -> Duration {
+        guard seconds > 0 else { return .zero }
+        return .seconds(min(seconds, 300))
+    }
+}

@@ -1,0 +1,222 @@
+import CLinux
+import Glibc
+import KeychainModel
+import SecretMemory
+import Synchronization
+
+/// Accepts clients, finds out who they are, and serves each on a thread of its own.
+///
+/// ```swift
+/// let server = try KeychainServer(services: services)
+/// try server.start(try Listener(at: layout))
+/// await server.stop()
+/// ```
+public final class KeychainServer: Sendable {
+    private struct State {
+        var connections: [UInt64: Connection] = [:]
+        var lastNumber: UInt64 = 0
+        var isStopping = false
+        var isAccepting = false
+        var idleSince = MonotonicTime.now()
+        var whenQuiet: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let services: KeychainServices
+    private let limits: RequestLimits
+    private let identity: ClientIdentity
+    private let budget: LockedMemoryBudget
+    private let stopSignal: CInt
+    private let state = Mutex(State())
+
+    /// Gets ready to serve.
+    public init(
+        services: KeychainServices,
+        limits: RequestLimits = RequestLimits(),
+        identity: ClientIdentity = ClientIdentity()
+    ) throws(ServerError) {
+        self.services = services
+        self.limits = limits
+        self.identity = identity
+        budget = LockedMemoryBudget(octets: limits.lockedOctets)
+        stopSignal = clinux_eventfd(0)
+        guard stopSignal >= 0 else { throw ServerError(call: "eventfd", errno: errno) }
+    }
+
+    deinit { close(stopSignal) }
+
+    /// Starts to accept clients on a thread of its own.
+    public func start(_ listener: consuming Listener) throws(ServerError) {
+        state.withLock { $0.isAccepting = true }
+        let box = ListenerBox(listener)
+        let started = Thread.start { [self] in
+            guard let listener = box.take() else { return }
+            acceptClients(on: listener)
+            state.withLock { $0.isAccepting = false }
+            tellWhenQuiet()
+        }
+        guard started else {
+            state.withLock { $0.isAccepting = false }
+            throw ServerError(call: "pthread_create", errno: EAGAIN)
+        }
+    }
+
+    /// Serves a connected socket, whoever made it, and closes it at the end.
+    public func serve(_ socket: CInt) {
+        do throws(ServerError) {
+            try admit(socket)
+        } catch {
+            close(socket)
+        }
+    }
+
+    /// For how long nobody has been connected; nil while somebody is.
+    public var idleTime: Duration? {
+        state.withLock { $0.connections.isEmpty ? $0.idleSince.age : nil }
+    }
+
+    /// Forgets every proof of every context: the keybag was locked.
+    public func forgetProofs() {
+        for connection in connections { connection.contexts.forgetProofs() }
+    }
+
+    /// Stops accepting, ends all requests (their clients are told `systemCancel`) and waits for the last thread.
+    ///
+    /// - Parameter grace: after this time, connections whose peers do not read are cut off.
+    public func stop(grace: Duration = .seconds(1)) async {
+        state.withLock { $0.isStopping = true }
+        var one: UInt64 = 1
+        _ = unsafe write(stopSignal, &one, MemoryLayout<UInt64>.size)
+        for connection in connections { connection.stop() }
+        let cut = Task {
+            try await Task.sleep(for: grace)
+            for connection in connections { connection.cutOff() }
+        }
+        await withCheckedContinuation { continuation in
+            state.withLock { $0.whenQuiet.append(continuation) }
+            tellWhenQuiet()
+        }
+        cut.cancel()
+    }
+
+    private var connections: [Connection] { state.withLock { Array($0.connections.values) } }
+
+    // MARK: Accepting
+
+    private func acceptClients(on listener: borrowing Listener) {
+        // Let go of when no descriptor is left, so that a client can be turned away instead of left waiting.
+        var spare = Self.openSpare()
+        while true {
+            guard waitForClient(listener.socket) else { break }
+            let socket = clinux_accept(listener.socket)
+            if socket >= 0 {
+                serve(socket)
+            } else if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) {
+                if spare >= 0 { close(spare) }
+                let turnedAway = clinux_accept(listener.socket)
+                if turnedAway >= 0 { close(turnedAway) }
+                spare = Self.openSpare()
+                waitForStop(milliseconds: 50)
+            }
+        }
+        if spare >= 0 { close(spare) }
+        listener.removeName()
+    }
+
+    private static func openSpare() -> CInt { unsafe open("/dev/null", O_RDONLY | O_CLOEXEC) }
+
+    /// False when the server stops.
+    private func waitForClient(_ socket: CInt) -> Bool {
+        var descriptors = (
+            pollfd(fd: stopSignal, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+        )
+        _ = unsafe withUnsafeMutablePointer(to: &descriptors) { pair in
+            unsafe pair.withMemoryRebound(to: pollfd.self, capacity: 2) { unsafe poll($0, 2, -1) }
+        }
+        return descriptors.0.revents == 0
+    }
+
+    private func waitForStop(milliseconds: CInt) {
+        var descriptor = pollfd(fd: stopSignal, events: Int16(POLLIN), revents: 0)
+        _ = unsafe poll(&descriptor, 1, milliseconds)
+    }
+
+    // MARK: Admission
+
+    private func admit(_ socket: CInt) throws(ServerError) {
+        guard fcntl(socket, F_SETFL, O_NONBLOCK) == 0 else { throw ServerError(call: "fcntl", errno: errno) }
+        let caller = try identity.caller(on: socket)
+        // Nobody else's business, root's included: root has other ways.
+        guard caller.uid == geteuid() else { return refuse(socket, caller, "another user", .missingEntitlement) }
+        let isFull = state.withLock { state in
+            state.connections.values.count { $0.caller.uid == caller.uid } >= limits.connectionsPerUser
+        }
+        guard !isFull else { return refuse(socket, caller, "too many connections", .allocate) }
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        let connection = try Connection(
+            socket,
+            number: number,
+            caller: caller,
+            services: services,
+            limits: limits,
+            budget: budget,
+            didLock: { [weak self] in self?.forgetProofs() }
+        )
+        let isStopping = state.withLock { state in
+            if !state.isStopping { state.connections[number] = connection }
+            return state.isStopping
+        }
+        guard !isStopping else {
+            connection.close()
+            return
+        }
+        let started = Thread.start { [self] in
+            var loop = ConnectionLoop(connection)
+            loop.run()
+            remove(connection, number: number)
+        }
+        if !started { remove(connection, number: number) }
+    }
+
+    private func remove(_ connection: Connection, number: UInt64) {
+        connection.close()
+        state.withLock { state in
+            state.connections[number] = nil
+            if state.connections.isEmpty { state.idleSince = .now() }
+        }
+        tellWhenQuiet()
+    }
+
+    /// Tells a client why it is not served, if it can be told without waiting.
+    private func refuse(_ socket: CInt, _ caller: Caller, _ reason: String, _ status: Status) {
+        services.audit.record(AuditEvent(.clientRefused, caller: caller, detail: reason))
+        let failure = Failure(KeychainError(status, remedy: .retry))
+        try? Frame.send(ReplyHead(id: 0, status: status).message(failure), to: socket) { () throws(WireError) in
+            throw .closed
+        }
+        close(socket)
+    }
+
+    private func tellWhenQuiet() {
+        let waiting = state.withLock { state in
+            guard state.isStopping, !state.isAccepting, state.connections.isEmpty else {
+                return [CheckedContinuation<Void, Never>]()
+            }
+            defer { state.whenQuiet = [] }
+            return state.whenQuiet
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+}
+
+/// Carries the listener, which cannot be copied, to the thread that accepts.
+private final class ListenerBox: Sendable {
+    private let listener: Mutex<Listener?>
+
+    init(_ listener: consuming Listener) { self.listener = Mutex(listener) }
+
+    func take() -> Listener? { listener.withLock { $0.take() } }
+}

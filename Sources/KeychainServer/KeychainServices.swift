@@ -1,0 +1,35 @@
+public import KeychainModel
+
+/// What the server dispatches to.
+public struct KeychainServices: Sendable {
+    /// Asks the person at the machine.
+    public var authenticator: any Authenticator
+    /// Holds the keybag.
+    public var keybag: any KeybagKeeper
+    /// Holds the items.
+    public var vault: any ItemVault
+    /// Takes security events.
+    public var audit: any AuditLog
+    /// Tells why no prompt could be shown for a request from there; nil when one could. Without a place it
+    /// tells what would fail anywhere.
+    public var promptFault: @Sendable (PromptOrigin?) async -> String?
+    /// The daemon's version, for people.
+    public var daemonVersion: String
+
+    /// Gathers the services.
+    public init(
+        authenticator: any Authenticator,
+        keybag: any KeybagKeeper,
+        vault: any ItemVault,
+        audit: any AuditLog,
+        daemonVersion: String,
+        promptFault: @escaping @Sendable (PromptOrigin?) async -> String?
+    ) {
+        self.authenticator = authenticator
+        self.keybag = keybag
+        self.vault = vault
+        self.audit = audit
+        self.daemonVersion = daemonVersion
+        self.promptFault = promptFault
+    }
+}

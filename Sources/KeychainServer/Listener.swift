@@ -1,0 +1,128 @@
+import Glibc
+public import KeychainModel
+
+/// The socket that clients connect to, and the lock that makes this daemon the only one of its user.
+public struct Listener: ~Copyable, Sendable {
+    private static let backlog: CInt = 4096
+
+    /// The listening socket, close-on-exec and non-blocking.
+    let socket: CInt
+    private let lock: CInt
+    /// The path to remove at the end; nil for a socket that somebody else made.
+    private let path: String?
+
+    /// Makes the socket in the runtime directory, mode 0600.
+    ///
+    /// Whatever an earlier daemon left there is removed, but only once the lock is ours.
+    /// - Throws: ``ServerError`` `alreadyRunning` when another daemon holds the lock.
+    public init(at layout: Layout) throws(ServerError) {
+        let path = layout.socket
+        guard path.utf8.count <= Layout.longestSocketPath else {
+            throw ServerError(.pathTooLong, "\(path) has more than \(Layout.longestSocketPath) octets")
+        }
+        try RuntimeDirectory.prepare(layout.runtimeDirectory)
+        let lock = try Self.takeLock(layout.lockFile)
+        do throws(ServerError) {
+            socket = try Self.bind(path)
+        } catch {
+            close(lock)
+            throw error
+        }
+        self.lock = lock
+        self.path = path
+    }
+
+    /// Takes over a listening socket that the service manager made, and takes the lock.
+    public init(adopting socket: CInt, layout: Layout) throws(ServerError) {
+        var isListening: CInt = 0
+        var length = socklen_t(MemoryLayout<CInt>.size)
+        guard unsafe getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) == 0, isListening == 1
+        else { throw ServerError(.notASocket, "descriptor \(socket) does not listen") }
+        try RuntimeDirectory.prepare(layout.runtimeDirectory)
+        let lock = try Self.takeLock(layout.lockFile)
+        guard fcntl(socket, F_SETFD, FD_CLOEXEC) == 0, fcntl(socket, F_SETFL, O_NONBLOCK) == 0 else {
+            close(lock)
+            throw ServerError(call: "fcntl", errno: errno)
+        }
+        self.socket = socket
+        self.lock = lock
+        path = nil
+    }
+
+    /// Removes the socket's name: whoever comes now starts another daemon.
+    borrowing func removeName() {
+        if let path { _ = unsafe unlink(path) }
+    }
+
+    /// Whether a daemon takes connections on the socket of this layout.
+    public static func isAnswering(at layout: Layout) -> Bool {
+        let descriptor = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return unsafe withAddress(layout.socket) { unsafe connect(descriptor, $0, $1) } == 0
+    }
+
+    deinit {
+        close(socket)
+        close(lock)
+    }
+
+    private static func takeLock(_ path: String) throws(ServerError) -> CInt {
+        let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
+        guard descriptor >= 0 else {
+            guard errno == ELOOP else { throw ServerError(call: "open \(path)", errno: errno) }
+            throw ServerError(.unsafePath, "\(path) is a symbolic link")
+        }
+        var status = stat()
+        let isOurs =
+            unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+            && status.st_uid == geteuid() && status.st_nlink == 1
+        guard isOurs else {
+            close(descriptor)
+            throw ServerError(.unsafePath, "\(path) is not a file of ours alone")
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let number = errno
+            close(descriptor)
+            guard number == EWOULDBLOCK else { throw ServerError(call: "flock \(path)", errno: number) }
+            throw ServerError(.alreadyRunning, "another daemon holds \(path)")
+        }
+        return descriptor
+    }
+
+    private static func bind(_ path: String) throws(ServerError) -> CInt {
+        let kind = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+        let descriptor = Glibc.socket(AF_UNIX, kind, 0)
+        guard descriptor >= 0 else { throw ServerError(call: "socket", errno: errno) }
+        do throws(ServerError) {
+            guard unsafe unlink(path) == 0 || errno == ENOENT else {
+                throw ServerError(call: "unlink \(path)", errno: errno)
+            }
+            let previous = umask(0o177)
+            let result = unsafe withAddress(path) { unsafe Glibc.bind(descriptor, $0, $1) }
+            let number = errno
+            _ = umask(previous)
+            guard result == 0 else { throw ServerError(call: "bind \(path)", errno: number) }
+            guard listen(descriptor, backlog) == 0 else { throw ServerError(call: "listen", errno: errno) }
+            return descriptor
+        } catch {
+            close(descriptor)
+            throw error
+        }
+    }
+
+    private static func withAddress(
+        _ path: String,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
+    ) -> CInt {
+        var address = sockaddr_un()
+        guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else { return -1 }
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
+        return unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                unsafe body(pointer, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Glibc
+import SecretMemory
+import Synchronization
+
+/// Locked memory that requests may hold, over all connections.
+///
+/// `RLIMIT_MEMLOCK` is 8 MiB for an ordinary user, and memory that cannot be locked ends the process: so room is
+/// asked for here before a frame is received and before items are opened, and who gets none waits.
+final class LockedMemoryBudget: Sendable {
+    /// What the arena of small blocks and the keys may take, which no request is charged for.
+    private static let reserved = 2 << 20
+    /// Charged for what fits into the buffer that each connection has anyway.
+    private static let smallest = 4096
+    /// Charged for a page of items before its size is known: the items and the reply made of them.
+    static let pageCost = 2 << 20
+
+    private struct State {
+        var free: Int
+        var waiting: [UInt64: @Sendable () -> Void] = [:]
+        var lastTicket: UInt64 = 0
+    }
+    private let state: Mutex<State>
+    private let capacity: Int
+
+    init(octets: Int) {
+        capacity = max(octets, Self.cost(ofFrame: 1 << 20))
+        state = Mutex(State(free: capacity))
+    }
+
+    /// What `RLIMIT_MEMLOCK` leaves for requests, at most 62 MiB.
+    static func octetsAllowed() -> Int {
+        var limit = rlimit()
+        guard unsafe getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit) == 0 else { return 6 << 20 }
+        return Int(min(limit.rlim_cur, 64 << 20)) - reserved
+    }
+
+    /// A frame is held once as it came, its secret once beside it, and once more while it is stored.
+    static func cost(ofFrame length: Int) -> Int { length <= smallest ? smallest : 3 * length }
+
+    /// Room that is given back when its last owner lets go.
+    final class Reservation: Sendable {
+        private let budget: LockedMemoryBudget
+        private let octets: Int
+
+        fileprivate init(_ budget: LockedMemoryBudget, octets: Int) {
+            self.budget = budget
+            self.octets = octets
+        }
+
+        deinit { budget.giveBack(octets) }
+    }
+
+    /// Room for `octets`; nil when there is none now.
+    ///
+    /// - Parameter onRelease: called once, should there be none, when it may be tried again.
+    func reserve(_ octets: Int, onRelease: (@Sendable () -> Void)? = nil) -> Reservation? {
+        let isThere = state.withLock { state in
+            if state.free >= octets || state.free == capacity {
+                state.free -= octets
+                return true
+            }
+            if let onRelease {
+                state.lastTicket += 1
+                state.waiting[state.lastTicket] = onRelease
+            }
+            return false
+        }
+        return isThere ? Reservation(self, octets: octets) : nil
+    }
+
+    /// Waits for room; nil when the task was cancelled.
+    func reserveWhenFree(_ octets: Int) async -> Reservation? {
+        while !Task.isCancelled {
+            if let reservation = reserve(octets) { return reservation }
+            await waitForRelease(of: octets)
+        }
+        return nil
+    }
+
+    private func waitForRelease(of octets: Int) async {
+        let ticket = state.withLock { state in
+            state.lastTicket += 1
+            return state.lastTicket
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let mustWait = state.withLock { state in
+                    guard state.free < octets, !Task.isCancelled else { return false }
+                    state.waiting[ticket] = { continuation.resume() }
+                    return true
+                }
+                if !mustWait { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: ticket) }?()
+        }
+    }
+
+    private func giveBack(_ octets: Int) {
+        let waiting = state.withLock { state in
+            state.free += octets
+            defer { state.waiting = [:] }
+            return state.waiting
+        }
+        for ticket in waiting.keys.sorted() { waiting[ticket]?() }
+    }
+}

@@ -1,0 +1,30 @@
+import Glibc
+
+/// A moment on `CLOCK_MONOTONIC`, for deadlines of connections; stands still while the machine sleeps.
+struct MonotonicTime: Comparable {
+    private let nanoseconds: Int64
+
+    static func now() -> MonotonicTime {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    static func after(_ duration: Duration) -> MonotonicTime {
+        let (seconds, attoseconds) = duration.components
+        return MonotonicTime(
+            nanoseconds: now().nanoseconds + seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+        )
+    }
+
+    static func < (lhs: Self, rhs: Self) -> Bool { lhs.nanoseconds < rhs.nanoseconds }
+
+    /// Milliseconds from now, rounded up, as poll(2) takes them; 0 when it is past.
+    var pollTimeout: CInt {
+        let left = nanoseconds - Self.now().nanoseconds
+        return left <= 0 ? 0 : CInt(min((left + 999_999) / 1_000_000, Int64(CInt.max)))
+    }
+
+    /// How long ago it was.
+    var age: Duration { .nanoseconds(Self.now().nanoseconds - nanoseconds) }
+}

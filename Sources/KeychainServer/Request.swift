@@ -1,0 +1,106 @@
+import CBOR
+import KeychainModel
+import Synchronization
+
+/// A request that was read whole.
+enum Request: ~Copyable, Sendable {
+    case hello(Hello)
+    case status(PromptFields?)
+    case check
+    case setUp(PromptFields)
+    case unlock(PromptFields)
+    case lock
+    case changePasscode(PromptFields)
+    case recover(PromptFields)
+    case addItem(AddItem)
+    case copyItems(CopyItems)
+    case updateItems(UpdateItems)
+    case deleteItems(DeleteItems)
+    case invalidateContext(ContextNumber)
+    case setCredential(SetCredential)
+    case evaluatePolicy(EvaluatePolicy)
+    case evaluateAccessControl(EvaluateAccessControl)
+    case canEvaluatePolicy(CanEvaluatePolicy)
+    case cancel(CancelRequest)
+
+    /// Reads the body that belongs to `method`.
+    init(_ method: Method, from reader: inout CBORReader) throws {
+        switch method {
+        case .hello: self = .hello(try Hello(from: &reader))
+        // The contract's body is null; a client that says where it is asks about prompts there.
+        case .status: self = .status(try reader.readOptional { try PromptFields(from: &$0) })
+        case .check:
+            try reader.readNull()
+            self = .check
+        case .setUp: self = .setUp(try PromptFields(from: &reader))
+        case .unlock: self = .unlock(try PromptFields(from: &reader))
+        case .lock:
+            try reader.readNull()
+            self = .lock
+        case .changePasscode: self = .changePasscode(try PromptFields(from: &reader))
+        case .recover: self = .recover(try PromptFields(from: &reader))
+        case .addItem: self = .addItem(try AddItem(from: &reader))
+        case .copyItems: self = .copyItems(try CopyItems(from: &reader))
+        case .updateItems: self = .updateItems(try UpdateItems(from: &reader))
+        case .deleteItems: self = .deleteItems(try DeleteItems(from: &reader))
+        case .invalidateContext: self = .invalidateContext(try ContextNumber(from: &reader))
+        case .setCredential: self = .setCredential(try SetCredential(from: &reader))
+        case .evaluatePolicy: self = .evaluatePolicy(try EvaluatePolicy(from: &reader))
+        case .evaluateAccessControl: self = .evaluateAccessControl(try EvaluateAccessControl(from: &reader))
+        case .canEvaluatePolicy: self = .canEvaluatePolicy(try CanEvaluatePolicy(from: &reader))
+        case .cancel: self = .cancel(try CancelRequest(from: &reader))
+        }
+    }
+}
+
+/// What a frame came to.
+enum FrameContent: ~Copyable {
+    /// A request with its number.
+    case request(UInt64, Request)
+    /// A request that is well formed as far as it was read, and cannot be served; the connection goes on.
+    case refused(UInt64, KeychainError)
+    /// No request at all: the connection ends; with the number, where it could be read.
+    case malformed(UInt64?)
+
+    /// Reads one frame.
+    init(_ message: borrowing ReceivedMessage) {
+        var id: UInt64?
+        var request: Request?
+        do {
+            try message.read { reader in
+                try reader.readFields(4)
+                guard try reader.readUnsigned() == WireProtocol.version else { throw WireError.malformed }
+                id = try reader.readUnsigned()
+                let number = try reader.readUnsigned()
+                guard let method = Method(rawValue: number) else {
+                    try reader.skipValue()
+                    return
+                }
+                request = try Request(method, from: &reader)
+            }
+            guard let id else {
+                self = .malformed(nil)
+                return
+            }
+            if let request = request.take() {
+                self = .request(id, request)
+            } else {
+                self = .refused(id, KeychainError(.unimplemented))
+            }
+        } catch let error as KeychainError {
+            if let id { self = .refused(id, error) } else { self = .malformed(nil) }
+        } catch {
+            self = .malformed(id)
+        }
+    }
+}
+
+/// Carries a request, which cannot be copied, into the task that serves it.
+final class RequestBox: Sendable {
+    private let request: Mutex<Request?>
+
+    init(_ request: consuming Request) { self.request = Mutex(request) }
+
+    /// The request, for the first one who asks.
+    func take() -> Request? { request.withLock { $0.take() } }
+}

@@ -1,0 +1,125 @@
+import KeychainModel
+import SecretMemory
+
+/// Serves the requests of one connection; dispatches over the ports and knows nothing of sockets.
+struct RequestHandler: Sendable {
+    /// Sends one message to the client.
+    typealias Reply = @Sendable (borrowing SecretBuffer) throws(WireError) -> Void
+
+    let services: KeychainServices
+    let limits: RequestLimits
+    let budget: LockedMemoryBudget
+    let caller: Caller
+    let contexts: ContextTable
+    /// Whether the daemon is ending: tasks are then cancelled by the system, not by the app.
+    let isStopping: @Sendable () -> Bool
+    /// Tells all connections that the keybag was locked.
+    let didLock: @Sendable () -> Void
+
+    /// Serves one request to its last reply.
+    ///
+    /// - Throws: ``WireError`` when the client takes no replies any more.
+    func serve(_ request: consuming Request, id: UInt64, reply: Reply) async throws(WireError) {
+        let head = ReplyHead(id: id)
+        let failure: KeychainError
+        do {
+            switch consume request {
+            case .addItem(let body): try await add(body, head: head, reply: reply)
+            case .copyItems(let body): try await copy(body, head: head, reply: reply)
+            case .updateItems(let body):
+                let count = try await update(body, request: id)
+                try reply(head.message(CountBody(count)))
+            case .deleteItems(let body):
+                let count = try await delete(body)
+                try reply(head.message(CountBody(count)))
+            case .evaluatePolicy(let body):
+                let result = try await evaluate(body, request: id)
+                try reply(head.message(result))
+            case .evaluateAccessControl(let body):
+                let result = try await evaluate(body, request: id)
+                try reply(head.message(result))
+            case .canEvaluatePolicy(let body):
+                let result = try await availability(of: body)
+                try reply(head.message(AvailabilityReply(result)))
+            case .status(let prompt): try reply(head.message(await status(prompt)))
+            case .check: try reply(head.message(CheckReply(await services.vault.check())))
+            case .setUp(let prompt):
+                try await keybag(prompt, services.authenticator.setUp)
+                try reply(head.message(EmptyBody()))
+            case .unlock(let prompt):
+                try await keybag(prompt) { request async throws(AuthenticationError) in
+                    _ = try await services.authenticator.unlock(request)
+                }
+                try reply(head.message(EmptyBody()))
+            case .lock:
+                await services.authenticator.lock()
+                didLock()
+                try reply(head.message(EmptyBody()))
+            case .changePasscode(let prompt):
+                try await keybag(prompt, services.authenticator.changePasscode)
+                try reply(head.message(EmptyBody()))
+            case .recover(let prompt):
+                try await keybag(prompt, services.authenticator.recover)
+                try reply(head.message(EmptyBody()))
+            case .setCredential(let body):
+                try setCredential(body)
+                try reply(head.message(EmptyBody()))
+            // The connection answers these itself, before anything that waits.
+            case .hello: throw KeychainError(.badReq)
+            case .invalidateContext: throw KeychainError(.badReq)
+            case .cancel: throw KeychainError(.badReq)
+            }
+            return
+        } catch let error as KeychainError {
+            failure = error
+        } catch let error as AuthenticationError {
+            failure = KeychainError(asEnded(error))
+        } catch let error as WireError {
+            throw error
+        } catch {
+            failure = KeychainError(.internalComponent)
+        }
+        try reply(ReplyHead(id: id, status: failure.status).message(Failure(failure)))
+    }
+
+    /// An evaluation that was cancelled because the daemon ends was not cancelled by the app.
+    func asEnded(_ error: AuthenticationError) -> AuthenticationError {
+        guard error.code == .appCancel, isStopping() else { return error }
+        return AuthenticationError(.systemCancel, cause: error.cause, remedy: .retry)
+    }
+
+    /// Runs one of the flows of the keybag.
+    private func keybag(
+        _ prompt: PromptFields,
+        _ flow: (PromptRequest) async throws(AuthenticationError) -> Void
+    ) async throws(KeychainError) {
+        guard prompt.interactionAllowed else { throw KeychainError(AuthenticationError(.notInteractive)) }
+        do throws(AuthenticationError) {
+            try await flow(prompt.request(by: caller))
+        } catch {
+            throw KeychainError(asEnded(error))
+        }
+    }
+
+    private func status(_ prompt: PromptFields?) async -> StatusReply {
+        let assurance = await services.keybag.assurance()
+        return StatusReply(
+            keybag: await services.keybag.state(),
+            assurance: assurance.assurance,
+            assuranceReasons: assurance.reasons,
+            authentication: await services.authenticator.status(),
+            promptFault: await services.promptFault(prompt?.origin),
+            daemonVersion: services.daemonVersion,
+            daemonProcess: DaemonProcess.number
+        )
+    }
+
+    private func setCredential(_ body: consuming SetCredential) throws(KeychainError) {
+        let password: ApplicationPassword? =
+            switch body.password {
+            case .some(let password): ApplicationPassword(password.copy())
+            case .none: nil
+            }
+        try contexts.setPassword(password, of: body.context)
+    }
+}

@@ -1,0 +1,24 @@
+/// What clients may have of the daemon; everything from outside is limited where it is read.
+public struct RequestLimits: Sendable {
+    /// Connections of one user at a time; the next one is refused.
+    public var connectionsPerUser = 64
+    /// The time in which the first request must have arrived.
+    public var helloDeadline = Duration.seconds(5)
+    /// The time in which a frame must have arrived, from its first octet on.
+    public var frameDeadline = Duration.seconds(5)
+    /// The time in which a peer must have taken a reply.
+    public var replyDeadline = Duration.seconds(5)
+    /// Contexts of one connection that hold something; beyond, the one that was used longest ago is wiped.
+    public var contextsPerConnection = 256
+    /// Proofs that a context keeps, the newest ones.
+    public var proofsPerContext = 16
+    /// Requests of one connection that run at a time; the next ones stay unread.
+    public var requestsPerConnection = 32
+    /// How often an item call may ask the user before it gives up (`keychain.md`, rule 8).
+    public var authenticationRounds = 20
+    /// Locked memory that all requests may hold together, in octets.
+    public var lockedOctets = LockedMemoryBudget.octetsAllowed()
+
+    /// The limits that the daemon works with.
+    public init() {}
+}

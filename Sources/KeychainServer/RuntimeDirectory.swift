@@ -1,0 +1,40 @@
+import Glibc
+
+/// A directory that is this user's alone: mode 0700, no symbolic link.
+public enum RuntimeDirectory {
+    /// Makes the directory where it is missing, with those above it, and checks it.
+    ///
+    /// - Throws: ``ServerError`` `unsafePath` for a directory that others may enter or that is not ours.
+    public static func prepare(_ path: String) throws(ServerError) {
+        try make(path)
+        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            guard errno == ELOOP || errno == ENOTDIR else { throw ServerError(call: "open \(path)", errno: errno) }
+            throw ServerError(.unsafePath, "\(path) is not a directory")
+        }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else {
+            throw ServerError(call: "fstat \(path)", errno: errno)
+        }
+        guard status.st_uid == geteuid() else {
+            throw ServerError(.unsafePath, "\(path) belongs to user \(status.st_uid)")
+        }
+        guard status.st_mode & 0o777 == 0o700 else {
+            let mode = String(status.st_mode & 0o777, radix: 8)
+            throw ServerError(.unsafePath, "\(path) has mode \(mode) instead of 700")
+        }
+    }
+
+    private static func make(_ path: String) throws(ServerError) {
+        if unsafe mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+        let parent = ProgramPath.directory(of: path)
+        guard errno == ENOENT, !parent.isEmpty, parent != path else {
+            throw ServerError(call: "mkdir \(path)", errno: errno)
+        }
+        try make(parent)
+        guard unsafe mkdir(path, 0o700) == 0 || errno == EEXIST else {
+            throw ServerError(call: "mkdir \(path)", errno: errno)
+        }
+    }
+}

@@ -1,0 +1,39 @@
+/// Why the daemon cannot listen or run.
+///
+/// Only ``code`` takes part in `==`; ``detail`` is for the person who started it.
+public struct ServerError: Error, Sendable {
+    /// A reason that a program may act on.
+    public enum Code: Sendable {
+        /// Another daemon of this user runs.
+        case alreadyRunning
+        /// A directory or file is not ours alone, or is not what it should be.
+        case unsafePath
+        /// The socket's path is longer than the kernel takes.
+        case pathTooLong
+        /// The descriptor that was passed is no listening Unix socket.
+        case notASocket
+        /// A system call failed.
+        case system
+    }
+
+    /// What to act on.
+    public let code: Code
+    /// One sentence without a full stop.
+    public let detail: String
+
+    /// Creates an error.
+    public init(_ code: Code, _ detail: String) {
+        self.code = code
+        self.detail = detail
+    }
+
+    /// The system call `call` failed with `number`.
+    init(call: String, errno number: CInt) {
+        self.init(.system, "\(call) failed (errno \(number))")
+    }
+}
+
+extension ServerError: Equatable {
+    /// Compares codes alone.
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.code == rhs.code }
+}

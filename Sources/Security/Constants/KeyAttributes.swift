@@ -1,0 +1,75 @@
+public import CoreFoundation
+
+// Attributes of keys and certificates.
+//
+// String values as in Apple's published `SecItemConstants.c`. `nonisolated(unsafe)` because `NSString` is not
+// Sendable; these never change.
+
+/// The subject of a certificate.
+nonisolated(unsafe) public let kSecAttrSubject: CFString = "subj"
+/// The issuer of a certificate.
+nonisolated(unsafe) public let kSecAttrIssuer: CFString = "issr"
+/// The serial number of a certificate.
+nonisolated(unsafe) public let kSecAttrSerialNumber: CFString = "slnr"
+/// The subject key identifier of a certificate.
+nonisolated(unsafe) public let kSecAttrSubjectKeyID: CFString = "skid"
+/// The hash of a certificate's public key.
+nonisolated(unsafe) public let kSecAttrPublicKeyHash: CFString = "pkhh"
+/// The type of a certificate.
+nonisolated(unsafe) public let kSecAttrCertificateType: CFString = "ctyp"
+/// The encoding of a certificate.
+nonisolated(unsafe) public let kSecAttrCertificateEncoding: CFString = "cenc"
+/// Public, private or symmetric: one of the `kSecAttrKeyClass…` values.
+nonisolated(unsafe) public let kSecAttrKeyClass: CFString = "kcls"
+/// The SHA-1 of the public key.
+nonisolated(unsafe) public let kSecAttrApplicationLabel: CFString = "klbl"
+/// Whether a new key is kept in the keychain.
+nonisolated(unsafe) public let kSecAttrIsPermanent: CFString = "perm"
+/// Whether the key can be exported only wrapped.
+nonisolated(unsafe) public let kSecAttrIsSensitive: CFString = "sens"
+/// Whether the key can be exported.
+nonisolated(unsafe) public let kSecAttrIsExtractable: CFString = "extr"
+/// The app's own name of a key, octets.
+nonisolated(unsafe) public let kSecAttrApplicationTag: CFString = "atag"
+/// The algorithm of a key: one of the `kSecAttrKeyType…` values.
+nonisolated(unsafe) public let kSecAttrKeyType: CFString = "type"
+/// The size of a key in bits.
+nonisolated(unsafe) public let kSecAttrKeySizeInBits: CFString = "bsiz"
+/// The effective size of a key in bits.
+nonisolated(unsafe) public let kSecAttrEffectiveKeySize: CFString = "esiz"
+/// Whether the key encrypts.
+nonisolated(unsafe) public let kSecAttrCanEncrypt: CFString = "encr"
+/// Whether the key decrypts.
+nonisolated(unsafe) public let kSecAttrCanDecrypt: CFString = "decr"
+/// Whether the key derives keys.
+nonisolated(unsafe) public let kSecAttrCanDerive: CFString = "drve"
+/// Whether the key signs.
+nonisolated(unsafe) public let kSecAttrCanSign: CFString = "sign"
+/// Whether the key verifies.
+nonisolated(unsafe) public let kSecAttrCanVerify: CFString = "vrfy"
+/// Whether the key wraps keys.
+nonisolated(unsafe) public let kSecAttrCanWrap: CFString = "wrap"
+/// Whether the key unwraps keys.
+nonisolated(unsafe) public let kSecAttrCanUnwrap: CFString = "unwp"
+/// The hardware that holds the item.
+nonisolated(unsafe) public let kSecAttrTokenID: CFString = "tkid"
+/// A public key.
+nonisolated(unsafe) public let kSecAttrKeyClassPublic: CFString = "0"
+/// A private key.
+nonisolated(unsafe) public let kSecAttrKeyClassPrivate: CFString = "1"
+/// A symmetric key.
+nonisolated(unsafe) public let kSecAttrKeyClassSymmetric: CFString = "2"
+/// RSA.
+nonisolated(unsafe) public let kSecAttrKeyTypeRSA: CFString = "42"
+/// Elliptic curve, by its old name.
+nonisolated(unsafe) public let kSecAttrKeyTypeEC: CFString = "73"
+/// Elliptic curve over a prime field.
+nonisolated(unsafe) public let kSecAttrKeyTypeECSECPrimeRandom: CFString = "73"
+/// The hardware of this machine: its TPM.
+nonisolated(unsafe) public let kSecAttrTokenIDSecureEnclave: CFString = "com.apple.setoken"
+/// The group of smart cards; there are none.
+nonisolated(unsafe) public let kSecAttrAccessGroupToken: CFString = "com.apple.token"
+/// A new private key's attributes.
+nonisolated(unsafe) public let kSecPrivateKeyAttrs: CFString = "private"
+/// A new public key's attributes.
+nonisolated(unsafe) public let kSecPublicKeyAttrs: CFString = "public"

@@ -1,0 +1,3 @@
+// On Apple's systems `import Security` brings both.
+@_exported public import CoreFoundation
+@_exported public import Foundation

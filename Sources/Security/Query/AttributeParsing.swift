@@ -1,0 +1,133 @@
+import Foundation
+package import KeychainModel
+
+/// Attributes as they are collected from a dictionary.
+package struct ParsedAttributes: Sendable {
+    /// The most octets that the attributes of one request may have, so that it fits a frame with the longest data.
+    package static let mostOctets = 1 << 16
+
+    /// All but access control, which is beside.
+    package var values: ItemAttributes = [:]
+    /// `kSecAttrAccessible`.
+    package var accessibility: Accessibility?
+    /// `kSecAttrAccessControl`.
+    package var accessControl: AccessControl?
+    private var octetCount = 0
+
+    /// Whether none were given.
+    package var isEmpty: Bool { values.isEmpty && accessibility == nil && accessControl == nil }
+
+    /// Takes an attribute.
+    ///
+    /// - Throws: `errSecNoSuchAttr` for one of another class, `errSecParam` for a name that no class knows and
+    ///   for a value of the wrong type, `errSecDataTooLarge` for a value that is too long.
+    mutating func accept(_ name: String, _ value: Any, of itemClass: ItemClass) throws(KeychainError) {
+        guard let kind = AttributeTable.kind(of: name, in: itemClass) else {
+            throw AttributeTable.isKnown(name)
+                ? KeychainError(.noSuchAttr, cause: DriverCause(domain: "query", code: name))
+                : .param("unknown key")
+        }
+        switch kind {
+        case .accessControl:
+            guard let object = value as? SecAccessControl else { throw .wrongType(name) }
+            accessControl = object.accessControl
+        case .accessible:
+            guard let text = value as? String else { throw .wrongType(name) }
+            guard let accessibility = Accessibility(rawValue: text) else {
+                throw .param("unknown protection")
+            }
+            self.accessibility = accessibility
+        default:
+            let converted = try Self.convert(value, kind, name)
+            octetCount += converted.octetCount
+            guard converted.octetCount <= ItemLimits.longestAttribute, octetCount <= Self.mostOctets else {
+                throw KeychainError(.dataTooLarge, cause: DriverCause(domain: "query", code: name))
+            }
+            values[AttributeKey(rawValue: name)] = converted
+        }
+    }
+
+    /// Judges what cannot be judged one by one (`keychain.md`, rule 4).
+    ///
+    /// - Throws: `errSecParam` for an access control beside a different `kSecAttrAccessible`.
+    func judge() throws(KeychainError) {
+        if let accessControl, let accessibility, accessControl.accessibility != accessibility {
+            throw .param("access control beside another protection")
+        }
+    }
+
+    /// Judges attributes that are to be stored.
+    ///
+    /// - Throws: `errSecParam` for constraints on a synchronizable item, and for ``kSecAttrSynchronizableAny``.
+    func judgeForStorage() throws(KeychainError) {
+        let synchronizable = values[.synchronizable]
+        if synchronizable == .anySynchronizable { throw .param("any synchronizable is for searches") }
+        if synchronizable == .boolean(true), let accessControl, !accessControl.constraints.isEmpty {
+            throw .param("a synchronizable item with constraints")
+        }
+    }
+
+    private static func convert(
+        _ value: Any,
+        _ kind: AttributeKind,
+        _ name: String
+    ) throws(KeychainError) -> AttributeValue {
+        switch kind {
+        case .text:
+            if let text = value as? String { return .string(text) }
+            if let octets = value as? Data {
+                guard octets.count <= ItemLimits.longestAttribute else { throw KeychainError(.dataTooLarge) }
+                return .data([UInt8](octets))
+            }
+        case .number:
+            if let number = value as? Int64 { return .integer(number) }
+        case .flag:
+            if let flag = value as? Bool { return .boolean(flag) }
+        case .date:
+            if let date = value as? Date, let microseconds = date.microsecondsSince1970 {
+                return .date(microseconds)
+            }
+        case .accessGroup:
+            if let text = value as? String {
+                guard let group = AccessGroup(text) else { throw .param("access group") }
+                return .string(group.name)
+            }
+        case .synchronizable:
+            if let text = value as? String, text == "syna" { return .anySynchronizable }
+            if let flag = value as? Bool { return .boolean(flag) }
+        case .accessible, .accessControl: break
+        }
+        throw .wrongType(name)
+    }
+}
+
+extension KeychainError {
+    /// `errSecParam` for a value of the wrong type; names the key, never the value.
+    static func wrongType(_ key: String) -> KeychainError { .param("wrong type for \(key)") }
+}
+
+extension AttributeValue {
+    /// ``kSecAttrSynchronizableAny``, as the daemon expects it in a search.
+    static let anySynchronizable = AttributeValue.string("syna")
+
+    /// The room that the value takes in a message.
+    fileprivate var octetCount: Int {
+        switch self {
+        case .string(let text): text.utf8.count
+        case .data(let octets): octets.count
+        case .integer, .boolean, .date: 8
+        }
+    }
+}
+
+extension Date {
+    /// Microseconds since 1970; nil where they cannot be told, as for infinity.
+    fileprivate var microsecondsSince1970: Int64? {
+        Int64(exactly: (timeIntervalSince1970 * 1_000_000).rounded())
+    }
+
+    /// The date of an attribute.
+    init(microsecondsSince1970 microseconds: Int64) {
+        self.init(timeIntervalSince1970: Double(microseconds) / 1_000_000)
+    }
+}

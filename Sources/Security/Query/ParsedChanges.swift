@@ -1,0 +1,60 @@
+package import Foundation
+package import KeychainModel
+
+/// What the second dictionary of `SecItemUpdate` says: attributes and data, nothing else.
+package struct ParsedChanges {
+    /// The attributes to set, without access control.
+    package private(set) var attributes = ParsedAttributes()
+    /// The new data; nil leaves the old.
+    package private(set) var data: Data?
+
+    /// Reads a dictionary; `itemClass` is nil when the items are named by reference.
+    ///
+    /// - Throws: `errSecParam` for return keys, unknown keys, wrong types and an empty dictionary,
+    ///   `errSecNoSuchAttr` for what is no attribute of the class, `kSecClass` among it, and
+    ///   `errSecDataTooLarge`.
+    package init(_ dictionary: NSDictionary, of itemClass: ItemClass?) throws(KeychainError) {
+        try self.init(dictionary.lazy.map { ($0.key, $0.value) }, of: itemClass)
+    }
+
+    /// Reads keys and values, as the other initialiser does.
+    package init(_ pairs: some Sequence<(Any, Any)>, of itemClass: ItemClass?) throws(KeychainError) {
+        var isEmpty = true
+        for (key, value) in pairs {
+            isEmpty = false
+            guard let name = key as? String else { throw .param("a key that is not text") }
+            try accept(name, value, itemClass)
+        }
+        if isEmpty { throw .param("nothing to change") }
+        try attributes.judge()
+        try attributes.judgeForStorage()
+    }
+
+    private mutating func accept(_ name: String, _ value: Any, _ itemClass: ItemClass?) throws(KeychainError)
+    {
+        switch name {
+        case "v_Data":
+            guard let octets = value as? Data else { throw .wrongType(name) }
+            guard octets.count <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
+            data = octets
+        case "class":
+            throw KeychainError(.noSuchAttr, cause: DriverCause(domain: "query", code: name))
+        case _ where ["r_", "m_", "u_", "v_"].contains(where: name.hasPrefix):
+            throw .param("not an attribute")
+        default:
+            guard let itemClass else { return try acceptUnclassed(name, value) }
+            try attributes.accept(name, value, of: itemClass)
+        }
+    }
+
+    /// Takes an attribute of an item named by reference, whose class only the daemon knows.
+    private mutating func acceptUnclassed(_ name: String, _ value: Any) throws(KeychainError) {
+        let isGeneric = AttributeTable.kind(of: name, in: .genericPassword) != nil
+        try attributes.accept(name, value, of: isGeneric ? .genericPassword : .internetPassword)
+    }
+
+    /// The new access control: the one given, or none but a new protection.
+    package var accessControl: AccessControl? {
+        attributes.accessControl ?? attributes.accessibility.map { AccessControl(accessibility: $0) }
+    }
+}

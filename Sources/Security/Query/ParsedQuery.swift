@@ -1,0 +1,244 @@
+package import Foundation
+package import KeychainModel
+
+/// The functions that take a query.
+package enum QueryOperation: Sendable {
+    /// `SecItemAdd`.
+    case add
+    /// `SecItemCopyMatching`.
+    case copyMatching
+    /// The first dictionary of `SecItemUpdate`.
+    case update
+    /// `SecItemDelete`.
+    case delete
+}
+
+/// What a query dictionary says, judged by Apple's rules (`keychain.md`, rules 2 to 7).
+///
+/// Whatever a dictionary holds, parsing ends in a query or a status, never in a trap. Two faults in one
+/// dictionary give the same status whatever the order of its keys.
+package struct ParsedQuery {
+    /// The class; nil only with ``references``.
+    package private(set) var itemClass: ItemClass?
+    /// The attributes to match or to store.
+    package private(set) var attributes = ParsedAttributes()
+    /// `kSecValueData`; ignored in a search, where apps leave it from adding.
+    package private(set) var data: Data?
+    /// `kSecMatchLimit`.
+    package private(set) var limit = ItemQuery.Limit.one
+    /// The `kSecReturn…` keys that are true.
+    package private(set) var returns: ItemQuery.Returns = []
+    /// `kSecValuePersistentRef` or `kSecMatchItemList`; nil when neither was given.
+    package private(set) var references: [PersistentReference]?
+    /// `kSecUseAuthenticationUI`.
+    package private(set) var authenticationUI = ItemQuery.AuthenticationUI.allow
+    /// `kSecUseOperationPrompt`.
+    package private(set) var operationPrompt: String?
+    /// `kSecUseAuthenticationContext`.
+    package private(set) var context: (any AuthenticationContextProviding)?
+
+    private let operation: QueryOperation
+    private var namesOneItem = false
+
+    /// Reads a dictionary.
+    ///
+    /// - Throws: `errSecNoSuchClass`, `errSecNoSuchAttr`, `errSecUnimplemented` for what exists on Apple's systems
+    ///   and not here, `errSecDataTooLarge`, and `errSecParam` for every other fault.
+    package init(_ dictionary: NSDictionary, for operation: QueryOperation, hasResult: Bool)
+        throws(KeychainError)
+    {
+        try self.init(dictionary.lazy.map { ($0.key, $0.value) }, for: operation, hasResult: hasResult)
+    }
+
+    /// Reads keys and values, as ``init(_:for:hasResult:)-(NSDictionary,_,_)`` does.
+    package init(
+        _ pairs: some Sequence<(Any, Any)>,
+        for operation: QueryOperation,
+        hasResult: Bool
+    ) throws(KeychainError) {
+        self.operation = operation
+        var rest: [(String, Any)] = []
+        var hasForeignKey = false
+        for (key, value) in pairs {
+            guard let name = key as? String else {
+                hasForeignKey = true
+                continue
+            }
+            if name == "class" { itemClass = try Self.itemClass(value) } else { rest.append((name, value)) }
+        }
+        var worst: KeychainError? = hasForeignKey ? .param("a key that is not text") : nil
+        for (name, value) in rest {
+            do throws(KeychainError) {
+                try accept(name, value)
+            } catch {
+                if worst.map({ $0.rank < error.rank }) ?? true { worst = error }
+            }
+        }
+        if let worst { throw worst }
+        try judge(hasResult: hasResult)
+    }
+
+    private static func itemClass(_ value: Any) throws(KeychainError) -> ItemClass {
+        guard let name = value as? String else { throw .wrongType("class") }
+        switch ItemClass(rawValue: name) {
+        case nil: throw KeychainError(.noSuchClass)
+        case .genericPassword?: return .genericPassword
+        case .internetPassword?: return .internetPassword
+        case .key?, .certificate?, .identity?: throw .unimplemented("class \(name)")
+        }
+    }
+
+    private mutating func accept(_ name: String, _ value: Any) throws(KeychainError) {
+        switch name {
+        case "r_Data": try accept(return: .data, name, value)
+        case "r_Attributes": try accept(return: .attributes, name, value)
+        case "r_Ref": try accept(return: .ref, name, value)
+        case "r_PersistentRef": try accept(return: .persistentRef, name, value)
+        case "v_Data": try accept(data: value)
+        case "v_PersistentRef": try accept(reference: value)
+        case "v_Ref": try refuse(itemReference: value)
+        case _ where name.hasPrefix("m_"): try accept(match: name, value)
+        case _ where name.hasPrefix("u_") || name == "nleg": try accept(use: name, value)
+        default:
+            // A missing class is found later; without it there are no attributes.
+            guard let itemClass else {
+                guard AttributeTable.isKnown(name) else { throw .param("unknown key") }
+                throw .param("attributes without a class")
+            }
+            try attributes.accept(name, value, of: itemClass)
+        }
+    }
+
+    private mutating func accept(
+        return bit: ItemQuery.Returns,
+        _ name: String,
+        _ value: Any
+    ) throws(KeychainError) {
+        guard let flag = value as? Bool else { throw .wrongType(name) }
+        if flag { returns.insert(bit) }
+    }
+
+    private mutating func accept(data value: Any) throws(KeychainError) {
+        guard let octets = value as? Data else { throw .wrongType("v_Data") }
+        guard octets.count <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
+        data = octets
+    }
+
+    private mutating func accept(reference value: Any) throws(KeychainError) {
+        guard operation != .add else { throw .param("a persistent reference of an item to add") }
+        references = [try PersistentReference(value: value)]
+        namesOneItem = true
+    }
+
+    private func refuse(itemReference value: Any) throws(KeychainError) {
+        guard operation != .delete, itemClass == nil else { throw .param("an item reference") }
+        throw .unimplemented("item references")
+    }
+
+    private mutating func accept(match name: String, _ value: Any) throws(KeychainError) {
+        switch operation {
+        case .update, .delete: throw .param("match keys select nothing to change")
+        case .add:
+            // Apple's server reads the limit of an item to add and does nothing with it.
+            guard name == "m_Limit" else { throw .param("match keys of an item to add") }
+            _ = try ItemQuery.Limit(value: value)
+        case .copyMatching:
+            switch name {
+            case "m_Limit": limit = try ItemQuery.Limit(value: value)
+            case "m_ItemList":
+                guard let list = value as? [Any] else { throw .wrongType(name) }
+                guard list.count <= ItemLimits.mostReferences else { throw .param("too many references") }
+                var references: [PersistentReference] = []
+                for element in list { references.append(try PersistentReference(value: element)) }
+                self.references = references
+            case "m_CaseInsensitive":
+                guard let flag = value as? Bool else { throw .wrongType(name) }
+                if flag { throw .unimplemented(name) }
+            case "m_Policy", "m_SearchList", "m_Issuers", "m_EmailAddressIfPresent", "m_SubjectContains",
+                "m_HostOrSubdomainOfHost", "m_TrustedOnly", "m_ValidOnDate":
+                throw .unimplemented(name)
+            default: throw .param("unknown key")
+            }
+        }
+    }
+
+    private mutating func accept(use name: String, _ value: Any) throws(KeychainError) {
+        switch name {
+        case "u_AuthCtx":
+            guard let context = value as? any AuthenticationContextProviding else { throw .wrongType(name) }
+            self.context = context
+        case "u_OpPrompt":
+            guard let text = value as? String else { throw .wrongType(name) }
+            operationPrompt = PromptFields.fitting(text)
+        case "u_AuthUI":
+            switch value as? String {
+            case "u_AuthUIA": authenticationUI = .allow
+            case "u_AuthUIF": authenticationUI = .fail
+            case "u_AuthUIS":
+                guard operation == .copyMatching else { throw .param("skipping outside a search") }
+                authenticationUI = .skip
+            default: throw .wrongType(name)
+            }
+        case "u_NoAuthUI":
+            guard let flag = value as? Bool else { throw .wrongType(name) }
+            if flag { authenticationUI = .fail }
+        case "nleg":
+            guard value as? Bool != nil else { throw .wrongType(name) }
+        case "u_ItemList", "u_UserIndependentKeychain": throw .unimplemented(name)
+        default: throw .param("unknown key")
+        }
+    }
+
+    private mutating func judge(hasResult: Bool) throws(KeychainError) {
+        guard itemClass != nil || references != nil else { throw .param("no class") }
+        if namesOneItem, !attributes.isEmpty { throw .param("a persistent reference beside attributes") }
+        try attributes.judge()
+        switch operation {
+        case .add: try attributes.judgeForStorage()
+        case .update where !returns.isEmpty: throw .param("an update returns nothing")
+        case .update, .copyMatching, .delete: break
+        }
+        guard operation == .add || operation == .copyMatching else { return }
+        if !returns.isEmpty, !hasResult { throw .param("nowhere to put the result") }
+        // Passwords have no references (rule 7).
+        if returns == .ref { throw .unimplemented("references of passwords") }
+        returns.remove(.ref)
+    }
+}
+
+extension KeychainError {
+    /// `errSecUnimplemented`, with what is not implemented.
+    static func unimplemented(_ feature: String) -> KeychainError {
+        KeychainError(.unimplemented, cause: DriverCause(domain: "query", code: feature))
+    }
+
+    /// Which of two faults in one dictionary is told.
+    fileprivate var rank: Int {
+        switch status {
+        case .param: 3
+        case .noSuchAttr: 2
+        case .unimplemented: 1
+        default: 0
+        }
+    }
+}
+
+extension PersistentReference {
+    fileprivate init(value: Any) throws(KeychainError) {
+        guard let octets = value as? Data, octets.count == Self.octetCount,
+            let reference = Self(octets: [UInt8](octets))
+        else { throw .param("not a persistent reference") }
+        self = reference
+    }
+}
+
+extension ItemQuery.Limit {
+    fileprivate init(value: Any) throws(KeychainError) {
+        switch value {
+        case let name as String where name == "m_LimitOne": self = .one
+        case let name as String where name == "m_LimitAll": self = .all
+        case let number as Int where number >= 1: self = number == 1 ? .one : .count(number)
+        default: throw .param("limit")
+        }
+    }
+}

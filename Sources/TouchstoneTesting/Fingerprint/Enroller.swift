@@ -1,0 +1,104 @@
+import FingerprintDriver
+
+/// Enrols and deletes fingers over fprintd, as the user's settings program does.
+public struct Enroller: Sendable {
+    /// Touches before an enrolment that never ends is given up.
+    private static let touchLimit = 30
+
+    private let bus: PrivateBus
+    private let sensor: PrivateBus.Sensor
+
+    /// Enrols on a sensor of the bus.
+    public init(_ bus: PrivateBus, sensor: PrivateBus.Sensor = .image) {
+        self.bus = bus
+        self.sensor = sensor
+    }
+
+    /// Enrols impressions of a finger on the image sensor.
+    ///
+    /// - Parameters:
+    ///   - finger: whose finger; impressions 0 and up are used.
+    ///   - name: fprintd's name of the finger.
+    /// - Returns: how many touches it took.
+    /// - Throws: ``TestKitError/unexpected(_:)`` with fprintd's result when it did not complete.
+    @discardableResult
+    public func enrol(_ finger: SyntheticFinger, as name: String = "right-index-finger") async throws -> Int {
+        try await enrol(as: name) { reader, touch in try await reader.touch(finger.impression(touch)) }
+    }
+
+    /// Enrols the print of that name on a text sensor.
+    @discardableResult
+    public func enrol(print: String, as name: String = "right-index-finger") async throws -> Int {
+        try await enrol(as: name) { reader, _ in try await reader.scan(print) }
+    }
+
+    /// Enrols a finger; `touch` puts it on the sensor once more.
+    private func enrol(
+        as name: String,
+        touch: (VirtualReader, Int) async throws -> Void
+    ) async throws -> Int {
+        try await claimed { device in
+            let peer = device.peer
+            try await peer.subscribe(
+                "type='signal',interface='\(Fprint.deviceInterface)',member='EnrollStatus',path='\(device.path)'"
+            )
+            try await device.call("EnrollStart", [.string(name)])
+            let reader = VirtualReader(bus, sensor: sensor)
+            var signals = peer.signals.makeAsyncIterator()
+            for number in 0..<Self.touchLimit {
+                try await touch(reader, number)
+                let result = try await Self.nextEnrolStatus(&signals)
+                switch result {
+                case "enroll-completed":
+                    try await device.call("EnrollStop")
+                    return number + 1
+                case "enroll-stage-passed": continue
+                case _ where result.hasPrefix("enroll-retry") || result.hasPrefix("enroll-remove"): continue
+                default:
+                    try await device.call("EnrollStop")
+                    throw TestKitError.unexpected(result)
+                }
+            }
+            throw TestKitError.timedOut("enroll-completed")
+        }
+    }
+
+    private static func nextEnrolStatus(
+        _ signals: inout AsyncStream<BusPeer.Signal>.AsyncIterator
+    ) async throws -> String {
+        while let signal = await signals.next() {
+            guard signal.member == "EnrollStatus" else { continue }
+            return signal.arguments.first?.text ?? ""
+        }
+        throw TestKitError.unexpected("the bus is gone")
+    }
+
+    /// Deletes one finger.
+    public func delete(_ name: String) async throws {
+        try await claimed { try await $0.call("DeleteEnrolledFinger", [.string(name)]) }
+    }
+
+    /// Deletes all fingers.
+    public func deleteAll() async throws {
+        try await claimed { try await $0.call("DeleteEnrolledFingers2") }
+    }
+
+    /// Holds the sensor for the length of `body`.
+    @discardableResult
+    private func claimed<R: Sendable>(_ body: (FprintSensor) async throws -> R) async throws -> R {
+        let peer = try await BusPeer(address: bus.address)
+        let result: Result<R, any Error>
+        do {
+            let device = try await FprintSensor.find(sensor, peer)
+            try await device.call("Claim", [.string("")])
+            result = .success(try await body(device))
+            try await device.call("Release")
+        } catch {
+            // Closing the connection lets go of the sensor.
+            await peer.close()
+            throw error
+        }
+        await peer.close()
+        return try result.get()
+    }
+}

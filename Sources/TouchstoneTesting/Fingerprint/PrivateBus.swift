@@ -1,0 +1,228 @@
+public import FingerprintDriver
+import Glibc
+
+/// A system bus of one's own, with polkit and fprintd and libfprint's virtual sensors on it.
+///
+/// ```swift
+/// let bus = try await PrivateBus.start(sensors: [.image])
+/// let reader = FprintReader(busAddress: bus.busAddress, templateDirectory: bus.templateDirectory)
+/// ```
+///
+/// Everything lies in a directory of its own and ends with the value, or with the process.
+public actor PrivateBus {
+    /// One of libfprint's virtual sensors.
+    public enum Sensor: String, Sendable, CaseIterable {
+        /// Takes pictures, and compares them as a real sensor's driver does.
+        case image
+        /// Takes names of prints; it can only compare with one finger.
+        case text
+        /// Takes names of prints, keeps them itself, and identifies.
+        case storage
+
+        /// The environment variable that tells libfprint where the socket is to be.
+        var variable: String {
+            switch self {
+            case .image: "FP_VIRTUAL_IMAGE"
+            case .text: "FP_VIRTUAL_DEVICE"
+            case .storage: "FP_VIRTUAL_DEVICE_STORAGE"
+            }
+        }
+
+        /// The sensor's property `name`.
+        public var deviceName: String {
+            switch self {
+            case .image: "Virtual image device for debugging"
+            case .text: "Virtual device for debugging"
+            case .storage: "Virtual device with storage and identification for debugging"
+            }
+        }
+    }
+
+    /// Where all of it lies.
+    public nonisolated let directory: TemporaryDirectory
+    /// The bus, for libraries: `unix:path=…`.
+    public nonisolated let address: String
+    /// fprintd's state directory.
+    public nonisolated let templateDirectory: String
+    /// The sensors that fprintd has.
+    public nonisolated let sensors: [Sensor]
+
+    private let daemon: ChildProcess
+    private var polkit: ChildProcess?
+    private var scriptedPolkit: BusPeer?
+    private var fprintd: ChildProcess?
+    private var guests: [any AnyObject & Sendable] = []
+
+    /// The bus, for a ``FprintReader``.
+    public nonisolated var busAddress: BusAddress { .testing(address, ownerUserID: geteuid()) }
+
+    /// The socket of a sensor; it is there while the sensor is claimed.
+    public nonisolated func socket(of sensor: Sensor) -> String {
+        directory.appending("\(sensor.rawValue).sock")
+    }
+
+    /// Starts the bus, and polkit and fprintd where there are sensors.
+    ///
+    /// - Parameter sensors: none for a bus without fprintd.
+    /// - Returns: the bus, with everything on it ready.
+    /// - Throws: ``TestKitError`` when a program is missing or does not come up.
+    public static func start(sensors: [Sensor] = [.image]) async throws -> PrivateBus {
+        let directory = try TemporaryDirectory(mode: 0o711)
+        let socket = directory.appending("bus.sock")
+        let configuration = try directory.write(busConfiguration(socket: socket), to: "bus.conf")
+        let daemon = try await ChildProcess.start(
+            "/usr/bin/dbus-daemon",
+            ["--config-file=\(configuration)", "--nofork", "--nopidfile", "--nosyslog"],
+            log: directory.appending("bus.log")
+        )
+        let templateDirectory = try directory.makeDirectory("state")
+        let bus = PrivateBus(directory, socket, templateDirectory, sensors, daemon)
+        // The socket's name is there a moment before somebody listens.
+        let peer = try await Deadline.wait(for: "the bus") { try? await BusPeer(address: bus.address) }
+        await peer.close()
+        if !sensors.isEmpty {
+            try await bus.startPolkit()
+            try await bus.startFprintd()
+        }
+        return bus
+    }
+
+    private init(
+        _ directory: TemporaryDirectory,
+        _ socket: String,
+        _ templateDirectory: String,
+        _ sensors: [Sensor],
+        _ daemon: ChildProcess
+    ) {
+        self.directory = directory
+        self.templateDirectory = templateDirectory
+        self.sensors = sensors
+        self.daemon = daemon
+        address = "unix:path=\(socket)"
+    }
+
+    private static func busConfiguration(socket: String) -> String {
+        """
+        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+        <busconfig>
+          <type>system</type>
+          <listen>unix:path=\(socket)</listen>
+          <auth>EXTERNAL</auth>
+          <policy context="default">
+            <allow user="*"/>
+            <allow own="*"/>
+            <allow send_destination="*"/>
+            <allow receive_sender="*"/>
+          </policy>
+        </busconfig>
+        """
+    }
+
+    // MARK: polkit
+
+    /// polkitd with rules of ours where this process may mount, else a peer that says yes.
+    private func startPolkit() async throws {
+        if geteuid() == 0, let polkit = try await startPolkitDaemon() {
+            self.polkit = polkit
+        } else {
+            scriptedPolkit = try await ScriptedPolkit.start(address)
+        }
+    }
+
+    private func startPolkitDaemon() async throws -> ChildProcess? {
+        let program = "/usr/lib/polkit-1/polkitd"
+        guard unsafe access(program, X_OK) == 0, unsafe access("/usr/bin/unshare", X_OK) == 0 else {
+            return nil
+        }
+        let settings = try directory.makeDirectory("polkit", mode: 0o755)
+        _ = try directory.makeDirectory("polkit/rules.d", mode: 0o755)
+        _ = try directory.write(
+            """
+            polkit.addRule(function(action, subject) {
+                if (action.id.indexOf("net.reactivated.fprint.device.") == 0) return polkit.Result.YES;
+            });
+            """,
+            to: "polkit/rules.d/10-fprint.rules"
+        )
+        let polkit = try await ChildProcess.start(
+            "/usr/bin/unshare",
+            [
+                "-m", "/bin/sh", "-c", "mount --bind \"$0\" /etc/polkit-1 && exec \"$1\" --no-debug",
+                settings, program,
+            ],
+            environment: environment,
+            log: directory.appending("polkit.log")
+        )
+        let peer = try await BusPeer(address: address)
+        let isThere = try await Deadline.wait(for: "polkitd") {
+            if try await peer.owner(of: "org.freedesktop.PolicyKit1") != nil { return true }
+            // A container that forbids mounts: polkitd was not even started.
+            return polkit.isRunning ? nil : false
+        }
+        await peer.close()
+        return isThere ? polkit : nil
+    }
+
+    // MARK: fprintd
+
+    /// Starts fprintd, and waits until it has its name.
+    public func startFprintd() async throws {
+        guard fprintd == nil else { return }
+        var environment = environment
+        environment["STATE_DIRECTORY"] = templateDirectory
+        for sensor in sensors { environment[sensor.variable] = socket(of: sensor) }
+        let fprintd = try await ChildProcess.start(
+            "/usr/libexec/fprintd",
+            ["-t"],
+            environment: environment,
+            log: directory.appending("fprintd.log")
+        )
+        self.fprintd = fprintd
+        let peer = try await BusPeer(address: address)
+        _ = try await Deadline.wait(for: "fprintd") { try await peer.owner(of: Fprint.busName) }
+        await peer.close()
+    }
+
+    /// Kills fprintd as a crash would, and waits until the bus has noticed.
+    public func killFprintd() async throws {
+        guard let fprintd = fprintd.take() else { return }
+        fprintd.stop()
+        let witness = try await BusPeer(address: address)
+        try await witness.waitUntilUnowned(Fprint.busName)
+        await witness.close()
+    }
+
+    private var environment: [String: String] {
+        ["DBUS_SYSTEM_BUS_ADDRESS": address, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"]
+    }
+
+    /// Keeps a scripted peer for as long as the bus.
+    func keep(_ guest: any AnyObject & Sendable) { guests.append(guest) }
+
+    /// Stops everything; called by itself when nobody uses the bus any more.
+    public func stop() async {
+        fprintd?.stop()
+        polkit?.stop()
+        await scriptedPolkit?.close()
+        daemon.stop()
+        guests = []
+    }
+}
+
+/// A peer that owns polkit's name and allows everything, for those who may not start polkitd.
+enum ScriptedPolkit {
+    static func start(_ address: String) async throws -> BusPeer {
+        let peer = try await BusPeer(address: address) { call in
+            switch call.member {
+            case "CheckAuthorization":
+                // (is_authorized, is_challenge, details)
+                BusPeer.Answer([.structure([.boolean(true), .boolean(false), .array(of: "{ss}", [])])])
+            case "GetAll": BusPeer.Answer([.array(of: "{sv}", [])])
+            default: nil
+            }
+        }
+        try await peer.own("org.freedesktop.PolicyKit1")
+        return peer
+    }
+}

@@ -1,0 +1,230 @@
+import FingerprintDriver
+import Glibc
+import Synchronization
+
+/// A peer that owns fprintd's name and follows a script: what no virtual sensor can be made to do.
+///
+/// ```swift
+/// let fprintd = try await ScriptedFprintd.start(on: bus, .init(verifications: [.init([.noMatch])]))
+/// // …
+/// #expect(fprintd.calls.last == "Release")
+/// ```
+public final class ScriptedFprintd: Sendable {
+    /// What a sensor announces.
+    public enum Event: Sendable, Equatable {
+        /// `VerifyStatus(result, done)`
+        case status(String, done: Bool)
+        /// `VerifyFingerSelected(finger)`
+        case fingerSelected(String)
+        /// `PropertiesChanged` with `finger-present`.
+        case fingerPresent(Bool)
+        /// `EnrollStatus(result, done)`
+        case enrolStatus(String, done: Bool)
+
+        /// A finger that is enrolled.
+        public static let match = Event.status("verify-match", done: true)
+        /// A finger that is not enrolled.
+        public static let noMatch = Event.status("verify-no-match", done: true)
+    }
+
+    /// What one `VerifyStart` leads to.
+    public struct Verification: Sendable {
+        /// Announced before `VerifyStart` is answered.
+        public var before: [Event]
+        /// Announced after it is answered; empty for a sensor that says nothing.
+        public var after: [Event]
+
+        /// Describes a verification.
+        public init(_ after: [Event] = [], before: [Event] = []) {
+            self.before = before
+            self.after = after
+        }
+    }
+
+    /// A sensor and its enrolled fingers.
+    public struct Sensor: Sendable {
+        /// The property `name`.
+        public var name: String
+        /// fprintd's names of the enrolled fingers.
+        public var fingers: [String]
+
+        /// Describes a sensor.
+        public init(name: String = "Scripted sensor", fingers: [String] = ["right-index-finger"]) {
+            self.name = name
+            self.fingers = fingers
+        }
+    }
+
+    /// What is to happen.
+    public struct Script: Sendable {
+        /// The sensors, in the order in which `GetDevices` lists them.
+        public var sensors: [Sensor]
+        /// One for each `VerifyStart`; after the last the sensor says nothing.
+        public var verifications: [Verification]
+        /// Methods that fail, with fprintd's name of the error, for example `["Claim": "AlreadyInUse"]`.
+        public var errors: [String: String]
+        /// Methods that are never answered.
+        public var silentMethods: Set<String>
+
+        /// Describes what is to happen.
+        public init(
+            sensors: [Sensor] = [Sensor()],
+            verifications: [Verification] = [],
+            errors: [String: String] = [:],
+            silentMethods: Set<String> = []
+        ) {
+            self.sensors = sensors
+            self.verifications = verifications
+            self.errors = errors
+            self.silentMethods = silentMethods
+        }
+    }
+
+    private struct State {
+        var script: Script
+        var calls: [String] = []
+    }
+
+    private let state: Mutex<State>
+    private let peer: Mutex<BusPeer?>
+    private let address: String
+
+    private init(_ script: Script, address: String) {
+        self.address = address
+        state = Mutex(State(script: script))
+        peer = Mutex(nil)
+    }
+
+    /// Takes fprintd's name on a bus that has no fprintd, and keeps it as long as there is the bus.
+    public static func start(on bus: PrivateBus, _ script: Script = Script()) async throws -> ScriptedFprintd
+    {
+        let this = ScriptedFprintd(script, address: bus.address)
+        let peer = try await BusPeer(address: bus.address) { [weak this] call in this?.answer(call) }
+        this.peer.withLock { $0 = peer }
+        try await peer.own(Fprint.busName)
+        await bus.keep(this)
+        return this
+    }
+
+    /// Leaves the bus, as a crash of fprintd would, and waits until the bus has noticed.
+    public func stop() async throws {
+        guard let peer = peer.withLock({ $0.take() }) else { return }
+        await peer.close()
+        let witness = try await BusPeer(address: address)
+        try await witness.waitUntilUnowned(Fprint.busName)
+        await witness.close()
+    }
+
+    /// The methods that clients called, in order, with their argument: `VerifyStart any`.
+    ///
+    /// Properties and the manager's methods are not among them.
+    public var calls: [String] { state.withLock { $0.calls } }
+
+    /// Waits until a method was called so many times.
+    public func waitUntilCalled(_ call: String, times: Int = 1) async throws {
+        try await Deadline.wait(for: call) { calls.count { $0 == call } >= times ? true : nil }
+    }
+
+    /// Changes what is to happen from now on.
+    public func change(_ body: @Sendable (inout Script) -> Void) { state.withLock { body(&$0.script) } }
+
+    /// Announces something about a sensor now.
+    public func announce(_ event: Event, sensor: Int = 0) async throws {
+        let peer = peer.withLock { $0 }
+        try await peer?.emit(event.signal(path: Self.path(sensor)))
+    }
+
+    /// The object of a sensor.
+    public static func path(_ sensor: Int = 0) -> String { "\(Fprint.rootPath)/Device/\(sensor)" }
+
+    // MARK: Answers
+
+    private func answer(_ call: BusPeer.Call) -> BusPeer.Answer? {
+        switch call.interface {
+        case Fprint.managerInterface: manager(call.member)
+        case propertiesInterface: property(call)
+        case Fprint.deviceInterface: device(call)
+        default: nil
+        }
+    }
+
+    private func manager(_ method: String) -> BusPeer.Answer? {
+        let paths = state.withLock { $0.script.sensors.indices.map { BusValue.objectPath(Self.path($0)) } }
+        switch method {
+        case "GetDevices": return .init([.array(of: "o", paths)])
+        case "GetDefaultDevice":
+            guard let first = paths.first else { return .init(error: "\(Fprint.errorPrefix)NoSuchDevice") }
+            return .init([first])
+        default: return nil
+        }
+    }
+
+    private func sensor(_ path: String) -> Sensor? {
+        state.withLock { state in
+            state.script.sensors.indices.first { Self.path($0) == path }.map { state.script.sensors[$0] }
+        }
+    }
+
+    private func property(_ call: BusPeer.Call) -> BusPeer.Answer? {
+        guard call.member == "Get", call.arguments.last?.text == "name", let sensor = sensor(call.path) else {
+            return nil
+        }
+        return .init([.variant(.string(sensor.name))])
+    }
+
+    private func device(_ call: BusPeer.Call) -> BusPeer.Answer? {
+        guard let sensor = sensor(call.path) else { return nil }
+        let text = call.arguments.first?.text ?? ""
+        let (error, isSilent, verification) = state.withLock { state in
+            if call.member != "ListEnrolledFingers" {
+                state.calls.append(text.isEmpty ? call.member : "\(call.member) \(text)")
+            }
+            let error = state.script.errors[call.member]
+            var verification: Verification?
+            if call.member == "VerifyStart", error == nil, !state.script.verifications.isEmpty {
+                verification = state.script.verifications.removeFirst()
+            }
+            return (error, state.script.silentMethods.contains(call.member), verification)
+        }
+        var answer = BusPeer.Answer()
+        if let error {
+            answer = .init(error: Fprint.errorPrefix + error, "scripted")
+        } else if call.member == "ListEnrolledFingers" {
+            answer =
+                sensor.fingers.isEmpty
+                ? .init(error: "\(Fprint.errorPrefix)NoEnrolledPrints") : .init([.strings(sensor.fingers)])
+        }
+        if isSilent { answer.reply = nil }
+        answer.before = verification?.before.map { $0.signal(path: call.path) } ?? []
+        answer.after = verification?.after.map { $0.signal(path: call.path) } ?? []
+        return answer
+    }
+}
+
+extension ScriptedFprintd.Event {
+    /// The signal as fprintd sends it.
+    func signal(path: String) -> BusPeer.Signal {
+        switch self {
+        case .status(let result, let done):
+            BusPeer.Signal(path, Fprint.deviceInterface, "VerifyStatus", [.string(result), .boolean(done)])
+        case .enrolStatus(let result, let done):
+            BusPeer.Signal(path, Fprint.deviceInterface, "EnrollStatus", [.string(result), .boolean(done)])
+        case .fingerSelected(let finger):
+            BusPeer.Signal(path, Fprint.deviceInterface, "VerifyFingerSelected", [.string(finger)])
+        case .fingerPresent(let isPresent):
+            BusPeer.Signal(
+                path,
+                propertiesInterface,
+                "PropertiesChanged",
+                [
+                    .string(Fprint.deviceInterface),
+                    .array(
+                        of: "{sv}",
+                        [.entry(.string("finger-present"), .variant(.boolean(isPresent)))]
+                    ),
+                    .strings([]),
+                ]
+            )
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import FingerprintDriver
+
+/// Sends fprintd's and logind's signals without being either, as any local account can.
+public actor SignalForger {
+    private let peer: BusPeer
+
+    /// Connects to the bus.
+    public init(_ bus: PrivateBus) async throws {
+        peer = try await BusPeer(address: bus.address)
+    }
+
+    /// Announces something about a sensor, to everybody and to each connection by its own name.
+    ///
+    /// Returns once the bus has taken all of it.
+    ///
+    /// - Parameters:
+    ///   - event: what is announced.
+    ///   - path: the sensor's object.
+    ///   - count: how often.
+    /// - Throws: an error of the bus.
+    public func forge(_ event: ScriptedFprintd.Event, path: String, count: Int = 1) async throws {
+        let connections = try await connections()
+        for _ in 0..<count {
+            try await peer.emit(event.signal(path: path))
+            for connection in connections { try await peer.emit(event.signal(path: path), to: connection) }
+        }
+        try await peer.flush()
+    }
+
+    /// Says that the machine is about to sleep.
+    public func forgeSleep() async throws {
+        let signal = ScriptedLogind.sleepSignal(true)
+        try await peer.emit(signal)
+        for connection in try await connections() { try await peer.emit(signal, to: connection) }
+        try await peer.flush()
+    }
+
+    /// Says that fprintd's name has another owner.
+    public func forgeOwnerChange() async throws {
+        let signal = BusPeer.Signal(
+            "/org/freedesktop/DBus",
+            "org.freedesktop.DBus",
+            "NameOwnerChanged",
+            [.string(Fprint.busName), .string(":1.0"), .string("")]
+        )
+        for connection in try await connections() { try await peer.emit(signal, to: connection) }
+        try await peer.flush()
+    }
+
+    private func connections() async throws -> [String] {
+        let names = try await peer.call(.bus, "ListNames").first?.texts ?? []
+        return names.filter { $0.hasPrefix(":") }
+    }
+
+    /// Leaves the bus.
+    public func stop() async { await peer.close() }
+}
+
+/// A peer that owns logind's name and can say that the machine is about to sleep.
+public actor ScriptedLogind {
+    private let peer: BusPeer
+
+    /// Takes logind's name.
+    public init(_ bus: PrivateBus) async throws {
+        peer = try await BusPeer(address: bus.address)
+        try await peer.own(Login1.busName)
+    }
+
+    /// `PrepareForSleep(true)`, then `PrepareForSleep(false)` when it woke up.
+    public func prepareForSleep(_ isStarting: Bool = true) async throws {
+        try await peer.emit(Self.sleepSignal(isStarting))
+        try await peer.flush()
+    }
+
+    static func sleepSignal(_ isStarting: Bool) -> BusPeer.Signal {
+        BusPeer.Signal(Login1.path, Login1.managerInterface, "PrepareForSleep", [.boolean(isStarting)])
+    }
+
+    /// Leaves the bus.
+    public func stop() async { await peer.close() }
+}

@@ -1,0 +1,174 @@
+import FingerprintDriver
+import Glibc
+import Synchronization
+
+/// A finger, or none, on one of libfprint's virtual sensors.
+///
+/// Each touch waits until the sensor wants one: what is sent before would count for the next verification.
+public final class VirtualReader: Sendable {
+    /// Why a sensor asks for another touch (`FpDeviceRetry`).
+    public enum Retry: Int32, Sendable, CaseIterable {
+        /// `verify-retry-scan`
+        case general = 0
+        /// `verify-swipe-too-short`
+        case tooShort = 1
+        /// `verify-finger-not-centered`
+        case centerFinger = 2
+        /// `verify-remove-and-retry`
+        case removeFinger = 3
+    }
+
+    /// Why a sensor gives up (`FpDeviceError`); fprintd calls all but the named ones `verify-unknown-error`.
+    public enum Failure: Int32, Sendable, CaseIterable {
+        /// `verify-unknown-error`
+        case general = 0
+        /// fprintd takes it for `verify-disconnected`.
+        case protocolError = 5
+        /// fprintd takes it for `verify-no-match`.
+        case dataNotFound = 7
+    }
+
+    private let bus: PrivateBus
+    private let sensor: PrivateBus.Sensor
+    private let connection = Mutex<Int32>(-1)
+
+    /// A finger for a sensor of the bus.
+    public init(_ bus: PrivateBus, sensor: PrivateBus.Sensor = .image) {
+        self.bus = bus
+        self.sensor = sensor
+    }
+
+    deinit { disconnect() }
+
+    // MARK: The image sensor
+
+    /// Touches the image sensor.
+    public func touch(_ picture: FingerPicture) async throws {
+        try await waitUntilWanted()
+        try send([Int32(picture.width), Int32(picture.height)], picture.pixels)
+    }
+
+    /// A touch that the sensor cannot use.
+    public func retry(_ reason: Retry) async throws {
+        try await waitUntilWanted()
+        switch sensor {
+        case .image: try send([-1, reason.rawValue])
+        case .text, .storage: try command("RETRY \(reason.rawValue)")
+        }
+    }
+
+    /// Makes the sensor give up.
+    public func fail(_ reason: Failure) async throws {
+        try await waitUntilWanted()
+        switch sensor {
+        case .image: try send([-2, reason.rawValue])
+        case .text, .storage: try command("ERROR \(reason.rawValue)")
+        }
+    }
+
+    /// Pulls the sensor out.
+    public func unplug() async throws {
+        try await waitUntilWanted()
+        switch sensor {
+        case .image: try send([-5, 0])
+        case .text, .storage: try command("UNPLUG")
+        }
+    }
+
+    // MARK: The text sensors
+
+    /// Touches a text sensor with the print of that name.
+    public func scan(_ name: String) async throws {
+        try await waitUntilWanted()
+        try command("SCAN \(name)")
+    }
+
+    // MARK: Sockets
+
+    /// Waits until the sensor is claimed and armed.
+    public func waitUntilWanted(atMost limit: Duration = .seconds(10)) async throws {
+        let socket = bus.socket(of: sensor)
+        let peer = try await BusPeer(address: bus.address)
+        do {
+            let sensor = try await FprintSensor.find(self.sensor, peer)
+            try await Deadline.wait(for: "an armed sensor", atMost: limit) { () -> Bool? in
+                let isWanted = try await sensor.isFingerNeeded()
+                guard isWanted, unsafe access(socket, F_OK) == 0 else { return nil }
+                return true
+            }
+        } catch {
+            await peer.close()
+            throw error
+        }
+        await peer.close()
+    }
+
+    private func send(_ header: [Int32], _ pixels: [UInt8] = []) throws {
+        let octets = header.flatMap { unsafe withUnsafeBytes(of: $0) { unsafe Array($0) } } + pixels
+        try connection.withLock { connection in
+            if connection >= 0, Self.isClosed(connection) {
+                close(connection)
+                connection = -1
+            }
+            if connection < 0 { connection = try Self.connect(bus.socket(of: sensor)) }
+            try Self.write(octets, to: connection)
+        }
+    }
+
+    /// One connection a command; the driver closes it when it has read the line.
+    private func command(_ line: String) throws {
+        let connection = try Self.connect(bus.socket(of: sensor))
+        defer { close(connection) }
+        try Self.write(Array(line.utf8), to: connection)
+        shutdown(connection, CInt(SHUT_WR))
+        var answer: UInt8 = 0
+        while unsafe read(connection, &answer, 1) > 0 {}
+    }
+
+    private func disconnect() {
+        connection.withLock { connection in
+            if connection >= 0 { close(connection) }
+            connection = -1
+        }
+    }
+
+    private static func isClosed(_ connection: Int32) -> Bool {
+        var octet: UInt8 = 0
+        return unsafe recv(connection, &octet, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
+    }
+
+    private static func connect(_ path: String) throws -> Int32 {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw TestKitError.system("socket", errno: errno) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let octets = Array(path.utf8)
+        guard octets.count < MemoryLayout.size(ofValue: address.sun_path) else {
+            close(descriptor)
+            throw TestKitError.system("connect", errno: ENAMETOOLONG)
+        }
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: octets) }
+        let result = unsafe withUnsafePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else {
+            let number = errno
+            close(descriptor)
+            throw TestKitError.system("connect \(path)", errno: number)
+        }
+        return descriptor
+    }
+
+    private static func write(_ octets: [UInt8], to descriptor: Int32) throws {
+        var sent = 0
+        while sent < octets.count {
+            let rest = Array(octets[sent...])
+            let count = unsafe Glibc.send(descriptor, rest, rest.count, Int32(MSG_NOSIGNAL))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw TestKitError.system("send", errno: errno) }
+            sent += count
+        }
+    }
+}

@@ -1,0 +1,117 @@
+public import KeychainModel
+
+/// A clock that stands still until a test moves it.
+///
+/// ```swift
+/// let clock = ManualClock()
+/// let engine = AuthenticationEngine(…, clock: clock, timer: clock.timer)
+/// await clock.sleep(of: .milliseconds(500))
+/// clock.advance(by: .milliseconds(500))
+/// ```
+public final class ManualClock: BootClock {
+    private struct Sleeper: Sendable {
+        let number: Int
+        let asked: Duration
+        let end: Duration
+    }
+
+    private struct State: Sendable {
+        var bootID = "boot-1"
+        var sinceBoot = Duration.seconds(1000)
+        var passed = Duration.zero
+        var count = 0
+        var sleepers: [Sleeper] = []
+        var cancelled: Set<Int> = []
+    }
+
+    private let state = Watched(State())
+
+    /// A clock 1000 s after a start of the machine.
+    public init() {}
+
+    /// The present moment.
+    public func now() -> BootTime {
+        state.update { BootTime(bootID: $0.bootID, nanoseconds: 0).advanced(by: $0.sinceBoot) }
+    }
+
+    /// Lets time pass, and wakes those whose sleep is over.
+    public func advance(by duration: Duration) {
+        state.update { state in
+            state.sinceBoot += duration
+            state.passed += duration
+        }
+    }
+
+    /// Restarts the machine: another boot id, and the clock since boot at `sinceBoot`. Sleeps go on.
+    public func restart(bootID: String, sinceBoot: Duration = .seconds(10)) {
+        state.update { state in
+            state.bootID = bootID
+            state.sinceBoot = sinceBoot
+        }
+    }
+
+    /// Waits until somebody sleeps for exactly `duration`.
+    public func sleep(of duration: Duration) async {
+        _ =
+            await state.wait { state in
+                state.sleepers.contains { $0.asked == duration && $0.end > state.passed } ? true : nil
+            } as Bool
+    }
+
+    /// The clock that sleeps are made with; it moves with this one.
+    public var timer: Timer { Timer(clock: self) }
+
+    fileprivate var passed: Duration { state.update { $0.passed } }
+
+    fileprivate func sleep(until end: Duration) async throws {
+        let number = state.update { state in
+            state.count += 1
+            state.sleepers.append(Sleeper(number: state.count, asked: end - state.passed, end: end))
+            return state.count
+        }
+        let isOver = await withTaskCancellationHandler {
+            await state.wait { state -> Bool? in
+                let isCancelled = state.cancelled.remove(number) != nil
+                guard isCancelled || end <= state.passed else { return nil }
+                state.sleepers.removeAll { $0.number == number }
+                return !isCancelled
+            }
+        } onCancel: {
+            state.update { state in
+                if state.sleepers.contains(where: { $0.number == number }) { state.cancelled.insert(number) }
+            }
+        }
+        if !isOver { throw CancellationError() }
+    }
+
+    /// The sleeping side of a ``ManualClock``.
+    public struct Timer: Clock {
+        /// A moment: how much time has passed since the clock was made.
+        public struct Instant: InstantProtocol {
+            /// The time passed.
+            public let passed: Duration
+
+            /// The moment `duration` later.
+            public func advanced(by duration: Duration) -> Instant { Instant(passed: passed + duration) }
+
+            /// The time from here to `other`.
+            public func duration(to other: Instant) -> Duration { other.passed - passed }
+
+            /// Whether one moment is before the other.
+            public static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.passed < rhs.passed }
+        }
+
+        fileprivate let clock: ManualClock
+
+        /// The present moment.
+        public var now: Instant { Instant(passed: clock.passed) }
+
+        /// Moments are as fine as durations.
+        public var minimumResolution: Duration { .nanoseconds(1) }
+
+        /// Sleeps until the clock was moved there.
+        public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+            try await clock.sleep(until: deadline.passed)
+        }
+    }
+}

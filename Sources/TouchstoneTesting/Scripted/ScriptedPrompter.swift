@@ -1,0 +1,148 @@
+public import KeychainModel
+public import SecretMemory
+
+/// Boxes whose person is a test.
+///
+/// ```swift
+/// let prompter = ScriptedPrompter()
+/// prompter.will(.type("wrong"), .type("correct horse"))
+/// let box = await prompter.box(2)
+/// #expect(box.error == "Wrong passcode. …")
+/// ```
+public final class ScriptedPrompter: SecretPrompter {
+    /// What the person does with a box.
+    public enum Deed: Sendable, Equatable {
+        /// Types this.
+        case type(String)
+        /// Types the secret that was shown last.
+        case typeShown
+        /// Presses the affirmative button.
+        case confirm
+        /// Presses the fallback button.
+        case fallback
+        /// Presses cancel.
+        case cancel
+        /// Does nothing until the time is up.
+        case waitTooLong
+        /// Has no box: the program that draws fails.
+        case fail(PromptError)
+    }
+
+    private struct State: Sendable {
+        var boxes: [Prompt] = []
+        var deeds: [Deed] = []
+        var takenAway: Set<Int> = []
+        var visible = 0
+        var mostVisible = 0
+        var shownSecret: [UInt8] = []
+        var obstacle: PromptError?
+    }
+
+    private let state = Watched(State())
+    private let journal: Journal
+
+    /// A person who does nothing yet.
+    ///
+    /// - Parameter journal: gets `box` and `box gone`.
+    public init(journal: Journal = Journal()) {
+        self.journal = journal
+    }
+
+    // MARK: For tests
+
+    /// Lets the person do this with the present box or the next, then that with the one after it.
+    public func will(_ deeds: Deed...) {
+        state.update { $0.deeds += deeds }
+    }
+
+    /// Takes back what the person has not done yet.
+    public func forget() {
+        state.update { $0.deeds = [] }
+    }
+
+    /// Why no box can be shown from now on; nil when it can.
+    public func obstruct(_ error: PromptError?) {
+        state.update { $0.obstacle = error }
+    }
+
+    /// Waits until the box of this number, counted from 1, is up.
+    public func box(_ number: Int) async -> Prompt {
+        await state.wait { $0.boxes.count >= number ? $0.boxes[number - 1] : nil }
+    }
+
+    /// All boxes so far.
+    public var boxes: [Prompt] { state.update { $0.boxes } }
+
+    /// How many boxes are up.
+    public var visibleCount: Int { state.update { $0.visible } }
+
+    /// How many boxes were up at the same time, at most.
+    public var mostVisible: Int { state.update { $0.mostVisible } }
+
+    /// The secret that was shown last.
+    public var shownSecret: String { state.update { String(decoding: $0.shownSecret, as: UTF8.self) } }
+
+    // MARK: SecretPrompter
+
+    /// Whether a box could be shown for a request from there.
+    public func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) {
+        if let obstacle = state.update({ $0.obstacle }) { throw obstacle }
+    }
+
+    /// Shows a box and waits for its end.
+    public func ask(
+        _ prompt: Prompt,
+        at origin: PromptOrigin,
+        whenShown: @escaping @Sendable () -> Void
+    ) async throws(PromptError) -> PromptAnswer {
+        let deed = await put(prompt, whenShown)
+        switch deed {
+        case .type(let text): return .entered(SecretBytes(copying: Array(text.utf8)))
+        case .typeShown: return .entered(SecretBytes(copying: state.update { $0.shownSecret }))
+        case .confirm: return .confirmed
+        case .fallback: return .fallback
+        case .cancel: return .cancelled
+        case .waitTooLong: return .timedOut
+        case .fail(let error): throw error
+        }
+    }
+
+    /// Shows a secret once.
+    public func show(
+        _ secret: borrowing SecretBytes,
+        in prompt: Prompt,
+        at origin: PromptOrigin
+    ) async throws(PromptError) -> PromptAnswer {
+        let octets = secret.withOctets { octets in octets.indices.map { octets[$0] } }
+        state.update { $0.shownSecret = octets }
+        return try await ask(prompt, at: origin, whenShown: {})
+    }
+
+    private func put(_ prompt: Prompt, _ whenShown: @Sendable () -> Void) async -> Deed {
+        journal.note("box")
+        let number = state.update { state in
+            state.boxes.append(prompt)
+            state.visible += 1
+            state.mostVisible = max(state.mostVisible, state.visible)
+            return state.boxes.count
+        }
+        whenShown()
+        return await withTaskCancellationHandler {
+            await state.wait { [journal] state -> Deed? in
+                let deed: Deed
+                if state.takenAway.contains(number) {
+                    deed = .fail(PromptError(.dismissed))
+                } else if !state.deeds.isEmpty {
+                    deed = state.deeds.removeFirst()
+                } else {
+                    return nil
+                }
+                state.visible -= 1
+                journal.note("box gone")
+                return deed
+            }
+        } onCancel: {
+            _ = state.update { $0.takenAway.insert(number) }
+        }
+    }
+}

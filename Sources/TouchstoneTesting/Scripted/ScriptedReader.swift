@@ -1,0 +1,200 @@
+public import KeychainModel
+
+/// A sensor whose fingers are a test's.
+///
+/// ```swift
+/// let reader = ScriptedReader()
+/// await reader.touch(.noMatch)    // waits until the sensor is armed
+/// await reader.touch(.match)
+/// ```
+public final class ScriptedReader: FingerprintReader {
+    /// What a finger does to an armed sensor.
+    public enum Touch: Sendable, Equatable {
+        /// It is an enrolled one.
+        case match
+        /// It is not.
+        case noMatch
+        /// It touches; nothing is known yet.
+        case contact
+        /// The picture was poor; the word is fprintd's.
+        case retry(String)
+        /// The sensor fails.
+        case fail(FingerprintError)
+    }
+
+    fileprivate struct State: Sendable {
+        var enrolment: Result<Enrolment, FingerprintError>
+        var claimFailures: [FingerprintError] = []
+        var isClaimed = false
+        var armed: Int?
+        var armCount = 0
+        var stopped: Set<Int> = []
+        var touches: [Touch] = []
+        var lastWord: FingerprintVerdict?
+        var listeners: [AsyncStream<FingerprintChange>.Continuation] = []
+    }
+
+    fileprivate let state: Watched<State>
+    fileprivate let journal: Journal
+
+    /// A sensor with two enrolled fingers.
+    ///
+    /// - Parameter journal: gets `claim`, `arm`, `disarm` and `release`.
+    public init(journal: Journal = Journal()) {
+        self.journal = journal
+        state = Watched(State(enrolment: .success(Self.twoFingers)))
+    }
+
+    /// The set that a new reader has.
+    public static let twoFingers = Enrolment(
+        device: "Scripted sensor",
+        fingers: ["left-index-finger", "right-index-finger"],
+        templateDigest: nil,
+        completions: 0
+    )
+
+    // MARK: For tests
+
+    /// Sets what is enrolled, or why that cannot be told.
+    public func enrol(_ enrolment: Result<Enrolment, FingerprintError>) {
+        state.update { $0.enrolment = enrolment }
+    }
+
+    /// Makes the next claims fail, one after the other.
+    public func failClaims(_ errors: [FingerprintError]) {
+        state.update { $0.claimFailures += errors }
+    }
+
+    /// Lets the sensor come to a verdict while it is being stopped, as real ones may.
+    public func lastWord(_ verdict: FingerprintVerdict) {
+        state.update { $0.lastWord = verdict }
+    }
+
+    /// Puts a finger on the sensor as soon as it is armed.
+    public func touch(_ touch: Touch) async {
+        await armed()
+        state.update { $0.touches.append(touch) }
+    }
+
+    /// Puts a finger on the sensor now; nothing happens unless it is armed.
+    ///
+    /// - Returns: whether it was.
+    @discardableResult
+    public func touchNow(_ touch: Touch) -> Bool {
+        state.update { state in
+            guard state.armed != nil else { return false }
+            state.touches.append(touch)
+            return true
+        }
+    }
+
+    /// Waits until the sensor is armed, and has dealt with the touches before.
+    public func armed() async {
+        _ = await state.wait { $0.armed != nil && $0.touches.isEmpty ? true : nil } as Bool
+    }
+
+    /// Whether the sensor is armed.
+    public var isArmed: Bool { state.update { $0.armed != nil } }
+
+    /// Whether somebody holds the sensor.
+    public var isClaimed: Bool { state.update { $0.isClaimed } }
+
+    /// Reports a change to those who listen; waits until somebody does.
+    public func send(_ change: FingerprintChange) async {
+        let listeners = await state.wait { $0.listeners.isEmpty ? nil : $0.listeners }
+        for listener in listeners { listener.yield(change) }
+    }
+
+    // MARK: FingerprintReader
+
+    /// What is enrolled now, without arming the sensor.
+    public func enrolment() async throws(FingerprintError) -> Enrolment {
+        try state.update { $0.enrolment }.get()
+    }
+
+    /// Takes the sensor for this process alone, until the claim is released.
+    public func claim() async throws(FingerprintError) -> any FingerprintClaim {
+        let result: Result<Void, FingerprintError> = state.update { state in
+            if !state.claimFailures.isEmpty { return .failure(state.claimFailures.removeFirst()) }
+            guard !state.isClaimed else { return .failure(FingerprintError(.alreadyInUse)) }
+            state.isClaimed = true
+            return .success(())
+        }
+        try result.get()
+        journal.note("claim")
+        return ScriptedClaim(reader: self)
+    }
+
+    /// Enrolments and sleep, as the test sends them.
+    public func changes() async -> AsyncStream<FingerprintChange> {
+        let (stream, continuation) = AsyncStream<FingerprintChange>.makeStream()
+        state.update { $0.listeners.append(continuation) }
+        return stream
+    }
+}
+
+private struct ScriptedClaim: FingerprintClaim {
+    let reader: ScriptedReader
+
+    func verify(
+        status: @escaping @Sendable (FingerprintStatus) -> Void
+    ) async throws(FingerprintError) -> FingerprintVerdict {
+        reader.journal.note("arm")
+        status(.armed)
+        let number = reader.state.update { state in
+            state.armCount += 1
+            state.armed = state.armCount
+            return state.armCount
+        }
+        let result: Result<FingerprintVerdict, FingerprintError> = await withTaskCancellationHandler {
+            while true {
+                switch await nextTouch(number) {
+                case .match: return .success(.match)
+                case .noMatch: return .success(.noMatch)
+                case .contact: status(.fingerPresent)
+                case .retry(let word): status(.retry(word))
+                case .fail(let error): return .failure(error)
+                }
+            }
+        } onCancel: {
+            _ = reader.state.update { $0.stopped.insert(number) }
+        }
+        return try result.get()
+    }
+
+    /// The verdict disarms the sensor in the same step, so that a test cannot touch it in between.
+    private func nextTouch(_ number: Int) async -> ScriptedReader.Touch {
+        let touch = await reader.state.wait { state -> ScriptedReader.Touch? in
+            let touch: ScriptedReader.Touch
+            if !state.touches.isEmpty {
+                touch = state.touches.removeFirst()
+            } else if state.stopped.contains(number) {
+                switch state.lastWord.take() {
+                case .match: touch = .match
+                case .noMatch: touch = .noMatch
+                case nil: touch = .fail(FingerprintError(.cancelled))
+                }
+            } else {
+                return nil
+            }
+            switch touch {
+            case .match, .noMatch, .fail: state.armed = nil
+            case .contact, .retry: break
+            }
+            return touch
+        }
+        switch touch {
+        case .match, .noMatch, .fail: reader.journal.note("disarm")
+        case .contact, .retry: break
+        }
+        return touch
+    }
+
+    func release() async {
+        let wasClaimed = reader.state.update { state in
+            defer { state.isClaimed = false }
+            return state.isClaimed
+        }
+        if wasClaimed { reader.journal.note("release") }
+    }
+}

@@ -1,0 +1,41 @@
+import Synchronization
+
+/// A state that tests and scripted peers change, and wait on, without ever sleeping.
+final class Watched<State: Sendable>: Sendable {
+    private struct Inner {
+        var state: State
+        var waiters: [@Sendable (inout State) -> Bool] = []
+    }
+
+    private let inner: Mutex<Inner>
+
+    init(_ state: State) {
+        inner = Mutex(Inner(state: state))
+    }
+
+    /// Changes the state, then lets those go on who waited for what it now is.
+    func update<Result: Sendable>(_ body: @Sendable (inout State) -> Result) -> Result {
+        inner.withLock { inner in
+            let result = body(&inner.state)
+            // Who goes on may change the state for the next in line.
+            while let index = inner.waiters.firstIndex(where: { $0(&inner.state) }) {
+                inner.waiters.remove(at: index)
+            }
+            return result
+        }
+    }
+
+    /// Waits until `pick` finds in the state what it looks for; it may take it out.
+    func wait<Result: Sendable>(for pick: @escaping @Sendable (inout State) -> Result?) async -> Result {
+        await withCheckedContinuation { continuation in
+            let waiter: @Sendable (inout State) -> Bool = { state in
+                guard let result = pick(&state) else { return false }
+                continuation.resume(returning: result)
+                return true
+            }
+            inner.withLock { inner in
+                if !waiter(&inner.state) { inner.waiters.append(waiter) }
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import CLinux
+import FingerprintDriver
+import Glibc
+import Synchronization
+
+/// A program that runs until it is stopped, its owner lets go, or this process ends in any way.
+public final class ChildProcess: Sendable {
+    /// The program's process.
+    public let processID: Int32
+
+    private let isReaped = Mutex(false)
+
+    private init(processID: Int32) { self.processID = processID }
+
+    deinit { stop() }
+
+    /// Starts a program with nothing of ours but the given environment.
+    ///
+    /// - Parameters:
+    ///   - path: the program.
+    ///   - arguments: what follows the program's name.
+    ///   - environment: all of its environment.
+    ///   - log: a file for its output and errors; nil to drop them.
+    /// - Returns: the running program.
+    /// - Throws: ``TestKitError`` when it is missing or cannot be started.
+    public static func start(
+        _ path: String,
+        _ arguments: [String] = [],
+        environment: [String: String] = [:],
+        log: String? = nil
+    ) async throws -> ChildProcess {
+        guard unsafe access(path, X_OK) == 0 else { throw TestKitError.missingProgram(path) }
+        let processID = try await Nursery.shared.spawn(
+            path,
+            [path] + arguments,
+            environment.map { "\($0)=\($1)" },
+            log: log
+        )
+        return ChildProcess(processID: processID)
+    }
+
+    /// Whether the program has not ended.
+    public var isRunning: Bool {
+        isReaped.withLock { isReaped in
+            guard !isReaped else { return false }
+            isReaped = waitpid(processID, nil, WNOHANG) != 0
+            return !isReaped
+        }
+    }
+
+    /// Kills the program and waits for its end; may be called twice.
+    public func stop() { stop(with: SIGKILL) }
+
+    /// Sends `signal`, which must end the program, and waits for the end.
+    public func stop(with signal: Int32) {
+        isReaped.withLock { isReaped in
+            guard !isReaped else { return }
+            kill(processID, signal)
+            while waitpid(processID, nil, 0) < 0, errno == EINTR {}
+            isReaped = true
+        }
+    }
+
+    /// Waits for the program to end by itself, and returns what waitpid(2) says.
+    @discardableResult
+    public func waitUntilEnd(atMost limit: Duration = .seconds(10)) async throws -> Int32 {
+        try await Deadline.wait(for: "the end of process \(processID)", atMost: limit) {
+            isReaped.withLock { isReaped in
+                var status: Int32 = 0
+                guard !isReaped else { return status }
+                guard unsafe waitpid(processID, &status, WNOHANG) != 0 else { return nil }
+                isReaped = true
+                return status
+            }
+        }
+    }
+}
+
+/// The thread that starts programs: they are killed when it ends, so it never does.
+private actor Nursery {
+    static let shared = Nursery()
+
+    private let executor = BusExecutor()
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    func spawn(
+        _ path: String,
+        _ arguments: [String],
+        _ environment: [String],
+        log: String?
+    ) throws -> Int32 {
+        var output: CInt = -1
+        if let log {
+            output = unsafe open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+            guard output >= 0 else { throw TestKitError.system("open", errno: errno) }
+        }
+        defer { if output >= 0 { close(output) } }
+        var argv = unsafe arguments.map { unsafe strdup($0) } + [nil]
+        var envp = unsafe environment.map { unsafe strdup($0) } + [nil]
+        defer { unsafe (argv + envp).forEach { unsafe free($0) } }
+        let processID = unsafe clinux_spawn(path, &argv, &envp, -1, output, output)
+        guard processID > 0 else { throw TestKitError.system("clinux_spawn \(path)", errno: errno) }
+        return processID
+    }
+}

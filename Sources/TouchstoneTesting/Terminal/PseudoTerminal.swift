@@ -1,0 +1,124 @@
+import CLinux
+import Glibc
+
+/// A terminal without a screen: a program draws on it, a test reads what it drew and types.
+///
+/// ```swift
+/// let terminal = try PseudoTerminal()
+/// try await terminal.wait(for: "Passcode:")
+/// terminal.type("correct horse")
+/// terminal.press(.enter)
+/// ```
+public final class PseudoTerminal: Sendable {
+    /// A key that is not text.
+    public enum Key: Sendable, Equatable {
+        /// Carriage return: what the enter key sends.
+        case enter
+        /// To the next field or button.
+        case tab
+        /// Control and D: end of file.
+        case endOfFile
+        /// Control and C.
+        case interrupt
+        /// Text.
+        case text(String)
+
+        fileprivate var octets: [UInt8] {
+            switch self {
+            case .enter: [0x0D]
+            case .tab: [0x09]
+            case .endOfFile: [0x04]
+            case .interrupt: [0x03]
+            case .text(let text): Array(text.utf8)
+            }
+        }
+    }
+
+    /// `/dev/pts/N`.
+    public let name: String
+    private let screen: TerminalScreen
+    /// Kept open: without any user the terminal would report an error instead of waiting.
+    private let secondary: CInt
+
+    /// Opens a terminal of a size in characters.
+    public init(columns: UInt16 = 80, rows: UInt16 = 24) throws {
+        var primary: CInt = -1
+        var octets = [CChar](repeating: 0, count: 64)
+        guard unsafe clinux_openpty(&primary, &octets, octets.count) == 0 else {
+            throw TerminalError.system(errno)
+        }
+        name = String(decoding: octets.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        secondary = unsafe open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard secondary >= 0, unsafe ioctl(primary, UInt(TIOCSWINSZ), &size) == 0 else {
+            let reason = errno
+            close(primary)
+            throw TerminalError.system(reason)
+        }
+        screen = try TerminalScreen(adopting: primary)
+    }
+
+    deinit {
+        screen.close()
+        close(secondary)
+    }
+
+    /// All that was drawn so far, without escape sequences.
+    public var text: String { String(decoding: screen.visible, as: UTF8.self) }
+
+    /// All that was drawn so far, octet by octet.
+    public var octets: [UInt8] { screen.octets }
+
+    /// Waits until a text is drawn, after the one that was waited for before; white space counts for nothing.
+    ///
+    /// - Throws: ``TerminalError`` with what was drawn instead.
+    public func wait(for text: String, timeout: Duration = .seconds(10)) async throws {
+        _ = try await wait(forAnyOf: [text], timeout: timeout)
+    }
+
+    /// Waits for the first of several texts.
+    ///
+    /// - Returns: its index.
+    @discardableResult
+    public func wait(forAnyOf texts: [String], timeout: Duration = .seconds(10)) async throws -> Int {
+        switch await screen.wait(forAnyOf: texts, until: ContinuousClock.now + timeout) {
+        case .text(let index): return index
+        case .timedOut: throw TerminalError.timedOut(waitingFor: texts, drawn: text)
+        case .closed: throw TerminalError.closed
+        case .cancelled: throw CancellationError()
+        }
+    }
+
+    /// Types a text, without the enter key.
+    public func type(_ text: String) { press(.text(text)) }
+
+    /// Presses keys, one after another; nobody notices when the terminal is closed.
+    public func press(_ keys: Key...) { press(keys) }
+
+    /// Presses keys, one after another.
+    public func press(_ keys: [Key]) { _ = screen.write(keys.flatMap(\.octets)) }
+
+    /// Closes the terminal as a window does: its users see a hang-up.
+    public func hangUp() { screen.close() }
+
+    /// Whether what is typed is drawn.
+    public var isEchoing: Bool { localModes & tcflag_t(ECHO) != 0 }
+
+    /// Whether programs get whole lines.
+    public var isCanonical: Bool { localModes & tcflag_t(ICANON) != 0 }
+
+    private var localModes: tcflag_t {
+        var modes = termios()
+        return unsafe tcgetattr(secondary, &modes) == 0 ? modes.c_lflag : 0
+    }
+}
+
+/// Why a wait for a terminal ended.
+public enum TerminalError: Error, Sendable {
+    /// The text was not drawn in time.
+    case timedOut(waitingFor: [String], drawn: String)
+    /// The terminal was closed.
+    case closed
+    /// A call failed with this `errno`.
+    case system(Int32)
+}

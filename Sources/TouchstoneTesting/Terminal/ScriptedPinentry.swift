@@ -1,0 +1,102 @@
+import Glibc
+
+/// A pinentry program that follows a script: it answers commands as told and keeps each line it was sent.
+///
+/// Made of shell: what the driver starts, talks to and ends is a real process.
+///
+/// ```swift
+/// let pinentry = try ScriptedPinentry(["GETPIN": "printf 'D secret\\nOK\\n'"])
+/// let prompter = PinentryPrompter(program: .testing(pinentry.path))
+/// ```
+public final class ScriptedPinentry: Sendable {
+    /// The program.
+    public let path: String
+    private let directory: String
+
+    /// Writes the program into a directory of its own.
+    ///
+    /// - Parameters:
+    ///   - answers: shell commands by the first word of a line, which the script finds whole in `$line`; other
+    ///     lines are answered `OK`, and `BYE` ends the program after that.
+    ///   - greeting: shell commands that greet.
+    /// - Throws: ``TerminalError`` when the program cannot be written.
+    public init(
+        _ answers: [String: String] = [:],
+        greeting: String = "echo 'OK Pleased to meet you'"
+    ) throws {
+        var template = Array("/tmp/scripted-pinentry-XXXXXX".utf8CString)
+        guard unsafe mkdtemp(&template) != nil else { throw TerminalError.system(errno) }
+        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        path = directory + "/pinentry"
+        var script = """
+            #!/bin/sh
+            directory=\(directory)
+            echo $$ > "$directory/pid"
+            tr '\\0' '\\n' < /proc/$$/environ > "$directory/environment"
+            \(greeting)
+            while IFS= read -r line; do
+                printf '%s\\n' "$line" >> "$directory/received"
+                case "${line%% *}" in
+
+            """
+        for (command, answer) in answers { script += "    \(command)) \(answer) ;;\n" }
+        script += "    BYE) echo OK; exit 0 ;;\n    *) echo OK ;;\n    esac\ndone\n"
+        try write(Array(script.utf8))
+    }
+
+    deinit {
+        for name in ["pinentry", "pid", "environment", "received", "notes"] {
+            unsafe unlink("\(directory)/\(name)")
+        }
+        unsafe rmdir(directory)
+    }
+
+    /// The lines it was sent.
+    public var received: [String] { lines("received") }
+
+    /// Its environment when it started, as `NAME=value`.
+    public var environment: [String] { lines("environment") }
+
+    /// What its script wrote to `$directory/notes`.
+    public var notes: [String] { lines("notes") }
+
+    /// Its process number; nil before it was started.
+    public var processIdentifier: Int32? { lines("pid").first.flatMap { Int32($0) } }
+
+    private func lines(_ name: String) -> [String] {
+        let file = unsafe open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return [] }
+        defer { close(file) }
+        var octets: [UInt8] = []
+        var room = [UInt8](repeating: 0, count: 16 * 1024)
+        while case let count = unsafe read(file, &room, room.count), count > 0 { octets += room[..<count] }
+        return octets.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func write(_ script: [UInt8]) throws {
+        let file = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o700)
+        guard file >= 0 else { throw TerminalError.system(errno) }
+        let count = unsafe Glibc.write(file, script, script.count)
+        close(file)
+        guard count == script.count else { throw TerminalError.system(ENOSPC) }
+        try waitUntilNobodyWrites()
+    }
+
+    /// A file that is open for writing cannot be executed (`ETXTBSY`).
+    ///
+    /// A process that another thread is about to start holds a copy of our descriptor for a moment; a read lease is
+    /// granted once nobody does.
+    private func waitUntilNobodyWrites() throws {
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw TerminalError.system(errno) }
+        defer { close(file) }
+        let deadline = ContinuousClock.now + .seconds(5)
+        // F_SETLEASE, which glibc shows under _GNU_SOURCE only.
+        let setLease: CInt = 1024
+        while fcntl(file, setLease, CInt(F_RDLCK)) != 0 {
+            guard errno == EAGAIN, ContinuousClock.now < deadline else { throw TerminalError.system(errno) }
+            sched_yield()
+        }
+        _ = fcntl(file, setLease, CInt(F_UNLCK))
+    }
+}

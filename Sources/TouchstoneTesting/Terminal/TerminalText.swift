@@ -1,0 +1,65 @@
+/// Takes the escape sequences out of what a program draws, octet by octet.
+///
+/// Knows the forms of ECMA-48 (control sequences, strings) and the line-drawing characters of a VT100, which
+/// would otherwise look like letters.
+struct TerminalText {
+    private enum State {
+        case text
+        case escape
+        /// `ESC [`: parameters until a final octet.
+        case control
+        /// `ESC ]`, `ESC P`, `ESC X`, `ESC ^`, `ESC _`: until `BEL` or `ESC \`.
+        case string
+        /// `ESC (` and the like: one more octet.
+        case charset
+    }
+
+    private var state = State.text
+    private var drawsLines = false
+
+    /// What can be seen, with a space or a line feed where the cursor was moved.
+    private(set) var visible: [UInt8] = []
+    /// The same without white space: programs save it, and wrap lines where they like.
+    private(set) var compact: [UInt8] = []
+
+    /// Takes the next octet.
+    mutating func take(_ octet: UInt8) {
+        switch state {
+        case .text: takeText(octet)
+        case .escape:
+            switch octet {
+            case UInt8(ascii: "["): state = .control
+            case UInt8(ascii: "]"), UInt8(ascii: "P"), UInt8(ascii: "X"), UInt8(ascii: "^"),
+                UInt8(ascii: "_"):
+                state = .string
+            case UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "#"): state = .charset
+            default: state = .text
+            }
+        case .control:
+            guard (0x40...0x7E).contains(octet) else { return }
+            switch octet {
+            case UInt8(ascii: "H"), UInt8(ascii: "d"), UInt8(ascii: "f"): visible.append(UInt8(ascii: "\n"))
+            case UInt8(ascii: "C"), UInt8(ascii: "G"): visible.append(UInt8(ascii: " "))
+            default: break
+            }
+            state = .text
+        case .string:
+            if octet == 0x1B { state = .escape } else if octet == 0x07 { state = .text }
+        case .charset:
+            drawsLines = octet == UInt8(ascii: "0")
+            state = .text
+        }
+    }
+
+    private mutating func takeText(_ octet: UInt8) {
+        switch octet {
+        case 0x1B: state = .escape
+        case UInt8(ascii: "\n"), UInt8(ascii: " "): visible.append(octet)
+        case 0..<0x20, 0x7F: break
+        default:
+            if drawsLines { return }
+            visible.append(octet)
+            compact.append(octet)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import ArgumentParser
+import CLinux
+import KeychainClient
+import KeychainModel
+
+/// `touchstone doctor`: check every part and say what to do.
+struct DoctorCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check every part, one by one, and say what to do.",
+        discussion:
+            "Changes nothing and never prompts. The exit status is 0 when nothing failed, otherwise 1."
+    )
+
+    @Flag(help: "Write JSON.")
+    var json = false
+
+    func run() throws {
+        let findings = Self.findings()
+        if json {
+            Output.print(JSONText.list(findings.map(\.json)).rendered())
+        } else {
+            for finding in findings { for line in finding.lines { Output.print(line) } }
+        }
+        if findings.contains(where: { $0.verdict == .fail }) { throw ExitCode.failed }
+    }
+
+    private static func findings() -> [Finding] {
+        var findings = [SystemChecks.lockedMemory()]
+        guard
+            let layout = Layout(variable: {
+                unsafe clinux_secure_getenv($0).map { unsafe String(cString: $0) }
+            })
+        else {
+            return findings + [.fail("places", "no home directory is named by the environment", "set HOME")]
+        }
+        findings.append(SystemChecks.configuration(layout.configurationFile))
+        // The daemon comes first: it makes the directories.
+        let daemon = daemonFindings()
+        findings.append(SystemChecks.directory("socket's directory", layout.runtimeDirectory))
+        findings.append(SystemChecks.directory("store's directory", layout.dataDirectory))
+        findings += daemon
+        findings.append(SystemChecks.promptPlace(.current()))
+        findings.append(SystemChecks.systemBus())
+        findings.append(SystemChecks.fprintd())
+        return findings
+    }
+
+    private static func daemonFindings() -> [Finding] {
+        let keychain = RemoteKeychain.shared
+        do throws(KeychainError) {
+            let status = try keychain.status()
+            var findings = KeychainChecks.findings(of: status)
+            switch status.keybag {
+            case .notSetUp, .damaged: break
+            case .locked:
+                findings.append(.ok("store", "read once the keychain was unlocked: touchstone unlock"))
+            case .lockedAfterFirstUnlock, .unlocked:
+                findings.append(KeychainChecks.store(try keychain.check()))
+            }
+            return findings
+        } catch {
+            let text = ErrorText.describe(error)
+            return [.fail("daemon", text.message, text.hint ?? "see the daemon's log")]
+        }
+    }
+}

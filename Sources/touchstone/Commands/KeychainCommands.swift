@@ -1,0 +1,75 @@
+import ArgumentParser
+import KeychainClient
+import KeychainModel
+
+/// `touchstone setup`: make the keychain.
+struct SetupCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "setup",
+        abstract: "Make the keychain: choose its passcode, note its recovery code."
+    )
+
+    func run() throws {
+        try RemoteKeychain.shared.setUp(PromptFields(origin: .current(), reason: "Make the keychain."))
+        Output.complain("The keychain is ready: touchstone set NAME")
+    }
+}
+
+/// `touchstone unlock`: enter the passcode once.
+struct UnlockCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unlock",
+        abstract: "Unlock the keychain with the passcode; fingers work from then on."
+    )
+
+    func run() throws {
+        try RemoteKeychain.shared.unlock(PromptFields(origin: .current(), reason: "Unlock the keychain."))
+    }
+}
+
+/// `touchstone lock`: forget the keys.
+struct LockCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lock",
+        abstract: "Lock the keychain: the passcode is needed again."
+    )
+
+    func run() throws { try RemoteKeychain.shared.lock() }
+}
+
+/// `touchstone passcode`: what concerns the passcode.
+struct PasscodeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "passcode",
+        abstract: "Change the passcode.",
+        subcommands: [ChangePasscodeCommand.self]
+    )
+}
+
+/// `touchstone passcode change`: a new passcode in the place of the old one.
+struct ChangePasscodeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "change",
+        abstract: "Put a new passcode in the place of the old one."
+    )
+
+    func run() throws {
+        let prompt = PromptFields(origin: .current(), reason: "Change the passcode.")
+        try RemoteKeychain.shared.changePasscode(prompt)
+        Output.complain("The passcode is changed.")
+    }
+}
+
+/// `touchstone recover`: the way back when the passcode is lost.
+struct RecoverCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "recover",
+        abstract: "Open the keychain with its recovery code and choose a new passcode."
+    )
+
+    func run() throws {
+        let prompt = PromptFields(origin: .current(), reason: "Open the keychain with its recovery code.")
+        try RemoteKeychain.shared.recover(prompt)
+        Output.complain("The keychain is open, and the new passcode counts.")
+    }
+}

@@ -1,0 +1,38 @@
+import ArgumentParser
+import KeychainModel
+
+/// `touchstone show`: everything about a secret but the secret.
+struct ShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show what is known of a secret, without releasing it."
+    )
+
+    @Argument(help: ItemName.help, completion: ItemName.completion)
+    var name: ItemName
+
+    @Flag(help: "Write JSON.")
+    var json = false
+
+    func run() throws {
+        let secret = try StoredSecrets().find(name)
+        if json { return Output.print(secret.json.rendered()) }
+        Output.print("Name:       \(Printable.text(secret.name))")
+        Output.print("Demands:    \(secret.accessControl.requirementSentence)")
+        Output.print("Readable:   \(secret.accessControl.accessibility.sentence)")
+        Output.print("Created:    \(secret.created.map(DateText.iso8601) ?? "unknown")")
+        Output.print("Changed:    \(secret.modified.map(DateText.iso8601) ?? "unknown")")
+        if let reference = secret.reference { Output.print("Reference:  \(HexText.of(reference.octets))") }
+    }
+}
+
+extension Accessibility {
+    fileprivate var sentence: String {
+        switch self {
+        case .whenUnlocked, .whenUnlockedThisDeviceOnly: "while the keychain is unlocked"
+        case .whenPasscodeSetThisDeviceOnly: "while the keychain is unlocked and has a passcode"
+        case .afterFirstUnlock, .always, .afterFirstUnlockThisDeviceOnly, .alwaysThisDeviceOnly:
+            "once the keychain was unlocked"
+        }
+    }
+}

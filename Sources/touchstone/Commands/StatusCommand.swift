@@ -1,0 +1,110 @@
+import ArgumentParser
+import KeychainClient
+import KeychainModel
+
+/// `touchstone status`: where the keychain stands.
+struct StatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show where the keychain stands: locked or not, how strong, sensor, fingers, lockouts."
+    )
+
+    @Flag(help: "Write JSON.")
+    var json = false
+
+    func run() throws {
+        let status = try RemoteKeychain.shared.status()
+        if json { return Output.print(status.json.rendered()) }
+        for (title, text) in status.lines {
+            Output.print(Printable.text(title.isEmpty ? "            \(text)" : pad(title + ":") + text))
+        }
+    }
+
+    private func pad(_ title: String) -> String {
+        title + String(repeating: " ", count: max(1, 12 - title.count))
+    }
+}
+
+extension KeybagState {
+    /// The word for programs.
+    fileprivate var name: String { String(describing: self) }
+
+    /// The words for people.
+    fileprivate var sentence: String {
+        switch self {
+        case .notSetUp: "not set up; touchstone setup makes it"
+        case .locked: "locked; the passcode opens it"
+        case .lockedAfterFirstUnlock: "locked again; the passcode opens it"
+        case .unlocked: "unlocked"
+        case .damaged: "damaged; touchstone doctor says more"
+        }
+    }
+}
+
+extension StatusReply {
+    fileprivate var lines: [(String, String)] {
+        var lines = [("Keychain", keybag.sentence), ("Assurance", assurance.name)]
+        lines += assuranceReasons.map { ("", $0) }
+        lines.append(("Sensor", authentication.sensorSentence))
+        lines.append(("Fingers", authentication.fingersSentence))
+        lines.append(("Lockouts", authentication.lockoutSentence))
+        lines.append(("Prompt", promptFault.map { "cannot be shown: \($0)" } ?? "can be shown"))
+        lines.append(("Daemon", "version \(daemonVersion), process \(daemonProcess)"))
+        return lines
+    }
+
+    fileprivate var json: JSONText {
+        .object([
+            ("keychain", .text(keybag.name)),
+            ("assurance", .text(assurance.name)),
+            ("assuranceReasons", .list(assuranceReasons.map(JSONText.text))),
+            ("sensor", .optional(authentication.sensor)),
+            ("sensorFault", .optional(authentication.sensorFault.map { "\($0.domain): \($0.code)" })),
+            ("fingers", .list(authentication.fingers.map(JSONText.text))),
+            ("enrolmentBinding", .optional(authentication.binding.map { String(describing: $0) })),
+            ("biometryFailures", .number(Int64(authentication.biometryFailures))),
+            ("biometryLockedOut", .flag(authentication.isBiometryLockedOut)),
+            ("passcodeFailures", .number(Int64(authentication.passcodeFailures))),
+            ("passcodeDelaySeconds", .number(authentication.passcodeDelay)),
+            ("closed", .flag(authentication.isClosed)),
+            ("promptFault", .optional(promptFault)),
+            ("daemonVersion", .text(daemonVersion)),
+            ("daemonProcess", .number(daemonProcess)),
+        ])
+    }
+}
+
+extension AuthenticationStatus {
+    fileprivate var sensorSentence: String {
+        let fault = sensorFault.map { "cannot be used (\($0.domain): \($0.code))" }
+        guard let sensor else { return fault ?? "none" }
+        return fault.map { "\(sensor), \($0)" } ?? sensor
+    }
+
+    fileprivate var fingersSentence: String {
+        guard !fingers.isEmpty else { return "none enrolled" }
+        let names = fingers.joined(separator: ", ")
+        switch binding {
+        case .names?: return names + " (compared by name: enrolling the same finger anew can go unseen)"
+        case .templates?: return names + " (compared by template)"
+        case nil: return names
+        }
+    }
+
+    /// What is locked out, and for how long.
+    var lockoutSentence: String {
+        if isClosed { return "closed by ten wrong passcodes; touchstone recover opens it" }
+        var parts: [String] = []
+        if passcodeDelay > 0 {
+            parts.append("the next passcode may be tried in \(DateText.duration(seconds: passcodeDelay))")
+        }
+        if isBiometryLockedOut { parts.append("fingers wait for the passcode") }
+        if passcodeFailures > 0 {
+            parts.append("wrong passcodes since the last right one: \(passcodeFailures)")
+        }
+        if biometryFailures > 0 {
+            parts.append("fingers refused since the last success: \(biometryFailures)")
+        }
+        return parts.isEmpty ? "none" : parts.joined(separator: "; ")
+    }
+}

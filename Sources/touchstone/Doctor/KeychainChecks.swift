@@ -1,0 +1,102 @@
+import KeychainModel
+
+/// Judges what the daemon reports of itself.
+enum KeychainChecks {
+    /// Everything that a status tells.
+    static func findings(of status: StatusReply) -> [Finding] {
+        [
+            .ok("daemon", "version \(status.daemonVersion), process \(status.daemonProcess)"),
+            keychain(status.keybag), assurance(status), prompter(status), sensor(status.authentication),
+        ] + enrolment(status.authentication) + [lockouts(status.authentication)]
+    }
+
+    /// What a check of the store found.
+    static func store(_ report: StoreReport) -> Finding {
+        var faults = report.faults
+        if report.damaged > 0 { faults.append("\(report.damaged) damaged") }
+        if !report.isSetAuthentic { faults.append("rows were added, removed or rolled back from outside") }
+        guard faults.isEmpty else {
+            return .fail("store", faults.joined(separator: "; "), "bring a backup of the data directory back")
+        }
+        guard report.invalidated == 0 else {
+            return .warn(
+                "store",
+                "\(report.items) items, \(report.invalidated) gone with a changed set of fingers",
+                "store them again: touchstone set NAME --replace"
+            )
+        }
+        return .ok("store", "\(report.items) items, all authentic")
+    }
+
+    private static func keychain(_ state: KeybagState) -> Finding {
+        switch state {
+        case .notSetUp: .warn("keychain", "not set up", "touchstone setup")
+        case .locked, .lockedAfterFirstUnlock: .ok("keychain", "locked; the passcode opens it")
+        case .unlocked: .ok("keychain", "unlocked")
+        case .damaged: .fail("keychain", "its file is damaged", "bring a backup of the data directory back")
+        }
+    }
+
+    private static func assurance(_ status: StatusReply) -> Finding {
+        let reasons =
+            status.assuranceReasons.isEmpty ? "" : ": " + status.assuranceReasons.joined(separator: "; ")
+        let text = status.assurance.name + reasons
+        switch status.assurance {
+        case .tpm: return .ok("device key", text)
+        case .tpmWeak: return .warn("device key", text, "set the TPM's lockout authorisation")
+        case .softwareUser, .softwareSystem:
+            return .warn(
+                "device key",
+                text,
+                "a copy of the files and the passcode open it: choose a long passcode"
+            )
+        case .test: return .warn("device key", text, "a test part is configured: keep no real secrets here")
+        }
+    }
+
+    private static func prompter(_ status: StatusReply) -> Finding {
+        guard let fault = status.promptFault else { return .ok("prompt program", "found") }
+        return .fail("prompt program", fault, "install pinentry: apt install pinentry-curses")
+    }
+
+    private static func sensor(_ status: AuthenticationStatus) -> Finding {
+        if let fault = status.sensorFault {
+            let text = "\(status.sensor ?? "none") (\(fault.domain): \(fault.code))"
+            if fault.code.hasSuffix("PermissionDenied") {
+                return .fail(
+                    "sensor",
+                    text,
+                    "polkit refuses net.reactivated.fprint.device.verify here: use a local session, or add a rule"
+                )
+            }
+            return .warn("sensor", text, "the passcode works without it")
+        }
+        guard let sensor = status.sensor else {
+            return .warn("sensor", "none", "the passcode works without it")
+        }
+        return .ok("sensor", sensor)
+    }
+
+    private static func enrolment(_ status: AuthenticationStatus) -> [Finding] {
+        guard status.sensor != nil else { return [] }
+        guard !status.fingers.isEmpty else { return [.warn("fingers", "none enrolled", "fprintd-enroll")] }
+        let names = status.fingers.joined(separator: ", ")
+        guard status.binding == .names else { return [.ok("fingers", names)] }
+        return [
+            .warn(
+                "fingers",
+                names + "; compared by name, because the templates cannot be read",
+                "who enrols the same finger anew while the daemon is off goes unseen: guard your session"
+            )
+        ]
+    }
+
+    private static func lockouts(_ status: AuthenticationStatus) -> Finding {
+        if status.isClosed { return .fail("lockouts", status.lockoutSentence, "touchstone recover") }
+        if status.passcodeDelay > 0 { return .warn("lockouts", status.lockoutSentence, "wait") }
+        if status.isBiometryLockedOut {
+            return .warn("lockouts", status.lockoutSentence, "touchstone unlock")
+        }
+        return .ok("lockouts", status.lockoutSentence)
+    }
+}

@@ -1,0 +1,123 @@
+import Glibc
+import KeychainModel
+import SecretMemory
+
+/// Checks that need no daemon: memory, directories, the parts of the system.
+enum SystemChecks {
+    /// What an ordinary user is granted since Linux 5.16, in octets.
+    private static let usualMemoryLimit: UInt64 = 8 << 20
+
+    /// Whether memory for secrets can be locked.
+    static func lockedMemory() -> Finding {
+        do throws(SecretMemoryError) {
+            try LockedPages.prepare()
+        } catch {
+            return .fail(
+                "locked memory",
+                "no page can be locked (errno \(error.errno))",
+                "raise the limit: LimitMEMLOCK= in systemd, or memlock in /etc/security/limits.conf"
+            )
+        }
+        guard let limit = memoryLimit() else { return .ok("locked memory", "pages can be locked") }
+        guard limit < usualMemoryLimit else {
+            return .ok("locked memory", limit == .max ? "no limit" : "\(limit >> 10) KiB may be locked")
+        }
+        return .warn(
+            "locked memory",
+            "only \(limit >> 10) KiB may be locked; large secrets may not fit",
+            "raise the limit to \(usualMemoryLimit >> 10) KiB"
+        )
+    }
+
+    /// Whether a directory is this user's alone.
+    static func directory(_ part: String, _ path: String) -> Finding {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else {
+            let reason = unsafe String(cString: strerror(errno))
+            return .fail(part, "\(path): \(reason)", "start the daemon: touchstone status")
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            return .fail(part, "\(path) is no directory", "move it away")
+        }
+        guard status.st_uid == geteuid() else {
+            return .fail(part, "\(path) belongs to user \(status.st_uid)", "move it away")
+        }
+        let mode = status.st_mode & 0o777
+        guard mode == 0o700 else {
+            return .fail(part, "\(path) has mode \(String(mode, radix: 8))", "chmod 700 \(path)")
+        }
+        return .ok(part, path)
+    }
+
+    /// Whether nobody else can change the daemon's configuration.
+    static func configuration(_ path: String) -> Finding {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else {
+            if errno == ENOENT { return .ok("configuration", "none; the defaults hold") }
+            return .fail(
+                "configuration",
+                "\(path): \(unsafe String(cString: strerror(errno)))",
+                "check its directory"
+            )
+        }
+        guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & 0o022 == 0 else {
+            return .fail(
+                "configuration",
+                "\(path) can be changed by others",
+                "chown it to yourself; chmod go-w \(path)"
+            )
+        }
+        return .ok("configuration", path)
+    }
+
+    /// Whether there is a place for prompts.
+    static func promptPlace(_ origin: PromptOrigin) -> Finding {
+        if let terminal = origin.terminal { return .ok("place for prompts", terminal) }
+        if let display = origin.waylandDisplay ?? origin.display {
+            return .ok("place for prompts", "display \(display)")
+        }
+        return .warn(
+            "place for prompts",
+            "no terminal and no display",
+            "run it from a terminal or a desktop session"
+        )
+    }
+
+    /// Whether the system bus, and with it fprintd, can be reached.
+    static func systemBus() -> Finding {
+        let path = "/run/dbus/system_bus_socket"
+        guard unsafe access(path, R_OK | W_OK) == 0 else {
+            return .warn(
+                "system bus",
+                "\(path): \(unsafe String(cString: strerror(errno)))",
+                "start dbus; fingers need it"
+            )
+        }
+        return .ok("system bus", path)
+    }
+
+    /// Whether fprintd is installed.
+    static func fprintd() -> Finding {
+        let service = "/usr/share/dbus-1/system-services/net.reactivated.Fprint.service"
+        guard unsafe access(service, F_OK) == 0 else {
+            return .warn("fprintd", "not installed", "apt install fprintd; the passcode works without it")
+        }
+        return .ok("fprintd", "installed")
+    }
+
+    /// The soft limit of `RLIMIT_MEMLOCK`, from proc(5); `max` for none.
+    private static func memoryLimit() -> UInt64? {
+        let descriptor = unsafe open("/proc/self/limits", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var octets = [UInt8](repeating: 0, count: 4096)
+        let count = unsafe read(descriptor, &octets, octets.count)
+        guard count > 0 else { return nil }
+        let title = "Max locked memory"
+        let lines = String(decoding: octets[..<count], as: UTF8.self).split(separator: "\n")
+        guard let line = lines.first(where: { $0.hasPrefix(title) }),
+            let soft = line.dropFirst(title.count).split(separator: " ").first
+        else { return nil }
+        return soft == "unlimited" ? .max : UInt64(soft)
+    }
+}

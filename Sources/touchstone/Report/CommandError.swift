@@ -1,0 +1,14 @@
+import ArgumentParser
+
+/// Why a command ends without success: one line that says it, one that says what to do, and the exit status.
+struct CommandError: Error {
+    let message: String
+    let hint: String?
+    let exitCode: ExitCode
+
+    init(_ message: String, hint: String? = nil, exitCode: ExitCode = .failed) {
+        self.message = message
+        self.hint = hint
+        self.exitCode = exitCode
+    }
+}

@@ -1,0 +1,135 @@
+import ArgumentParser
+import KeychainModel
+
+/// Errors of the keychain in words, with what to do about them.
+enum ErrorText {
+    /// Describes an error.
+    ///
+    /// - Parameter name: the secret it is about, where there is one.
+    static func describe(_ error: KeychainError, name: ItemName? = nil) -> CommandError {
+        let (message, hint) =
+            byCause(error, name) ?? byStatus(error, name) ?? byAuthentication(error) ?? unknown(error)
+        return CommandError(
+            message,
+            hint: hint ?? self.hint(for: error.remedy),
+            exitCode: ExitCode(for: error)
+        )
+    }
+
+    private typealias Lines = (message: String, hint: String?)
+
+    private static func byCause(_ error: KeychainError, _ name: ItemName?) -> Lines? {
+        let subject = name.map { "'\($0.text)'" } ?? "the secret"
+        switch error.cause {
+        case .invalidated?:
+            return (
+                "\(subject) is gone for good: it demanded the fingers enrolled when it was stored, and they changed",
+                name.map { "store it again: touchstone set \($0.text) --replace" }
+            )
+        case .damaged?: return ("\(subject) or its keychain is damaged", "touchstone doctor")
+        case .closed?: return ("ten wrong passcodes have closed the keychain", "touchstone recover")
+        case .notSetUp?: return ("there is no keychain yet", "touchstone setup")
+        case .locked?:
+            return ("the keychain is locked, and the passcode cannot be asked for here", "touchstone unlock")
+        case let cause? where cause.domain == "touchstoned":
+            return ("the daemon did not start (\(cause.code))", "touchstone doctor")
+        case let cause? where cause.domain == "touchstone": return client(cause)
+        default: return nil
+        }
+    }
+
+    /// The client library's own causes.
+    private static func client(_ cause: DriverCause) -> Lines? {
+        switch cause.code {
+        case "daemonMissing":
+            let hint = "install touchstoned beside touchstone, or name it in TOUCHSTONE_DAEMON"
+            return ("the daemon, touchstoned, is not installed", hint)
+        case let code where code.hasPrefix("foreignDaemon"):
+            return ("the daemon's socket belongs to somebody else (\(code))", "touchstone doctor")
+        case let code where code.hasPrefix("connectionLost"):
+            return ("the daemon went away (\(code))", "try again")
+        case let code where code.hasPrefix("runtimeDirectory"):
+            return ("the daemon's directory cannot be used (\(code))", "touchstone doctor")
+        case "promptText": return ("the text for the prompt is too long", nil)
+        case "resultTooLarge": return ("the result needs more locked memory than there is", nil)
+        default: return nil
+        }
+    }
+
+    private static func byStatus(_ error: KeychainError, _ name: ItemName?) -> Lines? {
+        switch error.status {
+        case .itemNotFound:
+            return (
+                name.map { "there is no secret named '\($0.text)'" } ?? "there is no such secret",
+                "touchstone list"
+            )
+        case .duplicateItem:
+            guard let name else { return ("there is a keychain already", "touchstone status") }
+            return (
+                "there is a secret named '\(name.text)' already", "--replace puts the new one in its place"
+            )
+        case .userCanceled: return ("cancelled", nil)
+        case .decode: return ("what is stored is damaged", "touchstone doctor")
+        case .dataTooLarge:
+            return ("the secret is too large", "at most \(ItemLimits.longestData) octets fit")
+        case .diskFull: return ("the disk is full; nothing was changed", nil)
+        case .readOnly, .io: return ("the store cannot be written\(detail(error))", "touchstone doctor")
+        case .allocate: return ("there is not enough locked memory\(detail(error))", "touchstone doctor")
+        case .notAvailable: return ("the keychain is not available\(detail(error))", nil)
+        default: return nil
+        }
+    }
+
+    private static func byAuthentication(_ error: KeychainError) -> Lines? {
+        switch error.authentication?.code {
+        case .authenticationFailed?: return ("authentication failed", nil)
+        case .userCancel?: return ("cancelled", nil)
+        case .userFallback?: return ("the other button was chosen", nil)
+        case .appCancel?: return ("cancelled", nil)
+        case .systemCancel?: return ("the prompt was ended by the system\(detail(error))", nil)
+        case .passcodeNotSet?: return ("there is no passcode yet", "touchstone setup")
+        case .biometryNotAvailable?: return ("no fingerprint sensor can be used\(detail(error))", nil)
+        case .biometryNotEnrolled?: return ("no finger is enrolled", "fprintd-enroll")
+        case .biometryLockout?:
+            return ("the finger is not accepted until the passcode was entered", "touchstone unlock")
+        case .biometryDisconnected?: return ("the fingerprint sensor was disconnected", nil)
+        case .companionNotAvailable?:
+            return ("this needs a companion device, and there is none on Linux", nil)
+        case .notInteractive?:
+            return ("a prompt is needed, and there is no terminal and no display to show it", nil)
+        case .invalidParameter?: return ("the daemon refused a parameter\(detail(error))", nil)
+        default: return error.status == .authFailed ? ("authentication failed\(detail(error))", nil) : nil
+        }
+    }
+
+    private static func unknown(_ error: KeychainError) -> Lines {
+        switch error.status {
+        case .interactionNotAllowed, .interactionRequired:
+            return (
+                "a prompt is needed and cannot be shown here", "run it from a terminal or a desktop session"
+            )
+        case .missingEntitlement: return ("this program may not use that access group", nil)
+        case .internalComponent: return ("a part of the keychain failed\(detail(error))", "touchstone doctor")
+        default: return ("the keychain reported \(error.status.rawValue)\(detail(error))", nil)
+        }
+    }
+
+    private static func detail(_ error: KeychainError) -> String {
+        error.cause.map { " (\($0.domain): \($0.code))" } ?? ""
+    }
+
+    private static func hint(for remedy: Remedy?) -> String? {
+        switch remedy {
+        case nil: nil
+        case .retry: "try again"
+        case .usePasscode: "use the passcode: touchstone unlock"
+        case .enrolFinger: "enrol a finger: fprintd-enroll"
+        case .wait(let seconds): "wait \(DateText.duration(seconds: seconds)), then try again"
+        case .setPasscode: "touchstone setup"
+        case .unlock: "touchstone unlock"
+        case .recover: "touchstone recover"
+        case .provideTerminal: "run it from a terminal or a desktop session"
+        case .check: "touchstone doctor"
+        }
+    }
+}

@@ -1,0 +1,51 @@
+/// A value written as JSON (RFC 8259); secrets never are.
+enum JSONText {
+    case null
+    case text(String)
+    case number(Int64)
+    case flag(Bool)
+    case list([JSONText])
+    case object([(String, JSONText)])
+
+    /// Text, or null.
+    static func optional(_ text: String?) -> JSONText { text.map(JSONText.text) ?? .null }
+
+    /// The value in two-space indentation.
+    func rendered(indentation: Int = 0) -> String {
+        let inner = String(repeating: "  ", count: indentation + 1)
+        let outer = String(repeating: "  ", count: indentation)
+        switch self {
+        case .null: return "null"
+        case .text(let text): return Self.quoted(text)
+        case .number(let number): return String(number)
+        case .flag(let flag): return flag ? "true" : "false"
+        case .list(let values):
+            if values.isEmpty { return "[]" }
+            let lines = values.map { inner + $0.rendered(indentation: indentation + 1) }
+            return "[\n\(lines.joined(separator: ",\n"))\n\(outer)]"
+        case .object(let members):
+            let lines = members.map { name, value in
+                "\(inner)\(Self.quoted(name)): \(value.rendered(indentation: indentation + 1))"
+            }
+            return "{\n\(lines.joined(separator: ",\n"))\n\(outer)}"
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\n": quoted += "\\n"
+            case "\t": quoted += "\\t"
+            case "\r": quoted += "\\r"
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,57 @@
+import Glibc
+
+/// Standard output and standard error, written at once and whole.
+enum Output {
+    /// Writes a line to standard output.
+    ///
+    /// A failure ends the program: nothing that follows would be seen.
+    static func print(_ line: String) {
+        do {
+            try write(line + "\n")
+        } catch {
+            Report.end(error)
+        }
+    }
+
+    /// Writes a line to standard error; that this fails can be told nowhere.
+    static func complain(_ line: String) {
+        var text = line + "\n"
+        text.withUTF8 { octets in
+            _ = unsafe writeAll(UnsafeRawBufferPointer(octets), to: STDERR_FILENO)
+        }
+    }
+
+    /// Writes octets to standard output.
+    static func write(_ octets: UnsafeRawBufferPointer) throws(CommandError) {
+        guard unsafe writeAll(octets, to: STDOUT_FILENO) else {
+            throw CommandError("cannot write to standard output: \(unsafe String(cString: strerror(errno)))")
+        }
+    }
+
+    private static func write(_ text: String) throws(CommandError) {
+        var text = text
+        let failure: CommandError? = text.withUTF8 { octets in
+            do throws(CommandError) {
+                try unsafe write(UnsafeRawBufferPointer(octets))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private static func writeAll(_ octets: UnsafeRawBufferPointer, to descriptor: CInt) -> Bool {
+        var written = 0
+        while written < octets.count {
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: octets[written...])
+            let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+            if count > 0 {
+                written += count
+            } else if count == 0 || errno != EINTR {
+                return false
+            }
+        }
+        return true
+    }
+}

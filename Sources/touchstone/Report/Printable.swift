@@ -1,0 +1,25 @@
+/// Text from elsewhere, made harmless for a terminal.
+enum Printable {
+    /// Control and format characters, line breaks among them, are shown as `\u{…}`.
+    static func text(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isHarmful) else { return text }
+        var shown = ""
+        for scalar in text.unicodeScalars {
+            if isHarmful(scalar) {
+                shown += "\\u{\(String(scalar.value, radix: 16))}"
+            } else {
+                shown.unicodeScalars.append(scalar)
+            }
+        }
+        return shown
+    }
+
+    private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        // Format characters reorder what is around them; the joiners do not.
+        case .format: scalar.value != 0x200C && scalar.value != 0x200D
+        case .control, .lineSeparator, .paragraphSeparator, .surrogate: true
+        default: false
+        }
+    }
+}

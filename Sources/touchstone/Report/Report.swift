@@ -1,0 +1,43 @@
+import ArgumentParser
+import Glibc
+import KeychainModel
+
+/// Ends the program with what is to be said about it.
+enum Report {
+    /// Prints the `error:` and `hint:` lines and ends with the exit status that fits.
+    static func end(_ error: any Error) -> Never {
+        switch error {
+        case let error as CommandError: end(error)
+        case let error as KeychainError: end(ErrorText.describe(error))
+        default: endParsing(error)
+        }
+    }
+
+    private static func end(_ error: CommandError) -> Never {
+        Output.complain("error: \(Printable.text(error.message))")
+        if let hint = error.hint { Output.complain("hint: \(Printable.text(hint))") }
+        exit(error.exitCode.rawValue)
+    }
+
+    /// Help, completion scripts and the version come as errors too, by ArgumentParser's custom.
+    private static func endParsing(_ error: any Error) -> Never {
+        let code = Touchstone.exitCode(for: error)
+        if code == .success {
+            Output.print(Touchstone.fullMessage(for: error))
+            exit(EXIT_SUCCESS)
+        }
+        let text = Touchstone.message(for: error)
+        guard !text.isEmpty else { exit(code.rawValue) }
+        let usage = Touchstone.fullMessage(for: error).split(separator: "\n").first {
+            $0.hasPrefix("Usage: ")
+        }
+        let hint = usage.map { String($0.dropFirst("Usage: ".count)) }
+        end(CommandError(lowercasingFirst(text), hint: hint, exitCode: code))
+    }
+
+    private static func lowercasingFirst(_ text: String) -> String {
+        // One line, whatever the library breaks it into.
+        let line = text.split(separator: "\n", omittingEmptySubsequences: true).joined(separator: " ")
+        return line.prefix(1).lowercased() + line.dropFirst()
+    }
+}

@@ -1,0 +1,55 @@
+import ArgumentParser
+import KeychainModel
+
+/// What must be shown before a secret is released.
+enum Requirement: String, ExpressibleByArgument, CaseIterable {
+    /// A finger of those enrolled when the secret was stored.
+    case finger
+    /// The passcode, each time.
+    case passcode
+    /// A finger or the passcode.
+    case either
+    /// Nothing, as long as the keychain is unlocked.
+    case nothing = "none"
+
+    private var flags: AccessControlFlags {
+        switch self {
+        case .finger: .biometryCurrentSet
+        case .passcode: .devicePasscode
+        case .either: .userPresence
+        case .nothing: []
+        }
+    }
+
+    /// The rule to store a secret by.
+    func accessControl() throws(KeychainError) -> AccessControl {
+        try AccessControl(accessibility: .whenUnlocked, flags: flags)
+    }
+
+    /// The requirement that stands for a rule; nil for rules that other programs made.
+    init?(_ accessControl: AccessControl) {
+        guard let match = Self.allCases.first(where: { $0.flags == accessControl.flags }) else { return nil }
+        self = match
+    }
+}
+
+extension AccessControl {
+    /// One word for lists: a ``Requirement``, or the constraints' own names.
+    var requirementName: String {
+        if let requirement = Requirement(self) { return requirement.rawValue }
+        var names = constraints.map { String(describing: $0) }
+        if needsApplicationPassword { names.append("applicationPassword") }
+        return names.joined(separator: combination == .any ? "|" : "+")
+    }
+
+    /// A sentence for people.
+    var requirementSentence: String {
+        switch Requirement(self) {
+        case .finger: "a finger of those enrolled when it was stored"
+        case .passcode: "the passcode, each time"
+        case .either: "a finger or the passcode"
+        case .nothing: "nothing, while the keychain is unlocked"
+        case nil: requirementName
+        }
+    }
+}

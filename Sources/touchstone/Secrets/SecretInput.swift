@@ -1,0 +1,73 @@
+import Glibc
+import KeychainModel
+import SecretMemory
+
+/// Where a new secret comes from; never from an argument, which everybody on the machine can read.
+enum SecretInput {
+    /// Reads standard input, which is no terminal, to its end.
+    static func standardInput(isExact: Bool) throws(CommandError) -> SecretBytes {
+        try read(STDIN_FILENO, from: "standard input", isExact: isExact)
+    }
+
+    /// Reads a file to its end.
+    static func file(_ path: String, isExact: Bool) throws(CommandError) -> SecretBytes {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(path) }
+        defer { close(descriptor) }
+        return try read(descriptor, from: path, isExact: isExact)
+    }
+
+    /// Asks twice on the terminal, without echo.
+    static func terminal(_ terminal: borrowing Terminal, name: ItemName) throws(CommandError) -> SecretBytes {
+        let first = try terminal.readSecret("Secret for '\(name.text)': ")
+        guard first.count > 0 else { throw empty }
+        let second = try terminal.readSecret("The same again: ")
+        guard first.matches(second) else {
+            throw CommandError("the two were not the same; nothing was stored", hint: "try again")
+        }
+        return first
+    }
+
+    private static var empty: CommandError { CommandError("the secret is empty; nothing was stored") }
+
+    private static func read(
+        _ descriptor: CInt,
+        from place: String,
+        isExact: Bool
+    ) throws(CommandError) -> SecretBytes {
+        var buffer = SecretBuffer(minimumCapacity: 4096)
+        // One more than fits, and the newline that is stripped.
+        while buffer.count <= ItemLimits.longestData + 1 {
+            var result = 0
+            _ = unsafe buffer.append(upTo: max(4096, buffer.capacity - buffer.count)) { room in
+                result = unsafe Glibc.read(descriptor, room.baseAddress, room.count)
+                return max(0, result)
+            }
+            if result == 0 { return try finish(buffer, isExact: isExact) }
+            if result < 0 && errno != EINTR { throw failure(place) }
+        }
+        throw tooLarge
+    }
+
+    private static func finish(_ buffer: consuming SecretBuffer, isExact: Bool) throws(CommandError)
+        -> SecretBytes
+    {
+        let secret = buffer.finish()
+        let length = secret.withOctets { octets in
+            let endsWithNewline = octets.count > 0 && octets[octets.count - 1] == UInt8(ascii: "\n")
+            return endsWithNewline && !isExact ? octets.count - 1 : octets.count
+        }
+        guard length > 0 else { throw empty }
+        guard length <= ItemLimits.longestData else { throw tooLarge }
+        if length == secret.count { return secret }
+        return secret.withOctets { SecretBytes(copying: $0.extracting(..<length)) }
+    }
+
+    private static var tooLarge: CommandError {
+        CommandError("the secret is too large", hint: "at most \(ItemLimits.longestData) octets fit")
+    }
+
+    private static func failure(_ place: String) -> CommandError {
+        CommandError("cannot read \(place): \(unsafe String(cString: strerror(errno)))")
+    }
+}

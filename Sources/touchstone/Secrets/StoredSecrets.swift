@@ -1,0 +1,193 @@
+import KeychainClient
+import KeychainModel
+import SecretMemory
+
+/// What is known of a secret without releasing it.
+struct StoredSecret {
+    let name: String
+    let reference: PersistentReference?
+    let attributes: ItemAttributes
+
+    var created: Int64? { date(.creationDate) }
+    var modified: Int64? { date(.modificationDate) }
+    var accessibility: Accessibility? {
+        guard case .string(let text) = attributes[.accessible] else { return nil }
+        return Accessibility(rawValue: text)
+    }
+
+    /// The rule it was stored by.
+    var accessControl: AccessControl {
+        if case .data(let octets) = attributes[.accessControl],
+            let rule = try? AccessControl(decoding: octets)
+        {
+            return rule
+        }
+        return AccessControl(accessibility: accessibility ?? .whenUnlocked)
+    }
+
+    private func date(_ key: AttributeKey) -> Int64? {
+        guard case .date(let microseconds) = attributes[key] else { return nil }
+        return microseconds
+    }
+}
+
+/// The secrets of the command line: generic passwords of one service, by account.
+struct StoredSecrets {
+    /// `kSecAttrService` of all of them.
+    static let service = "touchstone"
+
+    let keychain: RemoteKeychain
+
+    init(keychain: RemoteKeychain = .shared) { self.keychain = keychain }
+
+    /// All secrets, by name; asks only for a keychain that is locked.
+    func all(interactionAllowed: Bool = true) throws(CommandError) -> [StoredSecret] {
+        do {
+            let query = ItemQuery(
+                itemClass: .genericPassword,
+                attributes: [.service: .string(Self.service)],
+                limit: .all,
+                returns: [.attributes, .persistentRef]
+            )
+            let prompt = prompt("List the secrets.", interactionAllowed: interactionAllowed)
+            return secrets(of: try keychain.copy(CopyItems(query: query, prompt: prompt)))
+        } catch  where error == KeychainError(.itemNotFound) {
+            return []
+        } catch {
+            throw ErrorText.describe(error)
+        }
+    }
+
+    /// What is known of one secret.
+    func find(_ name: ItemName) throws(CommandError) -> StoredSecret {
+        do {
+            let query = query(name, returns: [.attributes, .persistentRef])
+            let results = try keychain.copy(
+                CopyItems(query: query, prompt: prompt("Look up '\(name.text)'."))
+            )
+            guard let secret = secrets(of: results).first else { throw KeychainError(.itemNotFound) }
+            return secret
+        } catch let error as KeychainError {
+            throw ErrorText.describe(error, name: name)
+        } catch {
+            throw CommandError("\(error)")
+        }
+    }
+
+    /// Releases one secret.
+    ///
+    /// - Parameter context: shared by those that one finger should be enough for.
+    func read(_ name: ItemName, reason: String, context: UInt64) throws(CommandError) -> SecretBytes {
+        do throws(KeychainError) {
+            let request = CopyItems(
+                query: query(name, returns: .data),
+                context: context,
+                prompt: prompt(reason)
+            )
+            let results = try keychain.copy(request)
+            guard var item = results.first(), let data = item.data.take() else {
+                throw KeychainError(.itemNotFound)
+            }
+            return data
+        } catch {
+            throw ErrorText.describe(error, name: name)
+        }
+    }
+
+    /// Stores a new secret.
+    func add(_ name: ItemName, _ secret: consuming SecretBytes, _ rule: AccessControl) throws(CommandError) {
+        do throws(KeychainError) {
+            try store(name, secret, rule)
+        } catch {
+            throw ErrorText.describe(error, name: name)
+        }
+    }
+
+    /// Stores a secret in the place of the old one, at once; without an old one, as a new one.
+    func replace(_ name: ItemName, _ secret: consuming SecretBytes, _ rule: AccessControl)
+        throws(CommandError)
+    {
+        do throws(KeychainError) {
+            if try overwrite(name, secret.copy(), rule) { return }
+            do throws(KeychainError) {
+                try store(name, secret.copy(), rule)
+            } catch  where error.status == .duplicateItem {
+                // Somebody was faster, or what is there is invalidated and only its place is taken.
+                if try overwrite(name, secret.copy(), rule) { return }
+                try keychain.delete(
+                    DeleteItems(query: query(name), prompt: prompt("Replace '\(name.text)'."))
+                )
+                try store(name, secret, rule)
+            }
+        } catch {
+            throw ErrorText.describe(error, name: name)
+        }
+    }
+
+    /// Deletes a secret for good.
+    func delete(_ name: ItemName) throws(CommandError) {
+        do throws(KeychainError) {
+            try keychain.delete(DeleteItems(query: query(name), prompt: prompt("Delete '\(name.text)'.")))
+        } catch {
+            throw ErrorText.describe(error, name: name)
+        }
+    }
+
+    /// False when there is nothing to overwrite.
+    private func overwrite(
+        _ name: ItemName,
+        _ secret: consuming SecretBytes,
+        _ rule: AccessControl
+    ) throws(KeychainError) -> Bool {
+        let request = UpdateItems(
+            query: query(name),
+            attributes: [:],
+            accessControl: rule,
+            data: secret,
+            prompt: prompt("Replace '\(name.text)'.")
+        )
+        do throws(KeychainError) {
+            return try keychain.update(request) > 0
+        } catch  where error.status == .itemNotFound {
+            return false
+        }
+    }
+
+    private func store(
+        _ name: ItemName,
+        _ secret: consuming SecretBytes,
+        _ rule: AccessControl
+    ) throws(KeychainError) {
+        let item = AddItem(
+            itemClass: .genericPassword,
+            attributes: [.service: .string(Self.service), .account: .string(name.text)],
+            accessControl: rule,
+            data: secret,
+            prompt: prompt("Store '\(name.text)'.")
+        )
+        _ = try keychain.add(item)
+    }
+
+    private func query(_ name: ItemName, returns: ItemQuery.Returns = []) -> ItemQuery {
+        ItemQuery(
+            itemClass: .genericPassword,
+            attributes: [.service: .string(Self.service), .account: .string(name.text)],
+            returns: returns
+        )
+    }
+
+    private func prompt(_ reason: String, interactionAllowed: Bool = true) -> PromptFields {
+        PromptFields(origin: .current(), reason: reason, interactionAllowed: interactionAllowed)
+    }
+
+    private func secrets(of results: borrowing ItemResults) -> [StoredSecret] {
+        var found: [StoredSecret] = []
+        results.forEach { item in
+            guard let attributes = item.attributes, case .string(let name) = attributes[.account] else {
+                return
+            }
+            found.append(StoredSecret(name: name, reference: item.reference, attributes: attributes))
+        }
+        return found.sorted { $0.name < $1.name }
+    }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import Glibc
+import KeychainModel
+
+/// The command line: secrets behind a finger or the passcode.
+///
+/// Rules: a secret never is an argument and never is printed without being asked for; one `error:` line and one
+/// `hint:` line on standard error; the exit status says what happened (`ExitCode.swift`); what is meant for people
+/// goes to standard error where standard output carries data.
+@main
+struct Touchstone: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "touchstone",
+        abstract: "Keep secrets behind a finger or a passcode.",
+        discussion: """
+            The secrets belong to this user on this machine. A daemon, touchstoned, holds the keys; it starts by \
+            itself. Begin with: touchstone setup
+
+            Exit status: 0 done, 1 failed, 3 not found, 4 cancelled, 5 authentication failed, 6 locked out, \
+            7 not available, 8 a prompt is needed and cannot be shown, 9 damaged, 10 exists already, 64 usage.
+            """,
+        version: Version.text,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Secrets",
+                subcommands: [
+                    SetCommand.self, GetCommand.self, RunCommand.self, ListCommand.self, ShowCommand.self,
+                    DeleteCommand.self,
+                ]
+            ),
+            CommandGroup(
+                name: "Keychain",
+                subcommands: [
+                    SetupCommand.self, UnlockCommand.self, LockCommand.self, PasscodeCommand.self,
+                    RecoverCommand.self, StatusCommand.self, DoctorCommand.self,
+                ]
+            ),
+        ]
+    )
+
+    static func main() {
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            Report.end(error)
+        }
+    }
+}
+
+/// The version of this program.
+enum Version {
+    static let text = "0.1.0"
+}

@@ -1,0 +1,127 @@
+import CLinux
+import Glibc
+import KeychainModel
+import KeychainServer
+import Logging
+import SecretMemory
+import ServiceLifecycle
+
+/// The life of the daemon: socket, keychain, readiness, services, and the end in the opposite order.
+struct Launch: Sendable {
+    let layout: Layout
+    let settings: Configuration
+    let environment: LaunchEnvironment
+    let report: Report?
+
+    /// How long another daemon that holds the lock may take until it listens, or is gone.
+    private static let patience: Duration = .seconds(5)
+
+    /// Runs the daemon and ends the process.
+    func run() async {
+        do throws(StartError) {
+            try await serve()
+            _exit(0)
+        } catch {
+            error.tell()
+            report?.failed()
+            _exit(StartError.exitStatus)
+        }
+    }
+
+    private func serve() async throws(StartError) {
+        do throws(SecretMemoryError) {
+            try LockedPages.prepare()
+        } catch {
+            throw StartError(error)
+        }
+        guard let listener = try listen() else {
+            report?.ready()
+            return
+        }
+        let manager = ServiceManager(socketPath: environment.notifySocket)
+        let logger = try logger()
+        let audit = AuditTrail(logger)
+        let keychain = try Keychain(
+            layout: layout,
+            settings: settings,
+            pinentry: environment.pinentry,
+            audit: audit
+        )
+        do throws(ServerError) {
+            try keychain.server.start(listener)
+        } catch {
+            throw StartError(error)
+        }
+        logger.notice("listening", metadata: ["pid": "\(getpid())", "version": "\(Version.text)"])
+        manager.ready()
+        report?.ready()
+
+        await runServices(keychain, logger)
+        manager.stopping()
+        await keychain.server.stop()
+        await keychain.authenticator.lock()
+        logger.notice("ended")
+    }
+
+    /// Until SIGTERM, SIGINT, or nobody needs the daemon.
+    private func runServices(_ keychain: Keychain, _ logger: Logger) async {
+        // The last one is asked to end first.
+        let services: [any Service] = [
+            SensorService(authenticator: keychain.authenticator),
+            ServerService(server: keychain.server),
+            IdleService(server: keychain.server, keybag: keychain.engine, limit: settings.idleExit),
+        ]
+        let group = ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: services.map {
+                    ServiceGroupConfiguration.ServiceConfiguration(
+                        service: $0,
+                        successTerminationBehavior: .gracefullyShutdownGroup
+                    )
+                },
+                gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: logger
+            )
+        )
+        do {
+            try await group.run()
+        } catch {
+            logger.error("a service failed", metadata: ["reason": "\(error)"])
+        }
+    }
+
+    /// The socket, or nil when another daemon of this user listens already and that is good enough.
+    private func listen() throws(StartError) -> Listener? {
+        let deadline = ContinuousClock.now + Self.patience
+        while true {
+            do throws(ServerError) {
+                if let socket = environment.activationSocket {
+                    return try Listener(adopting: socket, layout: layout)
+                }
+                return try Listener(at: layout)
+            } catch {
+                guard error == ServerError(.alreadyRunning, ""), report != nil else { throw StartError(error) }
+                if Listener.isAnswering(at: layout) { return nil }
+                // The other one is about to listen, or about to end.
+                guard ContinuousClock.now < deadline else { throw StartError(error) }
+                _ = unsafe poll(nil, 0, 10)
+            }
+        }
+    }
+
+    private func logger() throws(StartError) -> Logger {
+        let sink: LogSink
+        if report == nil {
+            sink = LogSink()
+        } else {
+            do throws(ServerError) {
+                try RuntimeDirectory.prepare(layout.dataDirectory)
+            } catch {
+                throw StartError(error)
+            }
+            sink = try LogSink(path: layout.dataDirectory + "/daemon.log")
+        }
+        let level = settings.logLevel
+        return Logger(label: "touchstoned") { _ in LineLogHandler(sink: sink, level: level) }
+    }
+}

@@ -1,0 +1,47 @@
+import CLinux
+import Glibc
+import KeychainModel
+import PinentryDriver
+
+/// What the daemon takes from its environment, before it clears it.
+struct LaunchEnvironment: Sendable {
+    /// Where the keychain is; nil without a home.
+    let layout: Layout?
+    /// The session that boxes on a display need.
+    let pinentry: PinentryEnvironment
+    /// `NOTIFY_SOCKET`: where the service manager hears that the daemon is ready.
+    let notifySocket: String?
+    /// The listening socket that the service manager passed; `SD_LISTEN_FDS_START` is 3.
+    let activationSocket: CInt?
+
+    private static let firstActivationSocket: CInt = 3
+    /// For what libraries look up later.
+    private static let path = "/usr/bin:/bin"
+
+    /// Reads what is needed and removes everything else.
+    static func take() -> LaunchEnvironment {
+        let taken = LaunchEnvironment(
+            layout: Layout(variable: variable),
+            pinentry: .current,
+            notifySocket: variable("NOTIFY_SOCKET"),
+            activationSocket: activationSocket()
+        )
+        _ = clinux_clear_environment()
+        unsafe setenv("PATH", path, 1)
+        return taken
+    }
+
+    /// sd_listen_fds(3): the variables count only for the process they name.
+    private static func activationSocket() -> CInt? {
+        guard let pid = variable("LISTEN_PID").flatMap({ pid_t($0) }), pid == getpid(),
+            let count = variable("LISTEN_FDS").flatMap({ Int($0) }), count == 1
+        else { return nil }
+        return firstActivationSocket
+    }
+
+    private static func variable(_ name: String) -> String? {
+        guard let value = unsafe clinux_secure_getenv(name) else { return nil }
+        let text = unsafe String(cString: value)
+        return text.isEmpty ? nil : text
+    }
+}

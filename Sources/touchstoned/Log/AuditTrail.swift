@@ -1,0 +1,60 @@
+import KeychainModel
+import Logging
+import Synchronization
+
+/// Writes security events into the log, and tells those who must act on them.
+final class AuditTrail: AuditLog {
+    private let logger: Logger
+    private let listener = Mutex<(@Sendable (AuditEvent) -> Void)?>(nil)
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    /// Calls `body` with each event from now on.
+    func listen(_ body: @escaping @Sendable (AuditEvent) -> Void) { listener.withLock { $0 = body } }
+
+    func record(_ event: AuditEvent) {
+        logger.log(level: Self.level(of: event.kind), "audit", metadata: Self.fields(of: event))
+        listener.withLock { $0 }?(event)
+    }
+
+    private static func fields(of event: AuditEvent) -> Logger.Metadata {
+        var fields: Logger.Metadata = [
+            "event": "\(event.kind.rawValue)", "outcome": "\(outcome(of: event.kind))",
+        ]
+        if let caller = event.caller {
+            fields["uid"] = "\(caller.uid)"
+            fields["pid"] = "\(caller.pid)"
+            fields["program"] = "\(caller.program ?? "unknown")"
+        }
+        if !event.factors.isEmpty {
+            fields["factors"] = "\(event.factors.map { "\($0)" }.sorted().joined(separator: ","))"
+        }
+        if !event.detail.isEmpty { fields["detail"] = "\(event.detail)" }
+        return fields
+    }
+
+    /// Use of an item is no news by itself: what its user showed is an event of its own.
+    private static func level(of kind: AuditEvent.Kind) -> Logger.Level {
+        switch kind {
+        case .itemAccessed: .info
+        case .tamperDetected, .forgedSignal, .assuranceLowered, .keybagClosed: .error
+        case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .enrolmentChanged, .itemsInvalidated,
+            .clientRefused:
+            .warning
+        case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked, .keybagLocked,
+            .passcodeChanged, .keybagRecovered:
+            .notice
+        }
+    }
+
+    private static func outcome(of kind: AuditEvent.Kind) -> String {
+        switch kind {
+        case .keybagCreated, .authenticationSucceeded, .keybagUnlocked, .keybagLocked, .passcodeChanged,
+            .keybagRecovered, .itemAccessed:
+            "success"
+        case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .keybagClosed, .clientRefused: "refused"
+        case .authenticationCancelled: "cancelled"
+        case .enrolmentChanged, .itemsInvalidated, .tamperDetected, .forgedSignal, .assuranceLowered: "noticed"
+        }
+    }
+}

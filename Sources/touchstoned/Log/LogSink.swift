@@ -1,0 +1,66 @@
+import Glibc
+import Synchronization
+
+/// Where log lines go: standard error, or a file of the daemon's own that is put aside once it is long.
+final class LogSink: Sendable {
+    /// At this size, in octets, `daemon.log` becomes `daemon.log.1` and a new one is begun.
+    private static let longestFile = 1 << 20
+
+    private struct File {
+        var descriptor: CInt
+        var size: Int
+    }
+    private let path: String?
+    private let file: Mutex<File>
+
+    /// Writes to standard error.
+    init() {
+        path = nil
+        file = Mutex(File(descriptor: 2, size: 0))
+    }
+
+    /// Appends to the file, mode 0600, which is made where it is missing.
+    init(path: String) throws(StartError) {
+        self.path = path
+        file = Mutex(try Self.open(path))
+    }
+
+    deinit {
+        if path != nil { file.withLock { _ = close($0.descriptor) } }
+    }
+
+    /// Writes one line, all of it with one call so that lines do not mix.
+    func write(_ line: String) {
+        let octets = Array((line + "\n").utf8)
+        file.withLock { file in
+            if let path, file.size + octets.count > Self.longestFile { Self.rotate(path, &file) }
+            let count = unsafe octets.withUnsafeBytes { octets in
+                unsafe Glibc.write(file.descriptor, octets.baseAddress, octets.count)
+            }
+            file.size += max(0, count)
+        }
+    }
+
+    private static func rotate(_ path: String, _ file: inout File) {
+        guard unsafe rename(path, path + ".1") == 0, let next = try? open(path) else {
+            // Better a long file than a lost line.
+            file.size = 0
+            return
+        }
+        close(file.descriptor)
+        file = next
+    }
+
+    private static func open(_ path: String) throws(StartError) -> File {
+        let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+        let descriptor = unsafe Glibc.open(path, flags, 0o600)
+        var status = stat()
+        guard descriptor >= 0, unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            status.st_uid == geteuid(), status.st_nlink == 1, status.st_mode & 0o777 == 0o600
+        else {
+            if descriptor >= 0 { close(descriptor) }
+            throw StartError("\(path) is not a file of yours alone", hint: "remove it")
+        }
+        return File(descriptor: descriptor, size: Int(status.st_size))
+    }
+}

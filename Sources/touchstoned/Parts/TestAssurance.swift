@@ -1,0 +1,27 @@
+import KeychainModel
+import SecretMemory
+
+/// Says that a part of the keychain is a test part; seals as the real sealer does.
+struct TestAssurance: KeySealer {
+    private let sealer: any KeySealer
+
+    init(of sealer: any KeySealer) { self.sealer = sealer }
+
+    func assurance() async -> AssuranceReport {
+        let reasons = await sealer.assurance().reasons
+        return AssuranceReport(.test, reasons: ["Test parts are configured."] + reasons)
+    }
+
+    func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {
+        try await sealer.seal(authorization: authorization)
+    }
+
+    func unseal(
+        _ blob: [UInt8],
+        authorization: borrowing SecretBytes
+    ) async throws(KeychainError) -> SecretBytes {
+        try await sealer.unseal(blob, authorization: authorization)
+    }
+
+    func destroy(_ blob: [UInt8]) async { await sealer.destroy(blob) }
+}

@@ -1,0 +1,38 @@
+import Glibc
+
+/// Tells the service manager how the daemon is (sd_notify(3)): one datagram of text.
+struct ServiceManager: Sendable {
+    private let socketPath: String?
+
+    /// - Parameter socketPath: `NOTIFY_SOCKET`; nil when nobody listens.
+    init(socketPath: String?) { self.socketPath = socketPath }
+
+    /// The daemon listens.
+    func ready() { send("READY=1\nSTATUS=Listening") }
+
+    /// The daemon ends.
+    func stopping() { send("STOPPING=1") }
+
+    private func send(_ text: String) {
+        guard let socketPath, socketPath.hasPrefix("/") || socketPath.hasPrefix("@") else { return }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        var octets = Array(socketPath.utf8)
+        guard octets.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
+        // unix(7): an abstract name starts with NUL, and has no NUL at its end.
+        if octets.first == UInt8(ascii: "@") { octets[0] = 0 }
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: octets) }
+        let length = MemoryLayout<sa_family_t>.size + octets.count + (octets.first == 0 ? 0 : 1)
+        let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let message = Array(text.utf8)
+        _ = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                unsafe sendto(
+                    descriptor, message, message.count, CInt(MSG_NOSIGNAL.rawValue), pointer, socklen_t(length)
+                )
+            }
+        }
+    }
+}

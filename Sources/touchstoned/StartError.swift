@@ -1,0 +1,63 @@
+import Glibc
+import KeychainEngine
+import KeychainModel
+import KeychainServer
+import SecretMemory
+
+/// Why the daemon does not start: what happened and what to do, one line each.
+struct StartError: Error {
+    /// The exit status of a daemon that could not start.
+    static let exitStatus: CInt = 1
+
+    let message: String
+    let hint: String
+
+    init(_ message: String, hint: String) {
+        self.message = message
+        self.hint = hint
+    }
+
+    /// Why the socket cannot be had.
+    init(_ error: ServerError) {
+        let hint =
+            switch error.code {
+            case .alreadyRunning: "stop the other daemon first"
+            case .unsafePath: "make it yours alone: chown it to your user, chmod 700 a directory, remove a link"
+            case .pathTooLong: "set XDG_RUNTIME_DIR or TOUCHSTONE_HOME to a shorter path"
+            case .notASocket: "start the daemon through its socket unit"
+            case .system: "look at the system's log and at the directory's permissions"
+            }
+        self.init(error.detail, hint: hint)
+    }
+
+    /// Why the keychain cannot be opened.
+    init(_ error: KeychainError, opening path: String) {
+        let reason = error.cause.map { "\($0.domain): \($0.code)" } ?? "status \(error.status.rawValue)"
+        self.init(
+            "the keychain in \(path) cannot be opened (\(reason))",
+            hint: "the directory must be yours alone with mode 700, its files with mode 600"
+        )
+    }
+
+    /// Why secrets cannot be held.
+    init(_ error: SecretMemoryError) {
+        self.init("\(error)", hint: "raise the limit on locked memory (ulimit -l) to 8192 KiB")
+    }
+
+    /// Says both lines on standard error.
+    func tell() {
+        StandardError.write("error: \(LogLine.plain(message))\nhint: \(LogLine.plain(hint))\n")
+    }
+}
+
+/// Descriptor 2, without the buffers of C.
+enum StandardError {
+    static func write(_ text: String) {
+        var octets = Array(text.utf8)[...]
+        while !octets.isEmpty {
+            let count = unsafe octets.withUnsafeBytes { unsafe Glibc.write(2, $0.baseAddress, $0.count) }
+            if count < 0 && errno != EINTR { return }
+            octets = octets.dropFirst(max(0, count))
+        }
+    }
+}

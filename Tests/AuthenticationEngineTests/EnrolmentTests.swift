@@ -1,0 +1,194 @@
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@testable import AuthenticationEngine
+
+enum Enrolments {
+    static let three = Enrolment(
+        device: "Scripted sensor",
+        fingers: ["left-index-finger", "right-index-finger", "right-thumb"],
+        templateDigest: nil,
+        completions: 1
+    )
+    static let none = Enrolment(
+        device: "Scripted sensor",
+        fingers: [],
+        templateDigest: nil,
+        completions: 0
+    )
+}
+
+@Suite("A change of the enrolled fingers", .timeLimit(.minutes(1)))
+struct EnrolmentTests {
+    private func known() async -> World {
+        let world = World()
+        _ = await world.engine.availability(of: .biometrics)
+        return world
+    }
+
+    @Test("asks for the passcode once (B07)")
+    func passcodeOnce() async {
+        let world = await known()
+        world.reader.enrol(.success(Enrolments.three))
+        let error = await world.start(.biometrics).value.error
+        #expect(error?.code == .biometryLockout)
+        #expect(error?.cause == .enrolmentChanged)
+        #expect(world.prompter.boxes.isEmpty)
+        #expect(world.audit.count(.enrolmentChanged) == 1)
+        let either = world.start(.deviceOwner)
+        #expect(await world.prompter.box(1).input == .secret)
+        world.prompter.will(.type(World.passcode))
+        #expect(await either.value.factors == [.passcode])
+        let finger = world.start(.biometrics)
+        await world.reader.touch(.match)
+        #expect(await finger.value.factors == [.biometry])
+        #expect(world.audit.count(.enrolmentChanged) == 1)
+    }
+
+    @Test("is seen when the last finger is removed, and when one comes back (B09)")
+    func removed() async {
+        let world = await known()
+        world.reader.enrol(.failure(FingerprintError(.noEnrolledPrints)))
+        #expect(await world.start(.biometrics).value.code == .biometryNotEnrolled)
+        #expect(world.audit.count(.enrolmentChanged) == 1)
+        world.reader.enrol(.success(ScriptedReader.twoFingers))
+        #expect(await world.start(.biometrics).value.error?.cause == .enrolmentChanged)
+        #expect(world.audit.count(.enrolmentChanged) == 2)
+    }
+
+    @Test("ends a box for fingers while it is open, and leaves one for either to the passcode (B07)")
+    func whileOpen() async {
+        let world = await known()
+        let watch = Task { await world.engine.run() }
+        let fingers = world.start(.biometrics)
+        await world.reader.armed()
+        world.reader.enrol(.success(Enrolments.three))
+        await world.reader.send(.enrolment)
+        #expect(await fingers.value.error?.cause == .enrolmentChanged)
+        watch.cancel()
+        await watch.value
+    }
+
+    @Test("is seen between a match and its success, without any signal")
+    func betweenMatchAndSuccess() async {
+        let world = await known()
+        let task = world.start(.deviceOwner)
+        await world.reader.armed()
+        world.reader.enrol(.success(Enrolments.three))
+        await world.reader.touch(.match)
+        let box = await world.prompter.box(2)
+        #expect(box.input == .secret)
+        #expect(box.error == "The enrolled fingers have changed.")
+        world.prompter.will(.cancel)
+        #expect(await task.value.code == .userCancel)
+    }
+
+    @Test("does not matter to a factor that comes after the passcode in the same evaluation")
+    func afterPasscode() async {
+        let world = await known()
+        world.keybag.become(.lockedAfterFirstUnlock)
+        world.reader.enrol(.success(Enrolments.three))
+        let task = world.start(.biometrics)
+        world.prompter.will(.type(World.passcode))
+        await world.reader.touch(.match)
+        #expect(await task.value.factors == [.passcode, .biometry])
+    }
+
+    @Test("that cannot be compared leaves no finger")
+    func unobserved() async {
+        let world = World()
+        world.keybag.fail(KeychainError(.io, cause: DriverCause(domain: "system", code: "EIO")))
+        let error = await world.start(.biometrics).value.error
+        #expect(error?.code == .biometryNotAvailable)
+        #expect(error?.cause == DriverCause(domain: "system", code: "EIO"))
+    }
+}
+
+@Suite("What can be told without asking", .timeLimit(.minutes(1)))
+struct AvailabilityTests {
+    @Test("everything is there")
+    func available() async {
+        let world = World()
+        for policy in [AuthenticationPolicy.biometrics, .biometricsOrCompanion, .deviceOwner] {
+            let found = await world.engine.availability(of: policy)
+            #expect(
+                found
+                    == AuthenticationAvailability(
+                        error: nil,
+                        hasSensor: true,
+                        domainState: Array(repeating: 2, count: 32)
+                    )
+            )
+        }
+        #expect(world.prompter.boxes.isEmpty)
+    }
+
+    @Test("each obstacle has its code, and the sensor is reported whatever it is")
+    func obstacles() async {
+        func error(_ world: World, _ policy: AuthenticationPolicy = .biometrics) async -> AuthenticationError?
+        {
+            await world.engine.availability(of: policy).error
+        }
+        #expect(await error(World(), .companion)?.code == .companionNotAvailable)
+        #expect(await error(World(state: .notSetUp))?.code == .passcodeNotSet)
+        #expect(await error(World(state: .notSetUp), .deviceOwner)?.remedy == .setPasscode)
+        let locked = World(state: .locked)
+        #expect(await error(locked)?.code == .biometryLockout)
+        #expect(await error(locked)?.remedy == .usePasscode)
+        #expect(await error(locked, .deviceOwner) == nil)
+        #expect(await locked.engine.availability(of: .biometrics).hasSensor)
+        #expect(await locked.engine.availability(of: .biometrics).domainState == nil)
+        let out = World(record: AttemptRecord(biometryFailures: 5))
+        #expect(await error(out)?.code == .biometryLockout)
+        #expect(await error(out, .deviceOwner) == nil)
+        let closed = World(record: AttemptRecord(passcodeFailures: 10))
+        #expect(await error(closed)?.code == .biometryLockout)
+        #expect(await error(closed, .deviceOwner)?.code == .authenticationFailed)
+        #expect(await error(closed, .deviceOwner)?.remedy == .recover)
+    }
+
+    @Test("no sensor, no finger and no service are three answers")
+    func sensors() async {
+        for (failure, code, hasSensor) in [
+            (FingerprintError.Code.noSuchDevice, AuthenticationError.Code.biometryNotAvailable, false),
+            (.noEnrolledPrints, .biometryNotEnrolled, true),
+            (.serviceUnknown, .biometryNotAvailable, false),
+            (.permissionDenied, .biometryNotAvailable, true),
+        ] {
+            let world = World()
+            world.reader.enrol(.failure(FingerprintError(failure)))
+            let found = await world.engine.availability(of: .biometrics)
+            #expect(found.error?.code == code)
+            #expect(found.hasSensor == hasSensor)
+            #expect(await world.engine.availability(of: .deviceOwner).error == nil)
+        }
+    }
+
+    @Test("status tells counts, delay and sensor")
+    func status() async {
+        let now = ManualClock().now()
+        let world = World(
+            record: AttemptRecord(
+                biometryFailures: 2,
+                passcodeFailures: 4,
+                lastPasscodeFailure: now,
+                lastPasscodeSuccess: now,
+                lastUse: now
+            )
+        )
+        world.clock.advance(by: .milliseconds(500))
+        var expected = AuthenticationStatus(
+            sensor: "Scripted sensor",
+            biometryFailures: 2,
+            passcodeFailures: 4
+        )
+        expected.fingers = ["left-index-finger", "right-index-finger"]
+        expected.binding = .names
+        expected.passcodeDelay = 60
+        #expect(await world.engine.status() == expected)
+        world.reader.enrol(.failure(FingerprintError(.noBus)))
+        #expect(await world.engine.status().sensorFault == DriverCause(domain: "fprintd", code: "NoBus"))
+        #expect(await world.engine.status().sensor == nil)
+    }
+}

@@ -1,0 +1,173 @@
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@testable import AuthenticationEngine
+
+@Suite("Making, changing and recovering a keybag", .timeLimit(.minutes(1)))
+struct KeybagFlowTests {
+    private static let good = "orbit hazel trumpet velvet quarry"
+
+    private func failure(_ body: () async throws(AuthenticationError) -> Void) async -> AuthenticationError? {
+        do throws(AuthenticationError) {
+            try await body()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test("set-up takes a good passcode and the recovery code typed back")
+    func setUp() async throws {
+        let world = World(state: .notSetUp, record: AttemptRecord(passcodeFailures: 10))
+        world.prompter.will(.type("password"), .type("password1234"), .type(Self.good), .confirm, .typeShown)
+        try await world.engine.setUp(World.request())
+        #expect(world.keybag.passcode == Self.good)
+        #expect(
+            world.prompter.boxes.map(\.input) == [.newSecret, .newSecret, .newSecret, .confirmation, .secret]
+        )
+        #expect(world.prompter.boxes[1].error?.contains("at least 12 characters") == true)
+        #expect(world.prompter.boxes[2].error?.contains("common words") == true)
+        #expect(world.prompter.shownSecret == "0123-4567-89AB-CDEF-GHJK-MNPQ-RSTV")
+        let now = world.clock.now()
+        #expect(world.attempts.record == AttemptRecord(lastPasscodeSuccess: now, lastUse: now))
+    }
+
+    @Test("the code may be typed back in small letters, without dashes, and with O and I for digits")
+    func crockford() async throws {
+        let world = World(state: .notSetUp)
+        world.prompter.will(.type(Self.good), .confirm, .type("o i23 4567 89ab cdef ghjk mnpqrstv"))
+        try await world.engine.setUp(World.request())
+        #expect(await world.keybag.state() == .unlocked)
+    }
+
+    @Test("a code mistyped three times makes no keybag; each time it is shown again")
+    func mistyped() async {
+        let world = World(state: .notSetUp)
+        world.prompter.will(
+            .type(Self.good),
+            .confirm,
+            .type("no"),
+            .confirm,
+            .type("no"),
+            .confirm,
+            .type("no")
+        )
+        let error = await failure { () async throws(AuthenticationError) in
+            try await world.engine.setUp(World.request())
+        }
+        #expect(error?.cause == .recoveryCode)
+        #expect(world.prompter.boxes.count { $0.input == .confirmation } == 3)
+        #expect(await world.keybag.state() == .notSetUp)
+    }
+
+    @Test("a keybag is not made twice")
+    func twice() async {
+        let world = World()
+        let error = await failure { () async throws(AuthenticationError) in
+            try await world.engine.setUp(World.request())
+        }
+        #expect(error?.cause == .alreadySetUp)
+        #expect(world.prompter.boxes.isEmpty)
+    }
+
+    @Test("cancelling set-up at any box changes nothing", arguments: 0..<3)
+    func cancelSetUp(_ step: Int) async {
+        let world = World(state: .notSetUp)
+        let deeds: [ScriptedPrompter.Deed] = [.type(Self.good), .confirm]
+        for deed in deeds.prefix(step) { world.prompter.will(deed) }
+        world.prompter.will(.cancel)
+        let error = await failure { () async throws(AuthenticationError) in
+            try await world.engine.setUp(World.request())
+        }
+        #expect(error?.code == .userCancel)
+        #expect(await world.keybag.state() == .notSetUp)
+        #expect(!world.journal.entries.contains("set up"))
+    }
+
+    @Test("changing the passcode asks for the old one, counted")
+    func change() async throws {
+        let world = World()
+        world.prompter.will(.type("wrong"), .type(World.passcode), .type(Self.good))
+        try await world.engine.changePasscode(World.request())
+        #expect(world.keybag.passcode == Self.good)
+        #expect(world.journal.entries.contains("save 0 1"))
+        #expect(world.prompter.boxes.map(\.input) == [.secret, .secret, .newSecret])
+    }
+
+    @Test("cancelling a change leaves the old passcode", arguments: 0..<2)
+    func cancelChange(_ step: Int) async {
+        let world = World()
+        if step == 1 { world.prompter.will(.type(World.passcode)) }
+        world.prompter.will(.cancel)
+        let error = await failure { () async throws(AuthenticationError) in
+            try await world.engine.changePasscode(World.request())
+        }
+        #expect(error?.code == .userCancel)
+        #expect(world.keybag.passcode == World.passcode)
+    }
+
+    @Test("the recovery code opens a closed keybag with a new passcode")
+    func recover() async throws {
+        let world = World(state: .locked, record: AttemptRecord(passcodeFailures: 10))
+        world.prompter.will(
+            .type("nonsense"),
+            .type("0123456789abcdefghjkmnpqrstv"),
+            .type(Self.good)
+        )
+        try await world.engine.recover(World.request())
+        #expect(world.keybag.passcode == Self.good)
+        #expect(world.attempts.record.passcodeFailures == 0)
+        #expect(world.prompter.boxes[1].error == "That is not the recovery code of this keychain.")
+        #expect(world.prompter.boxes[1].fieldLabel == "Recovery code:")
+    }
+
+    @Test("three wrong codes, or none to recover, change nothing")
+    func recoverRefused() async {
+        let world = World(state: .locked)
+        world.prompter.will(.type("a"), .type("b"), .type("c"))
+        var error = await failure { () async throws(AuthenticationError) in
+            try await world.engine.recover(World.request())
+        }
+        #expect(error?.cause == .recoveryCode)
+        #expect(world.keybag.passcode == World.passcode)
+        world.keybag.become(.notSetUp)
+        error = await failure { () async throws(AuthenticationError) in
+            try await world.engine.recover(World.request())
+        }
+        #expect(error?.code == .passcodeNotSet)
+    }
+
+    @Test("cancelling the task, locking and time end a flow as such, with nothing changed")
+    func ended() async {
+        let cancelled = World(state: .notSetUp)
+        let task = Task {
+            await failure { () async throws(AuthenticationError) in
+                try await cancelled.engine.setUp(World.request())
+            }
+        }
+        _ = await cancelled.prompter.box(1)
+        task.cancel()
+        #expect(await task.value?.code == .appCancel)
+        #expect(cancelled.prompter.visibleCount == 0)
+
+        let locked = World()
+        locked.prompter.will(.type(World.passcode))
+        let change = Task {
+            await failure { () async throws(AuthenticationError) in
+                try await locked.engine.changePasscode(World.request())
+            }
+        }
+        _ = await locked.prompter.box(2)
+        await locked.engine.lock()
+        #expect(await change.value?.cause == .locked)
+        #expect(locked.keybag.passcode == World.passcode)
+
+        let late = World(state: .notSetUp)
+        late.prompter.will(.waitTooLong)
+        let error = await failure { () async throws(AuthenticationError) in
+            try await late.engine.setUp(World.request())
+        }
+        #expect(error?.cause == .timeout)
+    }
+}

@@ -1,0 +1,140 @@
+import SecretMemory
+import Testing
+
+@testable import AuthenticationEngine
+
+@Suite("A new passcode")
+struct PasscodeStrengthTests {
+    private func judge(
+        _ text: String,
+        limited: Bool = false,
+        userName: String? = nil
+    ) -> PasscodeStrength.Verdict {
+        PasscodeStrength(isGuessingLimited: limited, userName: userName).judge(Array(text.utf8).span)
+    }
+
+    @Test(
+        "is taken when it is long and made of nothing known",
+        arguments: [
+            "orbit hazel trumpet velvet quarry", "Tr0mb-Ku7!zLq9", "plankwigmure", "x7Kd02mQzb4r",
+            "gülümseyen çaydanlık", "紙飛行機が空を飛んで行った", "winter coffee dragon castle guitar",
+        ]
+    )
+    func good(_ text: String) {
+        #expect(judge(text) == .acceptable)
+    }
+
+    @Test("is refused when it is short", arguments: ["a", "Tr0mb-Ku7!z", "qwerty", "ÄÖÜäöü"])
+    func short(_ text: String) {
+        #expect(judge(text) == .refused(.tooShort(minimum: 12)))
+    }
+
+    @Test(
+        "is refused when it is made of what everybody takes",
+        arguments: [
+            "password1234", "P@ssw0rd2024!", "iloveyoubaby", "letmeinletmein1", "Dragon-Monkey-99",
+            "correcthorse1".replacing("correct", with: "master"), "sunshine2019!!", "m1chaelj0rdan",
+            "FOOTBALL-1987",
+            "keychain-touchstone",
+        ]
+    )
+    func common(_ text: String) {
+        #expect(judge(text) == .refused(.common))
+    }
+
+    @Test(
+        "is refused when it is a pattern",
+        arguments: [
+            "aaaaaaaaaaaa", "abcdefghijkl", "qwertyuiopas", "1q2w3e4r5t6y", "zxcvbnm,./zx",
+            "Xk4#Xk4#Xk4#Xk4#",
+            "!@#$%^&*()_+", "ababababababab",
+        ]
+    )
+    func pattern(_ text: String) {
+        #expect(judge(text) == .refused(.pattern))
+    }
+
+    @Test(
+        "is refused when it is digits alone",
+        arguments: ["839201746650", "8392 0174 6650", "1987-04-12 1990"]
+    )
+    func digits(_ text: String) {
+        #expect(judge(text) == .refused(.digitsOnly))
+    }
+
+    @Test("may be digits where hardware limits the guesses, but not the usual ones")
+    func limited() {
+        #expect(judge("839207", limited: true) == .acceptable)
+        #expect(judge("8392", limited: true) == .refused(.tooShort(minimum: 6)))
+        for usual in ["123456", "111111", "121212", "654321", "147258", "112233", "159753"] {
+            #expect(judge(usual, limited: true) != .acceptable)
+        }
+        #expect(judge("password", limited: true) == .refused(.common))
+    }
+
+    @Test("is refused when it is the user's name with trimmings")
+    func userName() {
+        #expect(judge("brunhilde!!2024", userName: "Brunhilde") == .refused(.common))
+        #expect(judge("brunhilde!!2024") == .acceptable)
+    }
+
+    @Test("is never cut: too long, NUL, control characters and bad UTF-8 are refused (L11)")
+    func unusable() {
+        #expect(judge(String(repeating: "wigmur pla", count: 100_000)) == .refused(.tooLong))
+        #expect(judge("plank\0wigmure") == .refused(.unusableCharacter))
+        #expect(judge("plank\nwigmure") == .refused(.unusableCharacter))
+        let broken: [UInt8] = Array("plankwigmure".utf8) + [0xC3]
+        #expect(PasscodeStrength(isGuessingLimited: false).judge(broken.span) == .refused(.unusableCharacter))
+    }
+
+    @Test("composed and decomposed forms are two passcodes, each taken as typed (L11)")
+    func normalisation() {
+        let composed = "caf\u{E9} plankwigmur"
+        let decomposed = "cafe\u{301} plankwigmur"
+        #expect(judge(composed) == .acceptable)
+        #expect(judge(decomposed) == .acceptable)
+        let typed = TypedSecret(SecretBytes(copying: Array(composed.utf8)))
+        #expect(!typed.matches(TypedSecret(SecretBytes(copying: Array(decomposed.utf8)))))
+    }
+
+    @Test("no listed word is good enough by itself, twice, or with a year and a mark")
+    func list() {
+        let words = String(describing: CommonPasscodes.words).split { $0 == " " || $0 == "\n" }.map(
+            String.init
+        )
+        #expect(words.count >= 1000)
+        for word in words {
+            for form in [word, word + word, word.uppercased() + "2024!", "!!" + word + "123"] {
+                #expect(judge(form) != .acceptable, "\(form)")
+                #expect(judge(form, limited: true) != .acceptable || form.count > word.count, "\(form)")
+            }
+        }
+    }
+
+    @Test("every refusal has a sentence for the person")
+    func sentences() {
+        let reasons: [PasscodeStrength.Reason] = [
+            .tooShort(minimum: 12), .tooLong, .unusableCharacter, .digitsOnly, .common, .pattern,
+        ]
+        for reason in reasons { #expect(reason.sentence.hasSuffix(".")) }
+    }
+}
+
+@Suite("A recovery code as typed")
+struct RecoveryCodeTextTests {
+    private func canonical(_ text: String) -> String {
+        RecoveryCodeText.canonical(SecretBytes(copying: Array(text.utf8)))
+            .withOctets { octets in String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self) }
+    }
+
+    @Test(
+        "is brought into one form",
+        arguments: [
+            ("0123-4567", "0123-4567"), ("01234567", "0123-4567"), ("olI3 45-67\n", "0113-4567"),
+            (" a b c d e ", "ABCD-E"), ("", ""), ("----", ""), ("ab!?", "AB!?"),
+        ]
+    )
+    func forms(_ typed: String, _ expected: String) {
+        #expect(canonical(typed) == expected)
+    }
+}

@@ -1,0 +1,242 @@
+import CBOR
+import Testing
+
+@Suite("CBOR reader")
+struct CBORReaderTests {
+    // {1: [true, null, -2, 1.5], "a": h'0102', "bb": {"x": "é"}}
+    private static let message = [UInt8](
+        hex: "a301" + "84f5f621f93e00" + "6161" + "420102" + "626262" + "a1617862c3a9"
+    )
+
+    private struct NotOurs: Error {}
+
+    private func decode(_ hex: String, limits: CBORLimits = .init()) throws(CBORError) -> CBORValue {
+        try CBORValue(decoding: .init(hex: hex), limits: limits)
+    }
+
+    @Test("items come out as they were written")
+    func readsEveryType() throws {
+        let text = try CBORReader.read(Self.message) { reader in
+            #expect(try reader.readMapHead() == 3)
+            #expect(try reader.readUnsigned() == 1)
+            #expect(try reader.readArrayHead() == 4)
+            #expect(try reader.readBool())
+            #expect(try reader.readNullIfPresent())
+            #expect(try reader.readInteger() == -2)
+            #expect(try reader.readDouble() == 1.5)
+            #expect(try reader.readText() == "a")
+            #expect(try reader.readBytes { octets in octets.count } == 2)
+            #expect(try reader.readText() == "bb")
+            #expect(try reader.readMapHead() == 1)
+            #expect(try reader.readText() == "x")
+            return try reader.readText()
+        }
+        #expect(text == "é")
+    }
+
+    @Test("a message cut anywhere is refused")
+    func truncation() throws {
+        for length in 0..<Self.message.count {
+            let cut = [UInt8](Self.message[..<length])
+            #expect(throws: CBORError(.unexpectedEnd, at: 0), "cut at \(length)") {
+                try CBORValue(decoding: cut)
+            }
+            #expect(throws: CBORError(.unexpectedEnd, at: 0), "cut at \(length)") {
+                try CBORReader.read(cut) { reader in try reader.skipValue() }
+            }
+        }
+    }
+
+    @Test("a type that was not asked for is named, and nothing is consumed")
+    func typeMismatch() throws {
+        let read = try CBORReader.read([0x18, 0x20]) { reader in
+            #expect(throws: CBORError(.typeMismatch, at: 0)) { try reader.readText() }
+            #expect(throws: CBORError(.typeMismatch, at: 0)) { try reader.readBool() }
+            #expect(try !reader.readNullIfPresent())
+            return try reader.readUnsigned()
+        }
+        #expect(read == 32)
+    }
+
+    @Test("an integer outside 64 signed bits is an overflow, not a wrong number")
+    func integerOverflow() throws {
+        let least = try CBORReader.read([UInt8](hex: "3b7fffffffffffffff")) { try $0.readInteger() }
+        #expect(least == Int64.min)
+        for hex in ["1b8000000000000000", "3b8000000000000000"] {
+            #expect(throws: CBORError(.integerOverflow, at: 0)) {
+                try CBORReader.read([UInt8](hex: hex)) { try $0.readInteger() }
+            }
+        }
+    }
+
+    @Test("a head, a length or a float in a longer form is refused")
+    func shortestForm() {
+        let longer = [
+            "1817", "1900ff", "1a0000ffff", "1b00000000ffffffff", "3800", "5800", "7800", "9800", "b800",
+            "fa3fc00000", "fb3ff8000000000000", "fb7ff8000000000000", "fa7fc00000", "f97e01", "f9fe00",
+        ]
+        for hex in longer {
+            #expect(throws: CBORError(.notShortestForm, at: 0), "\(hex)") { try decode(hex) }
+        }
+    }
+
+    @Test("map keys are sorted by their encoding and occur once, at every depth and whatever their type")
+    func mapKeys() throws {
+        _ = try decode("a40a001864002000617a00")
+        #expect(throws: CBORError(.keysOutOfOrder, at: 0)) { try decode("a220000a00") }
+        #expect(throws: CBORError(.keysOutOfOrder, at: 0)) { try decode("a262616100617a00") }
+        #expect(throws: CBORError(.duplicateKey, at: 0)) { try decode("a201000100") }
+        #expect(throws: CBORError(.duplicateKey, at: 0)) { try decode("81a1" + "00" + "a201000100") }
+        // Arrays and maps as keys.
+        _ = try decode("a2810100810200")
+        #expect(throws: CBORError(.duplicateKey, at: 0)) { try decode("a2810100810100") }
+        #expect(throws: CBORError(.duplicateKey, at: 0)) { try decode("a2a000a000") }
+        #expect(throws: CBORError(.keysOutOfOrder, at: 0)) { try decode("a2820203008102" + "00") }
+    }
+
+    @Test("duplicate keys are refused while skipping, too")
+    func duplicateKeysWhileSkipping() {
+        #expect(throws: CBORError(.duplicateKey, at: 0)) {
+            try CBORReader.read([UInt8](hex: "82a20100010000")) { reader in try reader.skipValue() }
+        }
+    }
+
+    @Test("text has to be UTF-8, read or skipped")
+    func invalidUTF8() {
+        for hex in ["61ff", "62c080", "63eda080", "64f4908080"] {
+            let octets = [UInt8](hex: hex)
+            #expect(throws: CBORError(.invalidUTF8, at: 0)) {
+                try CBORReader.read(octets) { reader in try reader.readText() }
+            }
+            #expect(throws: CBORError(.invalidUTF8, at: 0)) {
+                try CBORReader.read(octets) { reader in try reader.skipValue() }
+            }
+            #expect(throws: CBORError(.invalidUTF8, at: 0)) { try decode(hex, limits: .wellFormed) }
+        }
+    }
+
+    @Test("tags, floats and other simple values are read only where they are allowed")
+    func allowances() throws {
+        #expect(throws: CBORError(.tagNotAllowed, at: 0)) { try decode("c100") }
+        #expect(throws: CBORError(.simpleValueNotAllowed, at: 0)) { try decode("f7") }
+        #expect(throws: CBORError(.simpleValueNotAllowed, at: 0)) { try decode("f820") }
+        #expect(throws: CBORError(.floatNotAllowed, at: 0)) { try decode("f93c00", limits: .ctap2) }
+        #expect(try decode("c100", limits: .init(allowsTags: true)) == .tag(1, .unsigned(0)))
+    }
+
+    @Test("what is left over is an error unless it is allowed")
+    func trailingOctets() throws {
+        #expect(throws: CBORError(.trailingOctets, at: 1)) { try decode("0000") }
+        let end = try CBORReader.read([0, 1], limits: .init(allowsTrailingOctets: true)) { reader in
+            try reader.skipValue()
+            return reader.offset
+        }
+        #expect(end == 1)
+    }
+
+    @Test("stopping inside an array is an error, even where octets may follow")
+    func unfinishedItem() {
+        #expect(throws: CBORError(.unfinishedItem, at: 0)) {
+            try CBORReader.read([0x81, 0x80], limits: .init(allowsTrailingOctets: true)) { reader in
+                try reader.readArrayHead()
+            }
+        }
+    }
+
+    @Test("the caller's own error reaches the caller")
+    func bodyThrows() {
+        #expect(throws: NotOurs.self) {
+            try CBORReader.read([0x41, 0x00]) { reader in
+                try reader.readBytes { octets in
+                    if octets.count == 1 { throw NotOurs() }
+                }
+            }
+        }
+    }
+
+    @Test("a raw value is the encoding itself")
+    func rawValue() throws {
+        let raw = try CBORReader.read(Self.message) { reader in
+            _ = try reader.readMapHead()
+            try reader.skipValue()
+            let range = try reader.readRawRange()
+            #expect(range == 2..<9)
+            try reader.skipValue()
+            let raw = try reader.readRawValue()
+            try reader.skipValue()
+            try reader.skipValue()
+            return raw
+        }
+        #expect(raw == [0x42, 1, 2])
+    }
+
+    @Test("depth is limited where it is read", arguments: [1, 4, 16])
+    func depth(limit: Int) throws {
+        let allowed = [UInt8](repeating: 0x81, count: limit - 1) + [0x80]
+        _ = try CBORValue(decoding: allowed, limits: .init(depth: limit))
+        #expect(throws: CBORError(.tooDeep, at: 0)) {
+            try CBORValue(decoding: [0x81] + allowed, limits: .init(depth: limit))
+        }
+    }
+
+    @Test("a hundred thousand levels are refused, and no limit can be raised that far")
+    func depthBomb() {
+        for initial: UInt8 in [0x81, 0xA1, 0xC1, 0x9F, 0xBF] {
+            let bomb = [UInt8](repeating: initial, count: 100_000)
+            for limits in [CBORLimits(depth: .max, allowsTags: true), .wellFormed] {
+                #expect(throws: CBORError.self) { try CBORValue(decoding: bomb, limits: limits) }
+                #expect(throws: CBORError.self) {
+                    try CBORReader.read(bomb, limits: limits) { reader in try reader.skipValue() }
+                }
+            }
+        }
+    }
+
+    @Test("a count that the message cannot hold is refused before anything is reserved for it")
+    func countBombs() {
+        let bombs = [
+            "9a ffffffff", "ba ffffffff", "9b 0000000100000000", "bb 0000000100000000", "5b 8000000000000000",
+            "7b 8000000000000000", "9b 8000000000000000", "bb 8000000000000000", "9b ffffffffffffffff",
+            "bb ffffffffffffffff", "5b 7fffffffffffffff", "7b ffffffffffffffff",
+        ]
+        for hex in bombs {
+            let octets = [UInt8](hex: hex)
+            for limits in [CBORLimits(), .wellFormed] {
+                #expect(throws: CBORError(.unexpectedEnd, at: 0), "\(hex)") {
+                    try CBORValue(decoding: octets, limits: limits)
+                }
+            }
+        }
+    }
+
+    @Test("nested counts that each promise the rest of the message reserve next to nothing")
+    func nestedCounts() {
+        // Each of 16 arrays promises a million items; reserved at their word that would be hundreds of megabytes.
+        let octets = (0..<16).flatMap { _ in [0x9A, 0x00, 0x0F, 0x00, 0x00] as [UInt8] }
+        let bomb = octets + [UInt8](repeating: 0, count: (1 << 20) - octets.count)
+        let before = residentPeak()
+        #expect(throws: CBORError(.unexpectedEnd, at: 0)) { try CBORValue(decoding: bomb) }
+        #expect(residentPeak() - before < 128 << 20)
+    }
+
+    @Test("a message above the limit is refused unread")
+    func tooLarge() {
+        #expect(throws: CBORError(.tooLarge, at: 0)) {
+            try CBORValue(decoding: [0x43, 1, 2, 3], limits: .init(octets: 3))
+        }
+    }
+
+    @Test("a hundred thousand random messages neither trap nor read to another value than they encode")
+    func randomMessages() {
+        var generator = SystemRandomNumberGenerator()
+        for _ in 1...100_000 {
+            let count = Int.random(in: 0...24, using: &generator)
+            let octets = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+            _ = try? CBORValue(decoding: octets, limits: .wellFormed)
+            let limits = CBORLimits(allowsTags: true, allowsAllSimpleValues: true)
+            if let value = try? CBORValue(decoding: octets, limits: limits) {
+                #expect(value.encoded() == octets)
+            }
+        }
+    }
+}

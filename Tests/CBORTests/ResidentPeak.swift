@@ -1,0 +1,9 @@
+import Foundation
+
+/// The most memory this process ever held, in octets (`VmHWM` in `/proc/self/status`).
+func residentPeak() -> Int {
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+    let kibibytes = line?.split(separator: " ").compactMap { Int($0) }.first ?? 0
+    return kibibytes << 10
+}

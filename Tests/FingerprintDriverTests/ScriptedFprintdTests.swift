@@ -1,0 +1,207 @@
+import FingerprintDriver
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@Suite("fprintd in trouble")
+struct ScriptedFprintdTests {
+    private func start(
+        _ script: ScriptedFprintd.Script
+    ) async throws -> (bus: PrivateBus, fprintd: ScriptedFprintd, reader: FprintReader) {
+        let bus = try await PrivateBus.start(sensors: [])
+        let fprintd = try await ScriptedFprintd.start(on: bus, script)
+        return (bus, fprintd, FprintReader(busAddress: bus.busAddress, templateDirectory: nil))
+    }
+
+    @Test(
+        "an error of a method keeps fprintd's name, and the sensor is free",
+        arguments: [
+            ("Claim", "AlreadyInUse"), ("Claim", "Internal"), ("Claim", "PermissionDenied"),
+            ("VerifyStart", "Internal"), ("VerifyStart", "NoEnrolledPrints"), ("VerifyStart", "ANewName"),
+            ("ListEnrolledFingers", "PermissionDenied"),
+        ]
+    )
+    func methodErrors(method: String, name: String) async throws {
+        let (bus, fprintd, reader) = try await start(.init(errors: [method: name]))
+        await #expect(throws: FingerprintError(.init(rawValue: name))) { try await reader.verify { _ in } }
+        if fprintd.calls.contains("Claim"), method != "Claim" { #expect(fprintd.calls.last == "Release") }
+        await bus.stop()
+    }
+
+    @Test(
+        "a final status that is no verdict is an error, and the sensor is free",
+        arguments: [
+            "verify-disconnected", "verify-unknown-error", "verify-a-new-end",
+        ]
+    )
+    func finalStatuses(status: String) async throws {
+        let (bus, fprintd, reader) = try await start(
+            .init(verifications: [.init([.status(status, done: true), .match])])
+        )
+        let claim = try await reader.claim()
+        await #expect(throws: FingerprintError(.init(rawValue: status))) { try await claim.verify { _ in } }
+        #expect(fprintd.calls == ["Claim", "VerifyStart any", "VerifyStop", "Release"])
+        await claim.release()
+        #expect(fprintd.calls.count { $0 == "Release" } == 1)
+        await bus.stop()
+    }
+
+    @Test("poor pictures of every kind are told, and none is a verdict")
+    func retries() async throws {
+        let names = [
+            "verify-retry-scan", "verify-swipe-too-short", "verify-finger-not-centered",
+            "verify-remove-and-retry", "verify-a-new-kind",
+        ]
+        let (bus, _, reader) = try await start(
+            .init(
+                verifications: [
+                    .init([.fingerPresent(true)] + names.map { .status($0, done: false) } + [.match])
+                ]
+            )
+        )
+        let result = try await reader.verify { _ in }
+        #expect(result.verdict == .match)
+        #expect(result.heard == [.armed, .fingerPresent] + names.map { .retry($0) })
+        await bus.stop()
+    }
+
+    @Test("a silent sensor is disarmed and let go of when the caller gives up")
+    func silentSensor() async throws {
+        let (bus, fprintd, reader) = try await start(.init())
+        let claim = try await reader.claim()
+        let task = Task { try await claim.verify { _ in } }
+        try await fprintd.waitUntilCalled("VerifyStart any")
+        task.cancel()
+        await #expect(throws: FingerprintError(.cancelled)) { try await task.value }
+        #expect(fprintd.calls == ["Claim", "VerifyStart any", "VerifyStop", "Release"])
+        await bus.stop()
+    }
+
+    @Test("letting go while a verification runs ends it, in order")
+    func releaseDuringVerification() async throws {
+        let (bus, fprintd, reader) = try await start(.init())
+        let claim = try await reader.claim()
+        let heard = HeardStatuses()
+        let task = Task { try await claim.verify { heard.hear($0) } }
+        try await heard.wait(for: .armed)
+        await claim.release()
+        await #expect(throws: FingerprintError(.cancelled)) { try await task.value }
+        #expect(fprintd.calls == ["Claim", "VerifyStart any", "VerifyStop", "Release"])
+        await bus.stop()
+    }
+
+    @Test("a claim that is dropped lets go")
+    func droppedClaim() async throws {
+        let (bus, fprintd, reader) = try await start(.init())
+        _ = try await reader.claim()
+        try await fprintd.waitUntilCalled("Release")
+        await bus.stop()
+    }
+
+    @Test("a match before VerifyStart was answered does not count")
+    func matchBeforeStart() async throws {
+        let (bus, fprintd, reader) = try await start(.init(verifications: [.init([], before: [.match])]))
+        let claim = try await reader.claim()
+        try await fprintd.announce(.match)
+        let heard = HeardStatuses()
+        let task = Task { try await claim.verify { heard.hear($0) } }
+        try await heard.wait(for: .armed)
+        try await fprintd.announce(.status("verify-retry-scan", done: false))
+        try await heard.wait(for: .retry("verify-retry-scan"))
+        try await fprintd.announce(.noMatch)
+        #expect(try await task.value == .noMatch)
+        await claim.release()
+        await bus.stop()
+    }
+
+    @Test("fprintd that vanishes ends the verification, and its successor's match does not count")
+    func ownerLost() async throws {
+        let (bus, fprintd, reader) = try await start(.init())
+        let claim = try await reader.claim()
+        let heard = HeardStatuses()
+        let task = Task { try await claim.verify { heard.hear($0) } }
+        try await heard.wait(for: .armed)
+        let start = ContinuousClock.now
+        try await fprintd.stop()
+        let successor = try await ScriptedFprintd.start(on: bus)
+        try await successor.announce(.match)
+        await #expect(throws: FingerprintError(.ownerLost)) { try await task.value }
+        #expect(ContinuousClock.now - start < .seconds(2))
+        await #expect(throws: FingerprintError(.claimDevice)) { try await claim.verify { _ in } }
+        await claim.release()
+        #expect(successor.calls.isEmpty)
+        await bus.stop()
+    }
+
+    @Test("before the machine sleeps the verification ends and the sensor is free")
+    func suspend() async throws {
+        let (bus, fprintd, reader) = try await start(.init())
+        let logind = try await ScriptedLogind(bus)
+        var changes = await reader.changes().makeAsyncIterator()
+        let claim = try await reader.claim()
+        let heard = HeardStatuses()
+        let task = Task { try await claim.verify { heard.hear($0) } }
+        try await heard.wait(for: .armed)
+        try await logind.prepareForSleep()
+        await #expect(throws: FingerprintError(.suspended)) { try await task.value }
+        #expect(await changes.next() == .suspend)
+        #expect(fprintd.calls == ["Claim", "VerifyStart any", "VerifyStop", "Release"])
+
+        // Also a claim that does nothing is let go of, and waking up changes nothing.
+        let idle = try await reader.claim()
+        try await logind.prepareForSleep(false)
+        try await logind.prepareForSleep()
+        try await fprintd.waitUntilCalled("Release", times: 2)
+        await idle.release()
+        #expect(await changes.next() == .suspend)
+        await bus.stop()
+    }
+
+    @Test("a method that is never answered ends after its time, and a late yes is given back")
+    func silentMethods() async throws {
+        let (bus, fprintd, _) = try await start(.init(silentMethods: ["Claim"]))
+        let reader = FprintReader(
+            busAddress: bus.busAddress,
+            templateDirectory: nil,
+            callTimeout: .milliseconds(300)
+        )
+        await #expect(throws: FingerprintError(.noReply)) { try await reader.claim() }
+        #expect(fprintd.calls == ["Claim", "Release"])
+
+        // fprintd that does not even let go: the connection is dropped, and made again.
+        fprintd.change { $0.silentMethods = ["Release"] }
+        let claim = try await reader.claim()
+        await claim.release()
+        #expect(try await reader.enrolment().fingers == ["right-index-finger"])
+        await bus.stop()
+    }
+
+    @Test("no sensor, no fprintd, no bus and a stranger's fprintd are four different errors")
+    func absence() async throws {
+        let (bus, fprintd, reader) = try await start(.init(sensors: []))
+        await #expect(throws: FingerprintError(.noSuchDevice)) { try await reader.enrolment() }
+        let suspicious = FprintReader(
+            busAddress: .testing(bus.address, ownerUserID: 4711),
+            templateDirectory: nil
+        )
+        await #expect(throws: FingerprintError(.untrustedOwner)) { try await suspicious.claim() }
+        try await fprintd.stop()
+        await #expect(throws: FingerprintError(.serviceUnknown)) { try await reader.claim() }
+        await bus.stop()
+        await #expect(throws: FingerprintError(.noBus)) { try await reader.claim() }
+        let nowhere = FprintReader(busAddress: .testing("unix:path=\(bus.directory.path)/none"))
+        await #expect(throws: FingerprintError(.noBus)) { try await nowhere.enrolment() }
+    }
+
+    @Test("a bus that stops in mid-verification ends it")
+    func busLost() async throws {
+        let (bus, _, reader) = try await start(.init())
+        let claim = try await reader.claim()
+        let heard = HeardStatuses()
+        let task = Task { try await claim.verify { heard.hear($0) } }
+        try await heard.wait(for: .armed)
+        await bus.stop()
+        await #expect(throws: FingerprintError(.noBus)) { try await task.value }
+        await claim.release()
+    }
+}

@@ -1,0 +1,271 @@
+import CLinux
+import Foundation
+import Glibc
+import KeychainClient
+import KeychainModel
+import SecretMemory
+import Synchronization
+import Testing
+
+@Suite("A connection to the daemon")
+struct ConnectionTests {
+    private let home: TemporaryHome
+
+    init() throws { home = try TemporaryHome() }
+
+    private func keychain() -> RemoteKeychain { RemoteKeychain(layout: home.layout, daemon: .none) }
+
+    /// Answers every request of a kind that has a number with that number.
+    private static func countAnswerer(_ peer: ScriptedPeer) throws {
+        try peer.welcome()
+        while true {
+            let request = try peer.next()
+            try peer.reply(to: request, CountBody(Self.number(of: request)))
+        }
+    }
+
+    private static func number(of request: ScriptedRequest) throws -> Int {
+        guard case .integer(let number) = try request.body(DeleteItems.self).query.attributes[.port] else {
+            return -1
+        }
+        return Int(number)
+    }
+
+    private static func numbered(_ number: Int) -> DeleteItems {
+        let query = ItemQuery(itemClass: .internetPassword, attributes: [.port: .integer(Int64(number))])
+        return DeleteItems(query: query, prompt: PromptFields())
+    }
+
+    @Test("says hello with the greeting's nonce before its first request")
+    func hello() throws {
+        let daemon = try ScriptedDaemon(home, script: Self.countAnswerer)
+        #expect(try keychain().delete(Self.numbered(3)) == 3)
+        #expect(daemon.connections == 1)
+    }
+
+    @Test("serves call after call")
+    func reuse() throws {
+        let daemon = try ScriptedDaemon(home, script: Self.countAnswerer)
+        let keychain = keychain()
+        for number in 1...100 { #expect(try keychain.delete(Self.numbered(number)) == number) }
+        #expect(daemon.connections == 1)
+    }
+
+    @Test("gives each thread its own reply, whatever order they come in")
+    func outOfOrder() throws {
+        let threads = 8
+        let daemon = try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            while true {
+                let requests = try (0..<threads).map { _ in try peer.next() }
+                for request in requests.reversed() {
+                    try peer.reply(to: request, CountBody(Self.number(of: request)))
+                }
+            }
+        }
+        let keychain = keychain()
+        let wrong = Mutex(0)
+        // Each round needs all threads: the daemon answers the last one first.
+        inThreads(threads) { thread in
+            for round in 0..<50 {
+                let number = thread * 1000 + round
+                if (try? keychain.delete(Self.numbered(number))) != number { wrong.withLock { $0 += 1 } }
+            }
+        }
+        #expect(wrong.withLock { $0 } == 0)
+        #expect(daemon.connections == 1)
+    }
+
+    @Test("lets more threads wait than the daemon serves at a time")
+    func crowd() throws {
+        let daemon = try ScriptedDaemon(home, script: Self.countAnswerer)
+        let keychain = keychain()
+        let right = Mutex(0)
+        inThreads(64) { thread in
+            if (try? keychain.delete(Self.numbered(thread))) == thread { right.withLock { $0 += 1 } }
+        }
+        #expect(right.withLock { $0 } == 64)
+        #expect(daemon.connections == 1)
+    }
+
+    @Test("is made anew, unnoticed, when the daemon hung up between two calls")
+    func reconnection() throws {
+        let daemon = try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            try peer.reply(to: peer.next(), CountBody(1))
+        }
+        let keychain = keychain()
+        #expect(try keychain.delete(Self.numbered(1)) == 1)
+        // The script has ended: its end is closed as soon as its thread gets there.
+        while daemon.connections == 1 {
+            do {
+                #expect(try keychain.delete(Self.numbered(2)) == 1)
+            } catch {
+                #expect(error.remedy == .retry)
+            }
+        }
+        #expect(daemon.connections >= 2)
+    }
+
+    @Test("that breaks ends the request under way, and the next call connects again")
+    func loss() throws {
+        let first = Mutex(true)
+        let daemon = try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            let request = try peer.next()
+            let isFirst = first.withLock { isFirst in
+                defer { isFirst = false }
+                return isFirst
+            }
+            if isFirst { return }
+            try peer.reply(to: request, CountBody(5))
+        }
+        let keychain = keychain()
+        let error = #expect(throws: KeychainError(.internalComponent)) {
+            try keychain.delete(Self.numbered(1))
+        }
+        #expect(error?.authentication?.code == .systemCancel)
+        #expect(error?.remedy == .retry)
+        #expect(try keychain.delete(Self.numbered(1)) == 5)
+        #expect(daemon.connections == 2)
+    }
+
+    @Test("that breaks ends the requests of all threads")
+    func lossForAll() throws {
+        let daemon = try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            for _ in 0..<6 { _ = try peer.next() }
+        }
+        let keychain = keychain()
+        let lost = Mutex(0)
+        inThreads(6) { thread in
+            do throws(KeychainError) {
+                try keychain.delete(Self.numbered(thread))
+            } catch  where error.remedy == .retry {
+                lost.withLock { $0 += 1 }
+            } catch {}
+        }
+        #expect(lost.withLock { $0 } == 6)
+        #expect(daemon.connections == 1)
+    }
+
+    @Test("hands on the daemon's error with cause and remedy")
+    func failure() throws {
+        let sent = KeychainError(
+            AuthenticationError(
+                .biometryLockout,
+                cause: DriverCause(domain: "fprintd", code: "five"),
+                remedy: .wait(seconds: 60)
+            )
+        )
+        let daemon = try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            try peer.refuse(peer.next(), sent)
+            _ = try peer.next()
+        }
+        let error = #expect(throws: KeychainError(.authFailed)) { try keychain().lock() }
+        #expect(error?.authentication == AuthenticationError(.biometryLockout))
+        #expect(error?.cause == DriverCause(domain: "fprintd", code: "five"))
+        #expect(error?.remedy == .wait(seconds: 60))
+        _ = daemon
+    }
+
+    @Test(
+        "is refused when the greeting is not one",
+        arguments: [
+            Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), [0, 0, 0, 0], [0xFF, 0xFF, 0xFF, 0xFF],
+            [0, 0, 0, 1, 0xF6], [0, 0, 0, 5, 0x84, 0x02, 0x00, 0x00, 0xF6], [0, 0, 0, 9, 0x85],
+        ]
+    )
+    func badGreeting(octets: [UInt8]) throws {
+        let daemon = try ScriptedDaemon(home) { $0.send(octets: octets) }
+        #expect(throws: KeychainError(.notAvailable)) { try keychain().status() }
+        _ = daemon
+    }
+
+    @Test("that the daemon refuses at once says why")
+    func refusedAtOnce() throws {
+        let daemon = try ScriptedDaemon(home) { peer in
+            let error = KeychainError(
+                .allocate,
+                cause: DriverCause(domain: "touchstone", code: "connections")
+            )
+            try peer.send(ReplyHead(id: 0, status: error.status).message(Failure(error)))
+        }
+        let error = #expect(throws: KeychainError(.allocate)) { try keychain().status() }
+        #expect(error?.cause?.code == "connections")
+        _ = daemon
+    }
+
+    @Test("does not survive a reply that is cut off, malformed, or to nobody's request", arguments: 0..<4)
+    func badReply(kind: Int) throws {
+        let daemon = try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            let request = try peer.next()
+            switch kind {
+            case 0: peer.send(octets: [0, 0, 0, 100, 0x85, 0x01])
+            case 1: peer.send(octets: [0, 0, 0, 3, 0x9F, 0xFF, 0x00])
+            case 2: try peer.send(ReplyHead(id: request.head.id + 7).message(EmptyBody()))
+            default: try peer.reply(to: request, EmptyBody())
+            }
+        }
+        #expect(throws: KeychainError(.internalComponent)) { try keychain().delete(Self.numbered(1)) }
+        _ = daemon
+    }
+
+    @Test("is refused where others may enter the socket's directory")
+    func openDirectory() throws {
+        let daemon = try ScriptedDaemon(home, script: Self.countAnswerer)
+        #expect(chmod(home.layout.runtimeDirectory, 0o755) == 0)
+        let error = #expect(throws: KeychainError(.notAvailable)) { try keychain().status() }
+        #expect(error?.cause?.code.hasPrefix("runtimeDirectory") == true)
+        #expect(daemon.connections == 0)
+    }
+
+    @Test("is refused where the socket's directory is a link to another")
+    func linkedDirectory() throws {
+        let daemon = try ScriptedDaemon(home, script: Self.countAnswerer)
+        let link = home.path + "/link"
+        try FileManager.default.createSymbolicLink(
+            atPath: link,
+            withDestinationPath: home.layout.runtimeDirectory
+        )
+        let layout = Layout(
+            runtimeDirectory: link,
+            dataDirectory: home.layout.dataDirectory,
+            configurationFile: home.layout.configurationFile
+        )
+        #expect(throws: KeychainError(.notAvailable)) {
+            try RemoteKeychain(layout: layout, daemon: .none).status()
+        }
+        #expect(daemon.connections == 0)
+    }
+
+    @Test("is refused to another user's daemon", .enabled(if: geteuid() == 0 && ForeignListener.isPossible))
+    func foreignDaemon() throws {
+        let listener = try ForeignListener(home, uid: 65534)
+        let error = #expect(throws: KeychainError(.notAvailable)) { try keychain().status() }
+        #expect(error?.cause?.code == "foreignDaemon: uid 65534")
+        listener.stop()
+    }
+
+    @Test("without a daemon and without one to start says so")
+    func nobody() throws {
+        let error = #expect(throws: KeychainError(.notAvailable)) { try keychain().status() }
+        #expect(error?.cause?.code == "daemonNotRunning")
+        #expect(error?.remedy == .check)
+    }
+}
+
+/// Runs `body` in so many threads at a time, and waits for all of them.
+func inThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+    let group = DispatchGroup()
+    for index in 0..<count {
+        group.enter()
+        Thread.detachNewThread {
+            body(index)
+            group.leave()
+        }
+    }
+    group.wait()
+}

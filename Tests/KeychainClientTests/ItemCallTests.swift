@@ -1,0 +1,183 @@
+import Foundation
+import KeychainClient
+import KeychainModel
+import SecretMemory
+import Synchronization
+import Testing
+
+@Suite("Items over the wire")
+struct ItemCallTests {
+    private let home: TemporaryHome
+
+    init() throws { home = try TemporaryHome() }
+
+    private func keychain() -> RemoteKeychain { RemoteKeychain(layout: home.layout, daemon: .none) }
+
+    private func copyAll(_ returns: ItemQuery.Returns) -> CopyItems {
+        CopyItems(
+            query: ItemQuery(itemClass: .genericPassword, limit: .all, returns: returns),
+            prompt: PromptFields()
+        )
+    }
+
+    private func found(_ results: borrowing ItemResults) -> [String] {
+        var found: [String] = []
+        results.forEach { item in
+            guard case .string(let account) = item.attributes?[.account] else { return }
+            let data = item.data.take()?.withOctets { octets in octets.indices.map { octets[$0] } }
+            found.append("\(account)=\(data.map { "\($0)" } ?? "-")")
+        }
+        return found
+    }
+
+    @Test("arrive page by page, in order, each secret in its own memory")
+    func pages() throws {
+        let daemon = try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            let request = try peer.next()
+            try peer.reply(to: request, items: [("a", [1]), ("b", [2, 2])], more: true)
+            try peer.reply(to: request, items: [], more: true)
+            try peer.reply(to: request, items: [("c", [])], more: false)
+            _ = try peer.next()
+        }
+        let results = try keychain().copy(copyAll([.data, .attributes]))
+        #expect(results.count == 3)
+        #expect(found(results) == ["a=[1]", "b=[2, 2]", "c=[]"])
+        // Taking them out does not use them up.
+        #expect(found(results).count == 3)
+        var first = results.first()
+        let secret = first?.data.take()
+        let octet = secret?.withOctets { $0[0] }
+        #expect(octet == 1)
+        _ = daemon
+    }
+
+    @Test("without secrets may be more than locked memory could hold")
+    func longList() throws {
+        let daemon = try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            let request = try peer.next()
+            let name = String(repeating: "n", count: 1000)
+            for page in 0..<20 {
+                try peer.reply(to: request, items: (0..<900).map { ("\(name)\($0)", nil) }, more: page < 19)
+            }
+            _ = try peer.next()
+        }
+        let results = try keychain().copy(copyAll([.attributes]))
+        #expect(results.count == 18_000)
+        _ = daemon
+    }
+
+    @Test("with more secrets than locked memory holds are given up, and the connection goes on")
+    func tooMuch() throws {
+        let cancelled = Mutex<[UInt64]>([])
+        let daemon = try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            let request = try peer.next()
+            let secret = [UInt8](repeating: 1, count: 900_000)
+            for page in 0..<6 { try peer.reply(to: request, items: [("big", secret)], more: page < 5) }
+            while true {
+                let next = try peer.next()
+                if next.head.method == .cancel {
+                    let id = try next.body(CancelRequest.self).id
+                    cancelled.withLock { $0.append(id) }
+                    try peer.reply(to: next)
+                } else {
+                    try peer.reply(to: next, CountBody(1))
+                }
+            }
+        }
+        let keychain = keychain()
+        var error: KeychainError?
+        do {
+            _ = try keychain.copy(copyAll([.data]))
+        } catch let failure {
+            error = failure
+        }
+        #expect(error?.status == .allocate)
+        let count = try keychain.delete(
+            DeleteItems(query: ItemQuery(itemClass: .key), prompt: PromptFields())
+        )
+        #expect(count == 1)
+        #expect(cancelled.withLock { $0 } == [2])
+        #expect(daemon.connections == 1)
+    }
+
+    @Test("of a secret that is added reach the daemon octet by octet")
+    func add() throws {
+        let arrived = Mutex<[UInt8]>([])
+        let daemon = try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            let request = try peer.next()
+            let octets = try request.addedOctets()
+            arrived.withLock { $0 = octets }
+            try peer.reply(to: request, items: [], more: false)
+            _ = try peer.next()
+        }
+        let octets = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
+        let item = AddItem(
+            itemClass: .genericPassword,
+            attributes: [.account: .string("a")],
+            accessControl: AccessControl(accessibility: .whenUnlocked),
+            data: SecretBytes(copying: octets),
+            prompt: PromptFields()
+        )
+        let results = try keychain().add(item)
+        #expect(results.count == 0)
+        #expect(arrived.withLock { $0 } == octets)
+        _ = daemon
+    }
+
+    @Test("that the daemon would close the connection for are refused before", arguments: 0..<6)
+    func limits(kind: Int) throws {
+        let daemon = try ScriptedDaemon(home) { try $0.welcome() }
+        let keychain = keychain()
+        var attributes: ItemAttributes = [:]
+        var limit = ItemQuery.Limit.all
+        var references: [PersistentReference] = []
+        var prompt = PromptFields()
+        var expected = Status.param
+        switch kind {
+        case 0:
+            attributes[.account] = .string(String(repeating: "a", count: ItemLimits.longestAttribute + 1))
+            expected = .dataTooLarge
+        case 1: for number in 0...64 { attributes[AttributeKey(rawValue: "k\(number)")] = .boolean(true) }
+        case 2:
+            attributes[AttributeKey(rawValue: String(repeating: "k", count: 33))] = .boolean(true)
+            expected = .noSuchAttr
+        case 3: limit = .count(0)
+        case 4:
+            let reference = try #require(PersistentReference(octets: [UInt8](repeating: 0, count: 16)))
+            references = Array(repeating: reference, count: 4097)
+        default: prompt.reason = String(repeating: "r", count: PromptFields.longestText + 1)
+        }
+        let query = ItemQuery(
+            itemClass: .genericPassword,
+            attributes: attributes,
+            limit: limit,
+            references: references
+        )
+        #expect(throws: KeychainError(expected)) {
+            try keychain.delete(DeleteItems(query: query, prompt: prompt))
+        }
+        #expect(daemon.connections == 0)
+    }
+
+    @Test("with a secret that is too long are refused before")
+    func longSecret() throws {
+        let item = AddItem(
+            itemClass: .genericPassword,
+            attributes: [:],
+            accessControl: AccessControl(accessibility: .whenUnlocked),
+            data: SecretBytes(copying: [UInt8](repeating: 0, count: ItemLimits.longestData + 1)),
+            prompt: PromptFields()
+        )
+        var error: KeychainError?
+        do {
+            _ = try keychain().add(item)
+        } catch let failure {
+            error = failure
+        }
+        #expect(error?.status == .dataTooLarge)
+    }
+}

@@ -1,0 +1,168 @@
+import CBOR
+import Foundation
+import Glibc
+import KeychainModel
+import SecretMemory
+import Synchronization
+
+/// A daemon on a real socket that does what a test tells it, one thread per connection.
+final class ScriptedDaemon: Sendable {
+    /// What happens on one connection; the peer hangs up when it returns or throws.
+    typealias Script = @Sendable (ScriptedPeer) throws -> Void
+
+    private let listener: CInt
+    private let accepted = Mutex<[ScriptedPeer]>([])
+
+    /// How many connected so far.
+    var connections: Int { accepted.withLock(\.count) }
+
+    /// Listens where `home` has its socket.
+    init(_ home: TemporaryHome, script: @escaping Script) throws {
+        listener = try Self.bind(home.layout.socket)
+        guard listen(listener, 16) == 0 else { throw POSIXError(.EIO) }
+        let listener = listener
+        Thread.detachNewThread { [weak self] in
+            while true {
+                let connection = accept(listener, nil, nil)
+                guard connection >= 0 else { return }
+                let peer = ScriptedPeer(connection)
+                guard let self else { return peer.hangUp() }
+                self.accepted.withLock { $0.append(peer) }
+                Thread.detachNewThread {
+                    try? script(peer)
+                    peer.hangUp()
+                }
+            }
+        }
+    }
+
+    deinit { stop() }
+
+    /// Hangs up on everybody and listens no more.
+    func stop() {
+        shutdown(listener, CInt(SHUT_RDWR))
+        for peer in accepted.withLock({ $0 }) { peer.hangUp() }
+    }
+
+    /// A socket bound to a path.
+    static func bind(_ path: String) throws -> CInt {
+        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
+        let result = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard descriptor >= 0, result == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
+        return descriptor
+    }
+}
+
+/// A request as it arrived.
+struct ScriptedRequest: Sendable {
+    let head: RequestHead
+    private let message: MessageBox
+
+    init(_ message: consuming ReceivedMessage) throws {
+        head = try message.read { reader in
+            let head = try RequestHead(from: &reader)
+            try reader.skipValue()
+            return head
+        }
+        self.message = MessageBox(message)
+    }
+
+    /// The secret that a request adds.
+    func addedOctets() throws -> [UInt8] {
+        try message.message.read { reader in
+            _ = try RequestHead(from: &reader)
+            let item = try AddItem(from: &reader)
+            switch item.data {
+            case .some(let secret): return secret.withOctets { octets in octets.indices.map { octets[$0] } }
+            case .none: return []
+            }
+        }
+    }
+
+    func body<Body: WireBody>(_ type: Body.Type) throws -> Body {
+        try message.message.read { reader in
+            _ = try RequestHead(from: &reader)
+            return try Body(from: &reader)
+        }
+    }
+}
+
+private final class MessageBox: Sendable {
+    let message: ReceivedMessage
+    init(_ message: consuming ReceivedMessage) { self.message = message }
+}
+
+/// The daemon's end of one connection; used by one thread.
+final class ScriptedPeer: @unchecked Sendable {  // `receiver` belongs to the script's thread
+    static let nonce = [UInt8](repeating: 7, count: Greeting.nonceOctetCount)
+
+    private let descriptor: CInt
+    private var receiver = FrameReceiver()
+
+    init(_ descriptor: CInt) { self.descriptor = descriptor }
+
+    deinit { close(descriptor) }
+
+    /// Greets and takes the hello that must follow.
+    func welcome() throws {
+        try send(ReplyHead(id: 0).message(Greeting(nonce: Self.nonce, daemonVersion: "scripted")))
+        let hello = try next()
+        guard hello.head == RequestHead(id: 1, method: .hello), try hello.body(Hello.self).nonce == Self.nonce
+        else {
+            throw WireError.malformed
+        }
+        try reply(to: hello)
+    }
+
+    /// The next request.
+    func next() throws -> ScriptedRequest {
+        while true {
+            if let message = try receiver.next() { return try ScriptedRequest(message) }
+            guard try receiver.receive(from: descriptor) == .received else { throw WireError.closed }
+        }
+    }
+
+    func reply(to request: ScriptedRequest, _ body: some WireBody = EmptyBody(), more: Bool = false) throws {
+        try send(ReplyHead(id: request.head.id, more: more).message(body))
+    }
+
+    func refuse(_ request: ScriptedRequest, _ error: KeychainError) throws {
+        try send(ReplyHead(id: request.head.id, status: error.status).message(Failure(error)))
+    }
+
+    /// Sends a page of items.
+    func reply(
+        to request: ScriptedRequest,
+        items: [(account: String, data: [UInt8]?)],
+        more: Bool
+    ) throws {
+        var writer = WireWriter(SecretBuffer(minimumCapacity: 512))
+        for item in items {
+            writer.writeMapHead(count: item.data == nil ? 2 : 3)
+            writer.write(unsigned: ItemField.reference)
+            writer.write(bytes: [UInt8](repeating: 9, count: PersistentReference.octetCount))
+            writer.write(unsigned: ItemField.attributes)
+            writer.write([.account: .string(item.account)] as ItemAttributes)
+            if let data = item.data {
+                writer.write(unsigned: ItemField.data)
+                writer.write(bytes: data)
+            }
+        }
+        let page = EncodedItems(octets: writer.finish(), count: items.count, next: nil)
+        try send(ItemsReply.message(head: ReplyHead(id: request.head.id, more: more), items: page))
+    }
+
+    func send(_ message: borrowing SecretBuffer) throws { try Frame.send(message, to: descriptor) }
+
+    /// Sends octets as they are.
+    func send(octets: [UInt8]) { _ = unsafe Glibc.send(descriptor, octets, octets.count, CInt(MSG_NOSIGNAL)) }
+
+    func hangUp() { shutdown(descriptor, CInt(SHUT_RDWR)) }
+}

@@ -1,0 +1,80 @@
+import Glibc
+import KeychainModel
+import KeychainServer
+import Testing
+
+@Suite("Who is asking")
+struct CallerTests {
+    private static var ownPath: String {
+        var path = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/exe", &path, path.count)
+        return String(decoding: path[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    @Test("the access group is the path of the program that connected")
+    func programPath() async throws {
+        let server = try TestServer()
+        let client = try await server.greetedClient()
+        _ = try await client.call(.copyItems, CopyItems.passwords())
+        guard case .copy(_, let groups, _, _) = await server.vault.calls.first else {
+            Issue.record("no call")
+            return
+        }
+        #expect(groups.map(\.name) == [Self.ownPath])
+    }
+
+    @Test("the daemon's own command line has a name instead of a path")
+    func ownProgram() async throws {
+        let server = try TestServer(identity: ClientIdentity(ownProgram: Self.ownPath))
+        let client = try await server.greetedClient()
+        _ = try await client.call(.copyItems, CopyItems.passwords())
+        guard case .copy(_, let groups, _, _) = await server.vault.calls.first else {
+            Issue.record("no call")
+            return
+        }
+        #expect(groups.map(\.name) == ["touchstone"])
+    }
+
+    @Test("a group that a message names counts only if it is the caller's own")
+    func namedGroup() async throws {
+        let server = try TestServer()
+        let client = try await server.greetedClient()
+        let foreign = ItemQuery.passwords(attributes: [.accessGroup: .string("/usr/bin/other")])
+        let refused = try await client.call(.copyItems, CopyItems(query: foreign, prompt: PromptFields()))
+        #expect(refused.status == .missingEntitlement)
+        let deleted = try await client.call(.deleteItems, DeleteItems(query: foreign, prompt: PromptFields()))
+        #expect(deleted.status == .missingEntitlement)
+        let item = AddItem(
+            itemClass: .genericPassword,
+            attributes: [.accessGroup: .string("touchstone")],
+            accessControl: AccessControl(accessibility: .whenUnlocked),
+            data: nil,
+            prompt: PromptFields()
+        )
+        let added = try await client.call(.addItem, item)
+        #expect(added.status == .missingEntitlement)
+        #expect(await server.vault.calls.isEmpty)
+
+        let own = ItemQuery.passwords(attributes: [.accessGroup: .string(Self.ownPath)])
+        let allowed = try await client.call(.copyItems, CopyItems(query: own, prompt: PromptFields()))
+        #expect(allowed.status == .success)
+    }
+
+    @Test("the connection after the last that a user may have is turned away, until one ends")
+    func tooMany() async throws {
+        let server = try TestServer { $0.connectionsPerUser = 3 }
+        var clients = [TestClient]()
+        for _ in 0..<3 { clients.append(try await server.greetedClient()) }
+        let refused = try server.connect()
+        #expect(try await refused.reply().status == .allocate)
+        #expect(try await refused.isClosed())
+        #expect(server.audit.events.contains { $0.detail == "too many connections" })
+        clients.removeLast()
+        try await eventually("a free place") {
+            do {
+                _ = try await server.greetedClient()
+                return true
+            } catch { return false }
+        }
+    }
+}

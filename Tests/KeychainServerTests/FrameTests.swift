@@ -1,0 +1,167 @@
+import CBOR
+import KeychainModel
+import Testing
+
+@Suite("Frames from clients")
+struct FrameTests {
+    private static func addItem() -> [UInt8] {
+        let control = AccessControl(accessibility: .whenUnlocked)
+        let item = AddItem(
+            itemClass: .genericPassword,
+            attributes: [.account: .string("somebody")],
+            accessControl: control,
+            data: nil,
+            prompt: PromptFields()
+        )
+        return TestClient.frame(RequestHead(id: 2, method: .addItem), item)
+    }
+
+    @Test("a frame that is cut anywhere changes nothing")
+    func truncated() async throws {
+        let server = try TestServer()
+        let frame = Self.addItem()
+        for length in 0..<frame.count {
+            let client = try await server.greetedClient()
+            try await client.write(Array(frame[..<length]))
+            await client.hangUp()
+        }
+        let client = try await server.greetedClient()
+        _ = try await client.call(.status, EmptyBody())
+        #expect(await server.vault.calls.isEmpty)
+    }
+
+    @Test("a frame that does not go on ends the connection", arguments: [1, 4, 5, 40])
+    func stalled(length: Int) async throws {
+        let server = try TestServer { $0.frameDeadline = .milliseconds(50) }
+        let client = try await server.greetedClient()
+        try await client.write(Array(Self.addItem()[..<length]))
+        #expect(try await client.isClosed())
+        #expect(await server.vault.calls.isEmpty)
+        #expect(server.audit.events.contains { $0.detail == "frame deadline" })
+    }
+
+    @Test("a frame that comes octet by octet has no more time than another")
+    func dripping() async throws {
+        let server = try TestServer { $0.frameDeadline = .milliseconds(100) }
+        let client = try await server.greetedClient()
+        let start = ContinuousClock.now
+        await #expect(throws: TestFailure.self) {
+            for octet in Self.addItem() {
+                try await client.write([octet])
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            _ = try await client.reply()
+        }
+        #expect(ContinuousClock.now - start < .seconds(5))
+        #expect(await server.vault.calls.isEmpty)
+    }
+
+    @Test(
+        "lengths that are not allowed are refused by the header alone",
+        arguments: [0, (1 << 20) + 1, 1 << 31 - 1, 1 << 32 - 1]
+    )
+    func lengths(length: Int) async throws {
+        let server = try TestServer()
+        let client = try await server.greetedClient()
+        try await client.write(TestClient.header(length))
+        #expect(try await client.isClosed())
+    }
+
+    /// Messages that a careless reader would build a house for.
+    private static let bombs: [[UInt8]] = [
+        [UInt8](repeating: 0x81, count: 100_000),
+        [0x9B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
+        [0x84, 1, 2, 21, 0xBB, 0, 0, 0, 1, 0, 0, 0, 0],
+        [0x84, 1, 2, 21, 0x9F, 0x01, 0xFF],
+        [0x84, 1, 2, 2, 0xA2, 0x61, 0x61, 1, 0x61, 0x61, 2],
+        [0x84, 1, 2, 2, 0x62, 0xC3, 0x28],
+        [0x84, 1, 2, 2, 0xF6, 0xF6],
+        [0x84, 2, 2, 2, 0xF6],
+        [0x84, 0x18, 1, 2, 2, 0xF6],
+        [0xFF],
+    ]
+
+    @Test("structure bombs end their connection and no other", arguments: bombs)
+    func bomb(message: [UInt8]) async throws {
+        let server = try TestServer()
+        let bystander = try await server.greetedClient()
+        let client = try await server.greetedClient()
+        try? await client.write(TestClient.header(message.count) + message)
+        #expect(try await client.isClosed())
+        let reply = try await bystander.call(.copyItems, CopyItems.passwords())
+        #expect(reply.status == .success)
+    }
+
+    @Test("a malformed body is answered with errSecParam before the end")
+    func malformedBody() async throws {
+        let server = try TestServer()
+        let client = try await server.greetedClient()
+        let message: [UInt8] = [0x84, 1, 2, 21, 0x01]
+        try await client.write(TestClient.header(message.count) + message)
+        let reply = try await client.reply()
+        #expect(reply.head.id == 2)
+        #expect(reply.status == .param)
+        #expect(try await client.isClosed())
+    }
+
+    @Test("a method of a newer client is answered, and the connection goes on")
+    func unknownMethod() async throws {
+        let server = try TestServer()
+        let client = try await server.greetedClient()
+        let message: [UInt8] = [0x84, 1, 2, 0x18, 99, 0x82, 1, 2]
+        try await client.write(TestClient.header(message.count) + message)
+        #expect(try await client.reply().status == .unimplemented)
+        try await client.write(TestClient.frame(RequestHead(id: 3, method: .status), EmptyBody()))
+        #expect(try await client.reply().status == .success)
+    }
+
+    @Test("an item class that does not exist is answered, and the connection goes on")
+    func unknownClass() async throws {
+        let server = try TestServer()
+        let client = try await server.greetedClient()
+        var writer = CBORWriter([UInt8]())
+        writer.writeArrayHead(count: 4)
+        for number: UInt64 in [1, 2, Method.copyItems.rawValue] { writer.write(unsigned: number) }
+        writer.writeArrayHead(count: 3)
+        writer.writeArrayHead(count: 6)
+        writer.write(text: "nope")
+        let message = writer.finish()
+        try await client.write(TestClient.header(message.count) + message)
+        #expect(try await client.reply().status == .noSuchClass)
+    }
+
+    @Test("random octets end their connection and no other")
+    func randomFrames() async throws {
+        let server = try TestServer()
+        let bystander = try await server.greetedClient()
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<300 {
+            let client = try await server.greetedClient()
+            let message = (0..<Int.random(in: 1...64)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            try? await client.write(TestClient.header(message.count) + message)
+            #expect(try await client.isClosed())
+        }
+        #expect(try await bystander.call(.status, EmptyBody()).status == .success)
+    }
+
+    @Test("large frames of many connections are served one after the other")
+    func largeFrames() async throws {
+        let server = try TestServer { $0.lockedOctets = 4 << 20 }
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<6 {
+                group.addTask {
+                    let client = try await server.greetedClient()
+                    let attribute = AttributeValue.data([UInt8](repeating: 1, count: ItemLimits.longestAttribute))
+                    let keys = (0..<60).map { AttributeKey(rawValue: "a\($0 + 100)") }
+                    let query = ItemQuery.passwords(
+                        attributes: Dictionary(uniqueKeysWithValues: keys.map { ($0, attribute) })
+                    )
+                    let reply = try await client.call(.copyItems, CopyItems(query: query, prompt: PromptFields()))
+                    #expect(reply.status == .success)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(await server.vault.calls.count == 6)
+    }
+}

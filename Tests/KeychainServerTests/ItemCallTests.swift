@@ -1,0 +1,281 @@
+import KeychainModel
+import SecretMemory
+import Synchronization
+import Testing
+
+@Suite("Item calls")
+struct ItemCallTests {
+    private static let locked = KeychainError(.interactionNotAllowed, cause: .locked, remedy: .unlock)
+    private static let presence = try? AccessControl(accessibility: .whenUnlocked, flags: .userPresence)
+    private static let fingers = try? AccessControl(accessibility: .whenUnlocked, flags: .biometryCurrentSet)
+
+    /// A vault whose first answer is that it is locked.
+    private static func lockedOnce() -> ScriptedVault {
+        ScriptedVault { calls throws(KeychainError) in
+            if calls.count == 1 { throw locked }
+            return .page([[1]], next: nil)
+        }
+    }
+
+    /// A vault that demands what an access control says.
+    private static func guarded(by control: AccessControl?) -> ScriptedVault {
+        ScriptedVault { calls throws(KeychainError) in
+            guard let control, case .copy(_, _, let authorization, _) = calls.last else {
+                throw KeychainError(.internalComponent)
+            }
+            if control.decide(given: authorization.proofs, operation: .useItem) == .granted {
+                return .page([[42]], next: nil)
+            }
+            return .needs([control])
+        }
+    }
+
+    private static func newItem() -> AddItem {
+        AddItem(
+            itemClass: .genericPassword,
+            attributes: [.account: .string("somebody")],
+            accessControl: AccessControl(accessibility: .whenUnlocked),
+            data: SecretBytes(copying: [9, 8, 7]),
+            prompt: PromptFields()
+        )
+    }
+
+    @Test("a locked keybag is unlocked once, and the call runs again")
+    func unlockAndRetry() async throws {
+        let server = try TestServer(vault: Self.lockedOnce())
+        let client = try await server.greetedClient()
+        #expect(try await client.call(.copyItems, CopyItems.passwords()).status == .success)
+        #expect(server.authenticator.unlockCount == 1)
+        guard case .copy(_, _, let authorization, _) = await server.vault.calls.last else { return }
+        // The passcode that unlocked counts for the call.
+        #expect(authorization.proofs.first?.factors == [.passcode])
+    }
+
+    @Test("an item is still whole after the keybag was unlocked for it")
+    func addAfterUnlock() async throws {
+        let server = try TestServer(vault: Self.lockedOnce())
+        let client = try await server.greetedClient()
+        #expect(try await client.call(.addItem, Self.newItem()).status == .success)
+        guard case .add(let attributes, _, let data) = await server.vault.calls.last else { return }
+        #expect(data == [9, 8, 7])
+        #expect(attributes == [.account: .string("somebody")])
+    }
+
+    @Test("without leave to ask, a locked keybag stays locked")
+    func notInteractive() async throws {
+        let server = try TestServer(vault: ScriptedVault { _ throws(KeychainError) in throw Self.locked })
+        let client = try await server.greetedClient()
+        let reply = try await client.call(.copyItems, CopyItems.passwords(interactionAllowed: false))
+        #expect(reply.status == .interactionNotAllowed)
+        #expect(reply.error?.cause == .locked)
+        var query = ItemQuery.passwords()
+        query.authenticationUI = .fail
+        let other = try await client.call(.copyItems, CopyItems(query: query, prompt: PromptFields()))
+        #expect(other.status == .interactionNotAllowed)
+        #expect(server.authenticator.unlockCount == 0)
+    }
+
+    @Test("before set-up there is no keychain, and the answer says what to do")
+    func notSetUp() async throws {
+        let authenticator = ScriptedAuthenticator(onUnlock: { () throws(AuthenticationError) in
+            throw AuthenticationError(.passcodeNotSet, remedy: .setPasscode)
+        })
+        let vault = ScriptedVault { _ throws(KeychainError) in throw Self.locked }
+        let server = try TestServer(authenticator: authenticator, vault: vault)
+        let client = try await server.greetedClient()
+        let reply = try await client.call(.copyItems, CopyItems.passwords())
+        #expect(reply.status == .notAvailable)
+        #expect(reply.error?.cause == .notSetUp)
+        #expect(reply.error?.remedy == .setPasscode)
+        let item = AddItem(
+            itemClass: .genericPassword,
+            attributes: [:],
+            accessControl: AccessControl(accessibility: .whenPasscodeSetThisDeviceOnly),
+            data: nil,
+            prompt: PromptFields()
+        )
+        #expect(try await client.call(.addItem, item).status == .authFailed)
+    }
+
+    @Test("a user who cancels the unlocking cancels the call")
+    func cancelledUnlock() async throws {
+        let authenticator = ScriptedAuthenticator(onUnlock: { () throws(AuthenticationError) in
+            throw AuthenticationError(.userCancel)
+        })
+        let server = try TestServer(authenticator: authenticator, vault: Self.lockedOnce())
+        let client = try await server.greetedClient()
+        #expect(try await client.call(.copyItems, CopyItems.passwords()).status == .userCanceled)
+    }
+
+    @Test("an item that demands its user is released after one prompt")
+    func prompted() async throws {
+        let server = try TestServer(vault: Self.guarded(by: Self.presence))
+        let client = try await server.greetedClient()
+        let reply = try await client.call(.copyItems, CopyItems.passwords())
+        #expect(reply.body == .array([.map([.init(key: .unsigned(3), value: .bytes([42]))])]))
+        #expect(server.authenticator.evaluations.count == 1)
+    }
+
+    @Test("without a context each call asks; with one, the first success is used again")
+    func contexts() async throws {
+        let server = try TestServer(vault: Self.guarded(by: Self.presence))
+        let client = try await server.greetedClient()
+        for _ in 0..<2 { _ = try await client.call(.copyItems, CopyItems.passwords()) }
+        #expect(server.authenticator.evaluations.count == 2)
+        for _ in 0..<3 { _ = try await client.call(.copyItems, CopyItems.passwords(context: 4)) }
+        #expect(server.authenticator.evaluations.count == 3)
+        let names = Set(server.authenticator.evaluations.map(\.context))
+        #expect(names.count == 3)
+    }
+
+    @Test("a context that was evaluated before asks for nothing more")
+    func evaluatedContext() async throws {
+        let server = try TestServer(vault: Self.guarded(by: Self.presence))
+        let client = try await server.greetedClient()
+        _ = try await client.call(.evaluatePolicy, EvaluatePolicy.policy(2, context: 4))
+        let reply = try await client.call(.copyItems, CopyItems.passwords(context: 4, interactionAllowed: false))
+        #expect(reply.status == .success)
+        #expect(server.authenticator.evaluations.count == 1)
+    }
+
+    @Test("a success for one connection is worth nothing on another, whatever number it names")
+    func foreignContext() async throws {
+        let server = try TestServer(vault: Self.guarded(by: Self.presence))
+        let client = try await server.greetedClient()
+        _ = try await client.call(.evaluatePolicy, EvaluatePolicy.policy(2, context: 4))
+        let thief = try await server.greetedClient()
+        let reply = try await thief.call(.copyItems, CopyItems.passwords(context: 4, interactionAllowed: false))
+        #expect(reply.status == .interactionNotAllowed)
+    }
+
+    @Test("a success for a weaker item does not open a stricter one")
+    func stricter() async throws {
+        let server = try TestServer(vault: Self.guarded(by: Self.fingers))
+        let client = try await server.greetedClient()
+        let weak = EvaluateAccessControl(
+            accessControl: try #require(Self.presence),
+            operation: Int64(AccessOperation.useItem.rawValue),
+            context: 4,
+            reuseSeconds: 0,
+            prompt: PromptFields(reason: "to test")
+        )
+        #expect(try await client.call(.evaluateAccessControl, weak).status == .success)
+        let refused = try await client.call(.copyItems, CopyItems.passwords(context: 4, interactionAllowed: false))
+        #expect(refused.status == .interactionNotAllowed)
+        #expect(try await client.call(.copyItems, CopyItems.passwords(context: 4)).status == .success)
+        #expect(server.authenticator.evaluations.count == 2)
+    }
+
+    @Test("a lock makes what was shown before worthless")
+    func lockForgets() async throws {
+        let server = try TestServer(vault: Self.guarded(by: Self.presence))
+        let client = try await server.greetedClient()
+        _ = try await client.call(.evaluatePolicy, EvaluatePolicy.policy(2, context: 4))
+        _ = try await client.call(.lock, EmptyBody())
+        let reply = try await client.call(.copyItems, CopyItems.passwords(context: 4, interactionAllowed: false))
+        #expect(reply.status == .interactionNotAllowed)
+    }
+
+    @Test("a vault that is never content is asked 20 times at most, and its user no more often")
+    func rounds() async throws {
+        let controls = Mutex<UInt64>(0)
+        let vault = ScriptedVault { _ throws(KeychainError) in
+            // Each round demands another control, so that each asks.
+            let index = controls.withLock { count in
+                count += 1
+                return count
+            }
+            let accessibility = Accessibility.allCases[Int(index) % Accessibility.allCases.count]
+            let flags: AccessControlFlags = index % 2 == 0 ? .biometryAny : .devicePasscode
+            return .needs([try AccessControl(accessibility: accessibility, flags: flags)])
+        }
+        // What is shown never covers what is asked for.
+        let authenticator = ScriptedAuthenticator { _ throws(AuthenticationError) in [] }
+        let server = try TestServer(authenticator: authenticator, vault: vault)
+        let client = try await server.greetedClient()
+        #expect(try await client.call(.copyItems, CopyItems.passwords()).status == .authFailed)
+        #expect(server.authenticator.evaluations.count == 20)
+    }
+
+    @Test("a vault that wants more than a user can show ends the call")
+    func nothingToAsk() async throws {
+        let presence = try #require(Self.presence)
+        let server = try TestServer(vault: ScriptedVault { _ throws(KeychainError) in .needs([presence]) })
+        let client = try await server.greetedClient()
+        #expect(try await client.call(.copyItems, CopyItems.passwords()).status == .authFailed)
+        #expect(server.authenticator.evaluations.count == 1)
+    }
+
+    @Test("one prompt is enough for several items with the same demand")
+    func sameDemand() async throws {
+        let presence = try #require(Self.presence)
+        let vault = ScriptedVault { calls throws(KeychainError) in
+            calls.count == 1 ? .needs([presence, presence]) : .page([[1], [2]], next: nil)
+        }
+        let server = try TestServer(vault: vault)
+        let client = try await server.greetedClient()
+        #expect(try await client.call(.copyItems, CopyItems.passwords(limit: .all)).status == .success)
+        #expect(server.authenticator.evaluations.count == 1)
+    }
+
+    @Test("a new secret survives the prompts that come before it is stored")
+    func update() async throws {
+        let presence = try #require(Self.presence)
+        let vault = ScriptedVault { calls throws(KeychainError) in
+            calls.count < 3 ? .needs([presence]) : .count(2)
+        }
+        let authenticator = ScriptedAuthenticator { _ throws(AuthenticationError) in [] }
+        let server = try TestServer(authenticator: authenticator, vault: vault)
+        let client = try await server.greetedClient()
+        let body = UpdateItems(
+            query: .passwords(),
+            attributes: [:],
+            accessControl: nil,
+            data: SecretBytes(copying: [5, 5]),
+            prompt: PromptFields()
+        )
+        let reply = try await client.call(.updateItems, body)
+        #expect(reply.body == .unsigned(2))
+        for call in await server.vault.calls {
+            guard case .update(_, let data) = call else { continue }
+            #expect(data == [5, 5])
+        }
+    }
+
+    @Test("deleting asks nobody")
+    func delete() async throws {
+        let server = try TestServer(vault: ScriptedVault { _ throws(KeychainError) in .count(3) })
+        let client = try await server.greetedClient()
+        let reply = try await client.call(
+            .deleteItems,
+            DeleteItems(query: .passwords(limit: .all), prompt: PromptFields(interactionAllowed: false))
+        )
+        #expect(reply.body == .unsigned(3))
+        #expect(server.authenticator.evaluations.isEmpty)
+    }
+
+    @Test("an application password belongs to its context and can be taken back")
+    func applicationPassword() async throws {
+        let server = try TestServer()
+        let client = try await server.greetedClient()
+        let set = SetCredential(context: 2, password: SecretBytes(copying: [1, 2]))
+        #expect(try await client.call(.setCredential, set).status == .success)
+        _ = try await client.call(.copyItems, CopyItems.passwords(context: 2))
+        _ = try await client.call(.copyItems, CopyItems.passwords(context: 3))
+        _ = try await client.call(.setCredential, SetCredential(context: 2, password: nil))
+        _ = try await client.call(.copyItems, CopyItems.passwords(context: 2))
+        let passwords = await server.vault.calls.map { call in
+            guard case .copy(_, _, let authorization, _) = call else { return false }
+            return authorization.applicationPassword != nil
+        }
+        #expect(passwords == [true, false, false])
+    }
+
+    @Test("numbers that stand for contexts of single requests cannot be named by a client")
+    func reservedNumbers() async throws {
+        let server = try TestServer()
+        let client = try await server.greetedClient()
+        let reply = try await client.call(.setCredential, SetCredential(context: 1 << 63 | 5, password: nil))
+        #expect(reply.status == .param)
+    }
+}

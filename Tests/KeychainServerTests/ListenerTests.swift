@@ -1,0 +1,127 @@
+import Glibc
+import KeychainModel
+import KeychainServer
+import Testing
+
+@Suite("Listening")
+struct ListenerTests {
+    /// A directory of its own, removed at the end.
+    private final class Place {
+        let path: String
+
+        init() throws {
+            var template = Array("/tmp/touchstone-listener-XXXXXX".utf8CString)
+            guard mkdtemp(&template) != nil else { throw TestFailure.system(errno) }
+            path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+
+        deinit {
+            for name in ["run/socket", "run/lock", "elsewhere"] { unlink("\(path)/\(name)") }
+            for name in ["run", "other"] where unlink("\(path)/\(name)") != 0 { rmdir("\(path)/\(name)") }
+            rmdir(path)
+        }
+
+        var layout: Layout {
+            Layout(runtimeDirectory: path + "/run", dataDirectory: path + "/data", configurationFile: path + "/conf")
+        }
+    }
+
+    private static func mode(of path: String) -> UInt32 {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
+    }
+
+    private func code(_ layout: Layout) -> ServerError.Code? {
+        do throws(ServerError) {
+            _ = try Listener(at: layout)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    @Test("the socket and its directory are this user's alone")
+    func modes() throws {
+        let place = try Place()
+        let listener = try Listener(at: place.layout)
+        #expect(Self.mode(of: place.layout.runtimeDirectory) == 0o700)
+        #expect(Self.mode(of: place.layout.socket) & 0o077 == 0)
+        #expect(Listener.isAnswering(at: place.layout))
+        _ = consume listener
+        #expect(!Listener.isAnswering(at: place.layout))
+    }
+
+    @Test("only one daemon listens, and the next one may once it is gone")
+    func single() throws {
+        let place = try Place()
+        let first = try Listener(at: place.layout)
+        #expect(code(place.layout) == .alreadyRunning)
+        _ = consume first
+        // The socket of the first is still there and in nobody's way.
+        #expect(code(place.layout) == nil)
+    }
+
+    @Test("a directory that others may enter is refused", arguments: [0o777, 0o750, 0o701] as [UInt32])
+    func openDirectory(mode: UInt32) throws {
+        let place = try Place()
+        mkdir(place.layout.runtimeDirectory, 0o700)
+        chmod(place.layout.runtimeDirectory, mode)
+        #expect(code(place.layout) == .unsafePath)
+    }
+
+    @Test("a symbolic link in the directory's place is refused")
+    func linkedDirectory() throws {
+        let place = try Place()
+        mkdir(place.path + "/other", 0o700)
+        symlink(place.path + "/other", place.layout.runtimeDirectory)
+        #expect(code(place.layout) == .unsafePath)
+    }
+
+    @Test("a lock that is a link, a pipe or a second name of a file is refused")
+    func strangeLock() throws {
+        let place = try Place()
+        mkdir(place.layout.runtimeDirectory, 0o700)
+        symlink(place.path + "/elsewhere", place.layout.lockFile)
+        #expect(code(place.layout) == .unsafePath)
+        unlink(place.layout.lockFile)
+        mkfifo(place.layout.lockFile, 0o600)
+        #expect(code(place.layout) == .unsafePath)
+        unlink(place.layout.lockFile)
+        close(open(place.path + "/elsewhere", O_CREAT | O_WRONLY, 0o600))
+        link(place.path + "/elsewhere", place.layout.lockFile)
+        #expect(code(place.layout) == .unsafePath)
+    }
+
+    @Test("a path that the kernel would cut off is refused")
+    func longPath() throws {
+        let long = "/tmp/" + String(repeating: "x", count: 120)
+        let layout = Layout(runtimeDirectory: long, dataDirectory: long, configurationFile: long)
+        #expect(code(layout) == .pathTooLong)
+    }
+
+    @Test("clients connect by the socket's name until the server stops")
+    func serves() async throws {
+        let place = try Place()
+        let server = try TestServer()
+        try server.server.start(try Listener(at: place.layout))
+        let client = try TestClient(try Self.connect(to: place.layout.socket))
+        try await client.hello()
+        await server.server.stop()
+        #expect(try await client.isClosed())
+        #expect(access(place.layout.socket, F_OK) != 0)
+    }
+
+    private static func connect(to path: String) throws -> CInt {
+        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw TestFailure.system(errno) }
+        return descriptor
+    }
+}

@@ -1,0 +1,44 @@
+import Testing
+
+@testable import KeychainServer
+
+@Suite("Locked memory for requests")
+struct LockedMemoryBudgetTests {
+    @Test("room comes back when its owner lets go, and whoever waits is told")
+    func release() {
+        let budget = LockedMemoryBudget(octets: 4 << 20)
+        let told = Flag()
+        var first = budget.reserve(3 << 20)
+        #expect(first != nil)
+        #expect(budget.reserve(2 << 20, onRelease: { told.raise() }) == nil)
+        #expect(!told.isRaised)
+        first = nil
+        #expect(told.isRaised)
+        #expect(budget.reserve(2 << 20) != nil)
+    }
+
+    @Test("the largest frame finds room even where the limit is low")
+    func lowLimit() {
+        let budget = LockedMemoryBudget(octets: 0)
+        #expect(budget.reserve(LockedMemoryBudget.cost(ofFrame: 1 << 20)) != nil)
+    }
+
+    @Test("waiting for room ends when it is there")
+    func waiting() async {
+        let budget = LockedMemoryBudget(octets: 4 << 20)
+        let first = budget.reserve(4 << 20)
+        let waiter = Task { await budget.reserveWhenFree(1 << 20) != nil }
+        withExtendedLifetime(first) {}
+        #expect(await waiter.value)
+    }
+
+    @Test("waiting for room ends when the task is cancelled")
+    func cancelled() async {
+        let budget = LockedMemoryBudget(octets: 4 << 20)
+        let all = budget.reserve(4 << 20)
+        let waiter = Task { await budget.reserveWhenFree(1 << 20) == nil }
+        waiter.cancel()
+        #expect(await waiter.value)
+        withExtendedLifetime(all) {}
+    }
+}

@@ -1,0 +1,81 @@
+import KeychainModel
+import Testing
+
+@Suite("Request numbers")
+struct RequestNumberTests {
+    private func frame(_ id: UInt64, _ method: KeychainModel.Method = .copyItems) -> [UInt8] {
+        TestClient.frame(RequestHead(id: id, method: method), CopyItems.passwords())
+    }
+
+    @Test("a number that was used before, or a smaller one, ends the connection", arguments: [1, 2, 5] as [UInt64])
+    func repeated(id: UInt64) async throws {
+        let server = try TestServer()
+        let client = try await server.greetedClient()
+        try await client.write(frame(5))
+        #expect(try await client.reply().head.id == 5)
+        try await client.write(frame(id))
+        #expect(try await client.isClosed())
+        #expect(await server.vault.calls.count == 1)
+    }
+
+    @Test("the greeting's number cannot be asked with")
+    func zero() async throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        let greeting = try await client.greeting()
+        try await client.write(TestClient.frame(RequestHead(id: 0, method: .hello), Hello(nonce: greeting.nonce)))
+        #expect(try await client.isClosed())
+    }
+
+    @Test("each of many pipelined requests is answered once, with its own result")
+    func pipelined() async throws {
+        let vault = ScriptedVault { calls throws(KeychainError) in
+            guard case .copy(let query, _, _, _) = calls.last, case .string(let name) = query.attributes[.account]
+            else { throw KeychainError(.internalComponent) }
+            return .page([Array(name.utf8)], next: nil)
+        }
+        let server = try TestServer(vault: vault)
+        let client = try await server.greetedClient()
+        let count: UInt64 = 500
+        var octets: [UInt8] = []
+        for id in 2...(count + 1) {
+            let query = ItemQuery.passwords(attributes: [.account: .string("\(id)")])
+            let body = CopyItems(query: query, prompt: PromptFields())
+            octets += TestClient.frame(RequestHead(id: id, method: .copyItems), body)
+        }
+        let all = octets
+        async let written: Void = client.write(all)
+        var answered: Set<UInt64> = []
+        for _ in 0..<count {
+            let reply = try await client.reply()
+            #expect(answered.insert(reply.head.id).inserted)
+            #expect(reply.body == .array([.map([.init(key: .unsigned(3), value: .bytes(Array("\(reply.head.id)".utf8)))])]))
+        }
+        try await written
+        #expect(answered == Set(2...(count + 1)))
+    }
+
+    @Test("replies come out of order when one request waits for its user")
+    func outOfOrder() async throws {
+        let gate = Flag()
+        let authenticator = ScriptedAuthenticator { _ throws(AuthenticationError) in
+            do { try await eventually("gate") { gate.isRaised } } catch { throw AuthenticationError(.systemCancel) }
+            return [.biometry]
+        }
+        let server = try TestServer(authenticator: authenticator)
+        let client = try await server.greetedClient()
+        let slow = try await client.request(.evaluatePolicy, EvaluatePolicy.policy(1))
+        let quick = try await client.request(.status, EmptyBody())
+        #expect(try await client.reply().head.id == quick)
+        gate.raise()
+        #expect(try await client.reply().head.id == slow)
+    }
+
+    @Test("cancelling a request that is not there is answered and does nothing")
+    func cancelUnknown() async throws {
+        let server = try TestServer()
+        let client = try await server.greetedClient()
+        #expect(try await client.call(.cancel, CancelRequest(id: 77)).status == .success)
+        #expect(try await client.call(.copyItems, CopyItems.passwords()).status == .success)
+    }
+}

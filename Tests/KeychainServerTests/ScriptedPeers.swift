@@ -1,0 +1,200 @@
+import CBOR
+@_spi(AuthenticationEngine) import KeychainModel
+import SecretMemory
+import Synchronization
+
+/// An authenticator whose person is a closure.
+final class ScriptedAuthenticator: Authenticator {
+    typealias Person = @Sendable (Evaluation) async throws(AuthenticationError) -> Set<AuthenticationFactor>
+
+    private let asked = Mutex<[Evaluation]>([])
+    private let unlocks = Mutex(0)
+    private let person: Person
+    private let onUnlock: @Sendable () throws(AuthenticationError) -> Void
+
+    init(
+        person: @escaping Person = { _ throws(AuthenticationError) in [.biometry] },
+        onUnlock: @escaping @Sendable () throws(AuthenticationError) -> Void = {}
+    ) {
+        self.person = person
+        self.onUnlock = onUnlock
+    }
+
+    /// What was asked so far.
+    var evaluations: [Evaluation] { asked.withLock { $0 } }
+    /// How often the keybag was to be unlocked.
+    var unlockCount: Int { unlocks.withLock { $0 } }
+
+    func availability(of policy: AuthenticationPolicy) async -> AuthenticationAvailability {
+        AuthenticationAvailability(error: nil, hasSensor: true, domainState: [UInt8](repeating: 7, count: 32))
+    }
+
+    func evaluate(_ evaluation: Evaluation) async throws(AuthenticationError) -> AuthenticationProof {
+        asked.withLock { $0.append(evaluation) }
+        let factors = try await person(evaluation)
+        var operation: AccessOperation?
+        let satisfied: Set<AccessConstraint>
+        switch evaluation.target {
+        case .policy: satisfied = AuthenticationPolicy.satisfied(by: factors)
+        case .accessControl(let control, let asked):
+            operation = asked
+            satisfied = control.satisfied(by: factors)
+        }
+        return Self.proof(factors, satisfied, operation, evaluation.context)
+    }
+
+    func unlock(_ request: PromptRequest) async throws(AuthenticationError) -> AuthenticationProof? {
+        unlocks.withLock { $0 += 1 }
+        try onUnlock()
+        let context = ContextID(connection: 0, number: 0)
+        return Self.proof([.passcode], AuthenticationPolicy.satisfied(by: [.passcode]), nil, context)
+    }
+
+    func setUp(_ request: PromptRequest) async throws(AuthenticationError) {}
+    func changePasscode(_ request: PromptRequest) async throws(AuthenticationError) {}
+    func recover(_ request: PromptRequest) async throws(AuthenticationError) {}
+    func lock() async {}
+    func status() async -> AuthenticationStatus { AuthenticationStatus(sensor: "scripted") }
+
+    private static func proof(
+        _ factors: Set<AuthenticationFactor>,
+        _ satisfied: Set<AccessConstraint>,
+        _ operation: AccessOperation?,
+        _ context: ContextID
+    ) -> AuthenticationProof {
+        AuthenticationProof(
+            factors: factors,
+            satisfied: satisfied,
+            operation: operation,
+            time: BootTime(bootID: "test", nanoseconds: 0),
+            context: context,
+            passcodeKey: nil
+        )
+    }
+}
+
+/// A keybag that is where the test says.
+struct ScriptedKeybag: KeybagKeeper {
+    func state() async -> KeybagState { .unlocked }
+    func assurance() async -> AssuranceReport { AssuranceReport(.test, reasons: ["scripted"]) }
+    func makeRecoveryCode() throws(KeychainError) -> SecretBytes { SecretBytes(copying: []) }
+    func setUp(
+        passcode: consuming SecretBytes,
+        recoveryCode: borrowing SecretBytes
+    ) async throws(KeychainError) {}
+    func open(passcode: borrowing SecretBytes) async throws(KeychainError) -> PasscodeOpening { .wrong }
+    func lock() async {}
+    func changePasscode(to passcode: consuming SecretBytes, proof: AuthenticationProof) async throws(KeychainError) {}
+    func recover(code: borrowing SecretBytes, newPasscode: consuming SecretBytes) async throws(KeychainError) {}
+    func accepts(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> Bool { false }
+    func observe(_ enrolment: Enrolment) async throws(KeychainError) -> EnrolmentObservation {
+        throw KeychainError(.notAvailable)
+    }
+}
+
+/// What a vault was asked, as far as a test can look at it.
+enum VaultCall: Sendable {
+    case add(ItemAttributes, group: AccessGroup, data: [UInt8]?)
+    case copy(ItemQuery, groups: [AccessGroup], ItemAuthorization, ItemCursor?)
+    case update(ItemQuery, data: [UInt8]?)
+    case delete(ItemQuery)
+}
+
+/// What a scripted vault answers; a page is the data of its items.
+enum VaultAnswer: Sendable {
+    case page([[UInt8]], next: ItemCursor?)
+    case count(Int)
+    case needs([AccessControl])
+}
+
+/// A vault whose answers are a closure, asked with all calls so far, the present one last.
+actor ScriptedVault: ItemVault {
+    typealias Script = @Sendable ([VaultCall]) async throws(KeychainError) -> VaultAnswer
+
+    private let script: Script
+    private(set) var calls: [VaultCall] = []
+
+    init(_ script: @escaping Script = { _ throws(KeychainError) in .page([[1, 2, 3]], next: nil) }) {
+        self.script = script
+    }
+
+    func add(_ item: consuming NewItem, group: AccessGroup) async throws(KeychainError) -> EncodedItems {
+        let data = Self.octets(item.data)
+        switch try await ask(.add(item.attributes, group: group, data: data)) {
+        case .page(let items, let next): return Self.encoded(items, next)
+        default: return Self.encoded([], nil)
+        }
+    }
+
+    func copy(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        authorization: ItemAuthorization,
+        after cursor: ItemCursor?
+    ) async throws(KeychainError) -> CopyOutcome {
+        switch try await ask(.copy(query, groups: groups, authorization, cursor)) {
+        case .page(let items, let next): return .items(Self.encoded(items, next))
+        case .needs(let controls): return .needsAuthentication(controls)
+        case .count: return .items(Self.encoded([], nil))
+        }
+    }
+
+    func update(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        changes: consuming ItemChanges,
+        authorization: ItemAuthorization
+    ) async throws(KeychainError) -> UpdateOutcome {
+        let data = Self.octets(changes.data)
+        switch try await ask(.update(query, data: data)) {
+        case .count(let count): return .updated(count)
+        case .needs(let controls): return .needsAuthentication(controls)
+        case .page: return .updated(1)
+        }
+    }
+
+    func delete(_ query: ItemQuery, groups: [AccessGroup]) async throws(KeychainError) -> Int {
+        if case .count(let count) = try await ask(.delete(query)) { return count }
+        return 1
+    }
+
+    func check() async -> StoreReport {
+        StoreReport(items: 0, invalidated: 0, damaged: 0, isSetAuthentic: true, faults: [])
+    }
+
+    private func ask(_ call: VaultCall) async throws(KeychainError) -> VaultAnswer {
+        calls.append(call)
+        return try await script(calls)
+    }
+
+    private static func octets(_ data: borrowing SecretBytes?) -> [UInt8]? {
+        switch data {
+        case .some(let data): data.withUnsafeBytes { Array($0) }
+        case .none: nil
+        }
+    }
+
+    private static func encoded(_ items: [[UInt8]], _ next: ItemCursor?) -> EncodedItems {
+        var writer = WireWriter(SecretBuffer())
+        for item in items {
+            writer.writeMapHead(count: 1)
+            writer.write(unsigned: ItemField.data)
+            writer.write(bytes: item)
+        }
+        return EncodedItems(octets: writer.finish(), count: items.count, next: next)
+    }
+}
+
+/// Keeps the events.
+final class ScriptedAudit: AuditLog {
+    private let kept = Mutex<[AuditEvent]>([])
+    var events: [AuditEvent] { kept.withLock { $0 } }
+    func record(_ event: AuditEvent) { kept.withLock { $0.append(event) } }
+}
+
+/// Says once that something happened.
+final class Flag: Sendable {
+    private let state = Mutex(false)
+    var isRaised: Bool { state.withLock { $0 } }
+    func raise() { state.withLock { $0 = true } }
+}

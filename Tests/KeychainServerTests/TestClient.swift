@@ -1,0 +1,170 @@
+import CBOR
+import Glibc
+import KeychainModel
+import SecretMemory
+
+/// A reply as a client sees it.
+struct TestReply: Sendable {
+    let head: ReplyHead
+    /// The body of a success.
+    let body: CBORValue?
+    /// The body of a failure.
+    let error: KeychainError?
+
+    var status: Status { head.status }
+}
+
+/// The client's end of a connection, octet by octet.
+actor TestClient {
+    private let socket: CInt
+    private var receiver = FrameReceiver()
+    private(set) var lastID: UInt64 = 0
+    /// Everything that was sent.
+    private(set) var sent: [UInt8] = []
+
+    init(_ socket: CInt) throws {
+        self.socket = socket
+        guard fcntl(socket, F_SETFL, O_NONBLOCK) == 0 else { throw TestFailure.system(errno) }
+    }
+
+    deinit { close(socket) }
+
+    /// Reads the greeting and answers it.
+    @discardableResult
+    func hello() async throws -> Greeting {
+        let greeting = try await greeting()
+        let reply = try await call(.hello, Hello(nonce: greeting.nonce))
+        guard reply.status == .success else { throw TestFailure.closed }
+        return greeting
+    }
+
+    func greeting() async throws -> Greeting {
+        let message = try await nextMessage()
+        return try message.read { reader in
+            _ = try ReplyHead(from: &reader)
+            return try Greeting(from: &reader)
+        }
+    }
+
+    /// Sends a request and waits for the next reply, whatever it answers.
+    func call<Body: WireBody & ~Copyable>(_ method: Method, _ body: borrowing Body) async throws -> TestReply {
+        try await request(method, body)
+        return try await reply()
+    }
+
+    /// Sends a request; its number is one more than that of the last.
+    @discardableResult
+    func request<Body: WireBody & ~Copyable>(_ method: Method, _ body: borrowing Body) async throws -> UInt64 {
+        lastID += 1
+        try await write(Self.frame(RequestHead(id: lastID, method: method), body))
+        return lastID
+    }
+
+    /// The octets of a request.
+    static func frame<Body: WireBody & ~Copyable>(_ head: RequestHead, _ body: borrowing Body) -> [UInt8] {
+        let message = head.message(body)
+        return header(message.count) + message.withUnsafeBytes { Array($0) }
+    }
+
+    static func header(_ length: Int) -> [UInt8] {
+        (0..<4).reversed().map { UInt8(truncatingIfNeeded: length >> (8 * $0)) }
+    }
+
+    func write(_ octets: [UInt8]) async throws {
+        sent += octets
+        var rest = octets[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL.rawValue)) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else {
+                guard errno == EAGAIN else { throw TestFailure.closed }
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+    }
+
+    /// Writes what there is room for; how much that was.
+    func writeSome(_ octets: [UInt8]) -> Int {
+        octets.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL.rawValue)) }
+    }
+
+    func reply() async throws -> TestReply {
+        let message = try await nextMessage()
+        return try message.read { reader in
+            let head = try ReplyHead(from: &reader)
+            guard head.status == .success else {
+                return TestReply(head: head, body: nil, error: try Failure(from: &reader, status: head.status).error)
+            }
+            return TestReply(head: head, body: try reader.readValue(), error: nil)
+        }
+    }
+
+    /// Whether the server closes the connection; replies before that are skipped.
+    func isClosed() async throws -> Bool {
+        do {
+            while true { _ = try await nextMessage() }
+        } catch TestFailure.closed {
+            return true
+        }
+    }
+
+    private func nextMessage() async throws -> ReceivedMessage {
+        let end = ContinuousClock.now + .seconds(20)
+        while true {
+            if let message = try receiver.next() { return message }
+            switch try Self.receive(&receiver, socket) {
+            case .received: continue
+            case .closed: throw TestFailure.closed
+            case .wouldBlock:
+                guard ContinuousClock.now < end else { throw TestFailure.timedOut("reply") }
+                try await Task.sleep(for: .milliseconds(1))
+            }
+        }
+    }
+
+    private static func receive(
+        _ receiver: inout FrameReceiver,
+        _ socket: CInt
+    ) throws -> FrameReceiver.Progress {
+        do throws(WireError) {
+            return try receiver.receive(from: socket)
+        } catch {
+            // A server that closes with octets unread resets the connection.
+            if error == .system(errno: ECONNRESET) { return .closed }
+            throw error
+        }
+    }
+
+    /// Hangs up.
+    func hangUp() { _ = shutdown(socket, CInt(SHUT_RDWR)) }
+}
+
+extension ItemQuery {
+    /// A query for generic passwords that returns their data.
+    static func passwords(limit: Limit = .one, attributes: ItemAttributes = [:]) -> ItemQuery {
+        ItemQuery(itemClass: .genericPassword, attributes: attributes, limit: limit, returns: .data)
+    }
+}
+
+extension CopyItems {
+    /// A look-up of passwords.
+    static func passwords(
+        context: UInt64? = nil,
+        interactionAllowed: Bool = true,
+        limit: ItemQuery.Limit = .one
+    ) -> CopyItems {
+        CopyItems(
+            query: .passwords(limit: limit),
+            context: context,
+            prompt: PromptFields(reason: "test", interactionAllowed: interactionAllowed)
+        )
+    }
+}
+
+extension EvaluatePolicy {
+    /// An evaluation for a reason.
+    static func policy(_ number: Int64, context: UInt64 = 1, reuse: Double = 0, reason: String = "to test") -> Self {
+        EvaluatePolicy(policy: number, context: context, reuseSeconds: reuse, prompt: PromptFields(reason: reason))
+    }
+}

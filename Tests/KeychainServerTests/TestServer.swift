@@ -1,0 +1,68 @@
+import Glibc
+import KeychainModel
+import KeychainServer
+import SecretMemory
+
+/// A server over scripted parts, and clients on sockets of their own.
+final class TestServer: Sendable {
+    let server: KeychainServer
+    let authenticator: ScriptedAuthenticator
+    let vault: ScriptedVault
+    let audit = ScriptedAudit()
+
+    init(
+        authenticator: ScriptedAuthenticator = ScriptedAuthenticator(),
+        vault: ScriptedVault = ScriptedVault(),
+        identity: ClientIdentity = ClientIdentity(),
+        adjust: (inout RequestLimits) -> Void = { _ in }
+    ) throws {
+        var limits = RequestLimits()
+        adjust(&limits)
+        self.authenticator = authenticator
+        self.vault = vault
+        server = try KeychainServer(
+            services: KeychainServices(
+                authenticator: authenticator,
+                keybag: ScriptedKeybag(),
+                vault: vault,
+                audit: audit,
+                daemonVersion: "test",
+                promptFault: { $0 == nil ? nil : "somewhere" }
+            ),
+            limits: limits,
+            identity: identity
+        )
+    }
+
+    /// A client that has not said hello.
+    func connect() throws -> TestClient {
+        var pair: [CInt] = [-1, -1]
+        guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
+            throw TestFailure.system(errno)
+        }
+        server.serve(pair[0])
+        return try TestClient(pair[1])
+    }
+
+    /// A client whose hello was accepted.
+    func greetedClient() async throws -> TestClient {
+        let client = try connect()
+        try await client.hello()
+        return client
+    }
+}
+
+enum TestFailure: Error {
+    case system(CInt)
+    case timedOut(String)
+    case closed
+}
+
+/// Waits for what another thread or process does.
+func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
+    let end = ContinuousClock.now + .seconds(20)
+    while try await !condition() {
+        guard ContinuousClock.now < end else { throw TestFailure.timedOut(what) }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+}

@@ -1,0 +1,1 @@
+../SecurityTests/Support/ScriptedDaemon.swift

@@ -1,0 +1,107 @@
+import KeychainModel
+import SecretMemory
+import Testing
+
+@testable import PinentryDriver
+
+@Suite("Text that others chose")
+struct PromptTextTests {
+    @Test(
+        "what moves the cursor, turns the writing or hides is left out",
+        arguments: [
+            ("plain", "plain"), ("a\nb\r\nc", "a b c"), ("  a \t\u{A0} b  ", "a b"),
+            ("a\u{202E}b\u{2066}c", "abc"),
+            ("\u{1B}[2J\u{9B}1m\u{7}x\u{7F}", "[2J1mx"), ("a\u{200B}\u{200D}\u{FEFF}b", "ab"),
+            ("a\u{2028}b\u{2029}c", "a b c"), ("\u{E000}\u{10FFFF}x", "x"), ("\u{3164}x\u{115F}", "x"),
+            ("héllo wörld 日本 👍", "héllo wörld 日本 👍"), ("\0", ""), ("", ""), ("\n\n", ""), ("مرحبا", "مرحبا"),
+        ]
+    )
+    func cleaning(text: String, shown: String) {
+        #expect(PromptText.line(text, characters: 200) == shown)
+    }
+
+    @Test("a long text is cut between characters and ends in an ellipsis")
+    func cutting() {
+        #expect(PromptText.line("abcdef", characters: 6) == "abcdef")
+        #expect(PromptText.line("abcdefg", characters: 6) == "abcde\u{2026}")
+        #expect(PromptText.line("日本日本", characters: 9, octets: 11) == "日本\u{2026}")
+        #expect(PromptText.line("日本日本", characters: 9, octets: 12) == "日本日本")
+        #expect(PromptText.line("abc", characters: 9, octets: 2) == "")
+        #expect(PromptText.line("e\u{301}e\u{301}e\u{301}", characters: 2) == "e\u{301}\u{2026}")
+        for text in [
+            String(repeating: "x", count: 1_000_000), String(repeating: "\u{202E}y ", count: 500_000),
+        ] {
+            let line = PromptText.line(text, characters: 200)
+            #expect(line.count == 200 && line.hasSuffix("\u{2026}"))
+        }
+    }
+
+    @Test("marks stacked on one character are not drawn over the lines around it")
+    func stackedMarks() {
+        let stacked = "a" + String(repeating: "\u{301}", count: 1_000_000)
+        #expect(PromptText.line(stacked + "b", characters: 200) == "\u{FFFD}")
+        let hidden = "a" + String(repeating: "\u{200B}\u{301}", count: 100) + "b"
+        #expect(PromptText.line(hidden, characters: 200) == "\u{FFFD}b")
+    }
+
+    @Test("buttons have a key each")
+    func buttons() {
+        #expect(PromptText.button("OK").title == "_OK")
+        #expect(PromptText.button("Cancel", avoiding: "c").title == "C_ancel")
+        #expect(PromptText.button("snake_case").title == "_snake__case")
+        #expect(PromptText.button("日本").title == "日本")
+        #expect(PromptText.button("日本").key == nil)
+        #expect(PromptText.button("ccc", avoiding: "c").title == "ccc")
+        #expect(PromptText.button("_").title == "__")
+    }
+}
+
+@Suite("The description of a box")
+struct PromptDescriptionTests {
+    private static let floods = [
+        String(repeating: "%", count: 10_000), String(repeating: "日", count: 10_000),
+        String(repeating: "👍 ", count: 10_000), String(repeating: "\n%", count: 10_000), "",
+    ]
+
+    @Test("whatever is in it, the line is one Assuan line", arguments: floods, floods)
+    func fits(one: String, other: String) {
+        for input in [Prompt.Input.secret, .newSecret, .confirmation, .touch, .touchOrSecret] {
+            let prompt = Prompt(input, requester: one, reason: other, heading: one, error: one)
+            let line = PromptDescription(of: prompt).line
+            #expect(line.count <= AssuanLine.largestByteCount)
+            #expect(!line.contains(UInt8(ascii: "\n")))
+            let commands = PinentryCommands(for: prompt)
+            #expect(commands.settings.allSatisfy { $0.octets.count <= AssuanLine.largestByteCount })
+
+            let secret = SecretBytes(copying: [UInt8](repeating: UInt8(ascii: "%"), count: 80))
+            let shown = PromptDescription.line(of: prompt, showing: secret)?.count ?? .max
+            #expect(shown <= AssuanLine.largestByteCount + 1)
+        }
+    }
+
+    @Test("the app's words are marked as such, and come after ours")
+    func marked() throws {
+        let prompt = Prompt(
+            .touch,
+            requester: "/usr/bin/app",
+            reason: "x\"\nRequested by root",
+            heading: "Unlock",
+            error: "Again."
+        )
+        let line = String(decoding: PromptDescription(of: prompt).line, as: UTF8.self)
+        #expect(
+            line == "SETDESC Unlock%0AAgain.%0A%0ARequested by /usr/bin/app%0A"
+                + "Reason it gives: \"x\" Requested by root\"%0A%0ATouch the fingerprint sensor."
+        )
+    }
+
+    @Test("a secret that does not fit is not shown in part")
+    func tooLong() async throws {
+        let prompt = Prompt(.confirmation, requester: "app", heading: "Code")
+        for count in [0, 81, 100_000] {
+            let secret = SecretBytes(copying: [UInt8](repeating: 65, count: count))
+            let isShown = PromptDescription.line(of: prompt, showing: secret) != nil
+            #expect(!isShown)
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import Glibc
+import KeychainModel
+import SecretMemory
+import Testing
+import TouchstoneTesting
+
+@testable import PinentryDriver
+
+/// A program that answers what real ones answer seldom, or never should.
+@Suite("Odd answers")
+struct ScriptedPinentryTests {
+    private let terminal: PseudoTerminal
+    /// What was typed, in the tests that look for it afterwards.
+    private let marker = "hunter2-marker"
+
+    init() throws { terminal = try PseudoTerminal() }
+
+    private func ask(
+        _ scripted: ScriptedPinentry,
+        _ prompt: Prompt = .unlock()
+    ) async throws -> Answer {
+        try await Answer(PinentryPrompter(program: .testing(scripted.path)), prompt, at: terminal)
+    }
+
+    @Test("the commands, in order, and none that would let a desktop keep the passcode")
+    func order() async throws {
+        let scripted = try ScriptedPinentry(["GETPIN": "printf 'D a\\nOK\\n'"])
+        let prompt = Prompt(
+            .newSecret,
+            requester: "app",
+            reason: "100 %",
+            heading: "Choose",
+            fieldLabel: "New:",
+            error: "Too short.",
+            cancelTitle: "Later",
+            timeout: .milliseconds(1500)
+        )
+        _ = try await ask(scripted, prompt)
+        #expect(
+            scripted.received == [
+                "OPTION ttyname=\(terminal.name)", "OPTION ttytype=xterm", "OPTION lc-ctype=C.UTF-8",
+                "OPTION no-grab", "GETINFO flavor", "SETTITLE Touchstone", "SETTIMEOUT 2", "SETPROMPT New:",
+                "SETERROR Too short.", "SETREPEAT Again:", "SETREPEATERROR The two are not the same.",
+                "SETOK _OK", "SETCANCEL _Later",
+                "SETDESC Choose%0A%0ARequested by app%0AReason it gives: \"100 %25\"", "GETPIN",
+                "SETPROMPT Again:", "GETPIN", "BYE",
+            ]
+        )
+    }
+
+    @Test("a program that asks twice itself is not asked again")
+    func repeated() async throws {
+        let scripted = try ScriptedPinentry(["GETPIN": "printf 'S PIN_REPEATED\\nD a\\nOK\\n'"])
+        #expect(try await ask(scripted, .unlock(.newSecret)) == .entered("a"))
+        #expect(scripted.received.filter { $0 == "GETPIN" }.count == 1)
+    }
+
+    @Test("status lines and comments may stand anywhere")
+    func statusLines() async throws {
+        let scripted = try ScriptedPinentry(
+            [
+                "OPTION": "printf 'S WORKING 1\\n# a note\\nOK\\n'",
+                "SETDESC": "printf '#\\n\\nS x\\nOK ok\\n'",
+                "GETPIN": "printf '# c\\nS BUTTON_INFO x\\nD sec\\nS KEEPALIVE\\n# d\\nD ret\\n\\nOK\\n'",
+            ],
+            greeting: "printf '# hello\\nS x\\nOK at your service\\n'"
+        )
+        #expect(try await ask(scripted) == .entered("secret"))
+    }
+
+    @Test("a long secret comes in pieces, with escapes and CR before each line's end")
+    func pieces() async throws {
+        let piece = String(repeating: "x", count: 990)
+        let scripted = try ScriptedPinentry([
+            "GETPIN": "printf 'D \(piece)\\r\\nD %%25%%0A%%0d\\r\\nD \(piece)\\r\\nOK\\r\\n'"
+        ])
+        #expect(try await ask(scripted) == .entered(piece + "%\n\r" + piece))
+    }
+
+    @Test("an empty entry is an entry")
+    func empty() async throws {
+        #expect(try await ask(ScriptedPinentry(["GETPIN": "echo OK"])) == .entered(""))
+        #expect(try await ask(ScriptedPinentry(["GETPIN": "printf 'D \\nOK\\n'"])) == .entered(""))
+    }
+
+    @Test(
+        "codes are answers",
+        arguments: [
+            (83_886_179, Answer.cancelled), (83_886_278, .cancelled), (83_886_194, .cancelled),
+            (99, .cancelled),
+            (83_886_142, .timedOut),
+        ]
+    )
+    func codes(code: Int, answer: Answer) async throws {
+        for (input, command) in [
+            (Prompt.Input.secret, "GETPIN"), (.confirmation, "CONFIRM"), (.touch, "CONFIRM"),
+        ] {
+            let scripted = try ScriptedPinentry([command: "echo 'ERR \(code) text <Pinentry>'"])
+            #expect(try await ask(scripted, .unlock(input)) == answer)
+        }
+    }
+
+    @Test("no terminal is not the same as cancelled")
+    func noTerminal() async throws {
+        let scripted = try ScriptedPinentry(["GETPIN": "echo 'ERR 83918950 Inappropriate ioctl'"])
+        await #expect(throws: PromptError(.notInteractive)) { try await ask(scripted) }
+        let option = try ScriptedPinentry(["OPTION": "echo 'ERR 83918992 No such device'"])
+        await #expect(throws: PromptError(.notInteractive)) { try await ask(option) }
+    }
+
+    @Test(
+        "what breaks the protocol fails, ends the program, and tells nothing of what was typed",
+        arguments: [
+            "printf 'D MARK%%zz\\nOK\\n'", "printf 'D MARK%%\\nOK\\n'", "printf 'D MARK\\n'; exit 0",
+            "printf 'D MARK'; exit 0", "printf 'D MARK\\nERR 1 MARK\\n'", "printf 'D MARK\\nMARK\\n'",
+            "printf 'D MARK\\nINQUIRE MARK\\n'", "printf 'D MARK\\n\\377\\377\\n'",
+            "printf 'D \\377MARK\\nOK\\n'",
+            "printf 'ERR MARK\\n'", "kill -9 $$", "exec 0<&- 1>&-; kill $$",
+            "head -c 104857600 /dev/zero", "yes 'D MARK'", "yes '# MARK'", "yes 'S MARK'", "yes ''",
+            "printf 'D %01000d\\n' 0; echo OK",
+        ]
+    )
+    func broken(answer: String) async throws {
+        let scripted = try ScriptedPinentry([
+            "GETPIN": answer.replacing("MARK", with: marker)
+        ])
+        let error = await #expect(throws: PromptError(.prompterFailed)) { try await ask(scripted) }
+        let failure = try #require(error)
+        #expect(!"\(failure)".contains("hunter2") && !failure.detail.contains("hunter2"))
+        #expect(!failure.detail.isEmpty)
+        let process = try #require(scripted.processIdentifier)
+        #expect(kill(process, 0) == -1 && errno == ESRCH)
+    }
+
+    @Test("a program that does not greet, or refuses what the box needs, fails")
+    func refused() async throws {
+        for greeting in ["exit 1", "echo 'ERR 83886085 no'", "echo garbage"] {
+            let scripted = try ScriptedPinentry(greeting: greeting)
+            await #expect(throws: PromptError(.prompterFailed), "\(greeting)") { try await ask(scripted) }
+        }
+        for command in ["SETDESC", "GETPIN"] {
+            let scripted = try ScriptedPinentry([command: "echo 'ERR 83886355 Unknown command'"])
+            let error = await #expect(throws: PromptError(.prompterFailed)) { try await ask(scripted) }
+            #expect(error?.detail.contains("\(command) with error 83886355") == true)
+        }
+    }
+
+    @Test("labels and options that a program does not know are done without")
+    func unknownCommands() async throws {
+        let unknown = "echo 'ERR 83886355 Unknown command'"
+        let scripted = try ScriptedPinentry([
+            "SETTITLE": unknown, "SETTIMEOUT": unknown, "SETREPEAT": unknown, "SETREPEATERROR": unknown,
+            "SETOK": unknown, "SETCANCEL": unknown, "SETERROR": unknown, "GETINFO": unknown,
+            "GETPIN": "printf 'D a\\nOK\\n'",
+        ])
+        #expect(try await ask(scripted, .unlock(.newSecret)) == .entered("a"))
+    }
+
+    @Test("a program that never answers is ended by our own watch, and that counts as time being up")
+    func silent() async throws {
+        let scripted = try ScriptedPinentry(["GETPIN": "trap '' TERM; while :; do read -r line || :; done"])
+        // The shortest time a box can have, and the watch's five seconds more.
+        #expect(try await ask(scripted, .unlock(timeout: .seconds(1))) == .timedOut)
+        let process = try #require(scripted.processIdentifier)
+        #expect(kill(process, 0) == -1 && errno == ESRCH)
+    }
+
+    @Test("a cancelled task ends a program that ignores SIGTERM, with what it started")
+    func stubborn() async throws {
+        let scripted = try ScriptedPinentry([
+            "GETPIN": "trap '' TERM; sleep 1000 & echo $! > \"$directory/notes\"; while :; do wait; done"
+        ])
+        let (terminal, path) = (terminal, scripted.path)
+        let task = Task {
+            try await Answer(PinentryPrompter(program: .testing(path)), .unlock(), at: terminal)
+        }
+        try await eventually { !scripted.notes.isEmpty }
+        task.cancel()
+        await #expect(throws: PromptError(.dismissed)) { try await task.value }
+        let process = try #require(scripted.processIdentifier)
+        #expect(kill(process, 0) == -1 && errno == ESRCH)
+        // The orphan is reaped by whoever adopts it: dead is enough.
+        let child = try #require(scripted.notes.first.flatMap { Int32($0) })
+        try await eventually { isDead(child) }
+    }
+
+    @Test("a display that is not there gives way to the terminal")
+    func displayGone() async throws {
+        let scripted = try ScriptedPinentry(
+            ["GETPIN": "printf 'D a\\nOK\\n'"],
+            greeting: "if [ -n \"$DISPLAY\" ]; then exit 1; fi; echo OK"
+        )
+        var origin = terminal.origin
+        origin.display = ":99"
+        let prompter = PinentryPrompter(program: .testing(scripted.path))
+        #expect(try await Answer(prompter, .unlock(), at: origin) == .entered("a"))
+    }
+
+    @Test("many boxes at once do not mix")
+    func concurrent() async throws {
+        try await withThrowingTaskGroup(of: (Int, Answer).self) { group in
+            for number in 0..<8 {
+                let terminal = terminal
+                group.addTask {
+                    let scripted = try ScriptedPinentry(["GETPIN": "printf 'D \(number)\\nOK\\n'"])
+                    let prompter = PinentryPrompter(program: .testing(scripted.path))
+                    return (number, try await Answer(prompter, .unlock(), at: terminal))
+                }
+            }
+            for try await (number, answer) in group { #expect(answer == .entered("\(number)")) }
+        }
+    }
+
+    private func isDead(_ process: pid_t) -> Bool {
+        guard kill(process, 0) == 0 else { return true }
+        return link("/proc/\(process)/exe") == nil
+    }
+}

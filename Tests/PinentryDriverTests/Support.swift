@@ -1,0 +1,108 @@
+import Glibc
+import KeychainModel
+import SecretMemory
+import TouchstoneTesting
+
+@testable import PinentryDriver
+
+/// A prompt's answer as a value that can be compared; only tests may make text of a secret.
+enum Answer: Equatable, Sendable {
+    case entered(String)
+    case confirmed, fallback, cancelled, timedOut
+
+    init(_ answer: consuming PromptAnswer) {
+        switch consume answer {
+        case .entered(let secret):
+            let octets = secret.withOctets { octets in octets.indices.map { octets[$0] } }
+            self = .entered(String(decoding: octets, as: UTF8.self))
+        case .confirmed: self = .confirmed
+        case .fallback: self = .fallback
+        case .cancelled: self = .cancelled
+        case .timedOut: self = .timedOut
+        }
+    }
+
+    init(
+        _ prompter: PinentryPrompter,
+        _ prompt: Prompt,
+        at origin: PromptOrigin,
+        whenShown: @escaping @Sendable () -> Void = {}
+    ) async throws {
+        let answer = try await prompter.ask(prompt, at: origin, whenShown: whenShown)
+        self.init(answer)
+    }
+
+    init(
+        _ prompter: PinentryPrompter,
+        _ prompt: Prompt,
+        at terminal: PseudoTerminal,
+        whenShown: @escaping @Sendable () -> Void = {}
+    ) async throws {
+        try await self.init(prompter, prompt, at: terminal.origin, whenShown: whenShown)
+    }
+}
+
+extension PinentryPrompter {
+    /// A prompter with an installed program.
+    init(_ program: String) { self.init(program: PinentryProgram([program])) }
+}
+
+extension Prompt {
+    /// A box to type a passcode into.
+    static func unlock(_ input: Input = .secret, timeout: Duration = .seconds(30)) -> Prompt {
+        Prompt(input, requester: "/usr/bin/app", heading: "Unlock the keychain", timeout: timeout)
+    }
+}
+
+extension PseudoTerminal {
+    /// A request from this terminal.
+    var origin: PromptOrigin { PromptOrigin(terminal: name, terminalType: "xterm", characterType: "C.UTF-8") }
+
+    /// Whether an escape sequence was drawn.
+    func drew(_ sequence: String) -> Bool {
+        String(decoding: octets, as: UTF8.self).unicodeScalars.contains(sequence.unicodeScalars)
+    }
+}
+
+struct Timeout: Error {}
+
+/// Waits for a condition outside, for which there is no event.
+func eventually(_ condition: () throws -> Bool) async throws {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while try !condition() {
+        guard ContinuousClock.now < deadline else { throw Timeout() }
+        await Task.yield()
+    }
+}
+
+/// How many processes of a name have a file open.
+func users(of path: String, named name: String) throws -> Int {
+    try entries(of: "/proc").filter { process in
+        guard process.allSatisfy(\.isNumber), link("/proc/\(process)/exe")?.contains(name) == true else {
+            return false
+        }
+        let descriptors = (try? entries(of: "/proc/\(process)/fd")) ?? []
+        return descriptors.contains { link("/proc/\(process)/fd/\($0)") == path }
+    }.count
+}
+
+func entries(of directory: String) throws -> [String] {
+    guard let stream = unsafe opendir(directory) else { throw Timeout() }
+    defer { unsafe closedir(stream) }
+    var names: [String] = []
+    while let entry = unsafe readdir(stream) {
+        names.append(
+            unsafe withUnsafeBytes(of: &entry.pointee.d_name) { name in
+                unsafe String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+            }
+        )
+    }
+    return names
+}
+
+func link(_ path: String) -> String? {
+    var room = [CChar](repeating: 0, count: 4096)
+    let count = unsafe readlink(path, &room, room.count)
+    guard count > 0 else { return nil }
+    return String(decoding: room.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}

@@ -1,0 +1,274 @@
+import Glibc
+import KeychainModel
+import SecretMemory
+import Synchronization
+import Testing
+import TouchstoneTesting
+
+@testable import PinentryDriver
+
+/// The real programs, on a real terminal.
+@Suite("Boxes on a terminal")
+struct TerminalPromptTests {
+    static let programs = ["/usr/bin/pinentry-tty", "/usr/bin/pinentry-curses"]
+    private let terminal: PseudoTerminal
+
+    init() throws { terminal = try PseudoTerminal() }
+
+    @Test("a secret is typed, names who asks and why, and is not drawn", arguments: programs)
+    func secret(program: String) async throws {
+        let person = ScriptedPerson(.sees("Passcode:", types: "correct 100% hörse"))
+        async let done: Void = person.sit(at: terminal)
+        let prompt = Prompt(
+            .secret,
+            requester: "/usr/bin/mail",
+            reason: "to read your \u{202E}mail\u{1B}[2J\nnow",
+            heading: "Unlock the keychain",
+            error: "No match. 4 tries left."
+        )
+        let answer = try await Answer(PinentryPrompter(program), prompt, at: terminal)
+        try await done
+        #expect(answer == .entered("correct 100% hörse"))
+        let text = terminal.text
+        #expect(text.contains("Unlock the keychain"))
+        #expect(text.contains("Requested by /usr/bin/mail"))
+        #expect(text.contains("Reason it gives: \"to read your mail[2J now\""))
+        #expect(text.contains("No match. 4 tries left."))
+        #expect(!text.contains("hörse"))
+        #expect(terminal.isEchoing && terminal.isCanonical)
+    }
+
+    @Test("the box is announced after it was put up and before it is answered", arguments: programs)
+    func announced(program: String) async throws {
+        let shown = Mutex(0)
+        let terminal = terminal
+        let answer = try await Answer(PinentryPrompter(program), .unlock(), at: terminal) {
+            shown.withLock { $0 += 1 }
+            Task {
+                try await terminal.wait(for: "Passcode:")
+                terminal.press(.text("a"), .enter)
+            }
+        }
+        #expect(answer == .entered("a"))
+        #expect(shown.withLock { $0 } == 1)
+    }
+
+    @Test("cancel is an answer")
+    func cancelled() async throws {
+        let onTTY = ScriptedPerson(.sees("Passcode:", presses: .endOfFile))
+        async let first: Void = onTTY.sit(at: terminal)
+        #expect(try await Answer(PinentryPrompter(Self.programs[0]), .unlock(), at: terminal) == .cancelled)
+        try await first
+        let onCurses = ScriptedPerson(.sees("<Cancel>", presses: .tab, .tab, .enter))
+        async let second: Void = onCurses.sit(at: terminal)
+        #expect(try await Answer(PinentryPrompter(Self.programs[1]), .unlock(), at: terminal) == .cancelled)
+        try await second
+    }
+
+    @Test("a new secret is asked for again until both entries are the same", arguments: programs)
+    func newSecret(program: String) async throws {
+        let prompt = Prompt(.newSecret, requester: "app", heading: "Choose a passcode", fieldLabel: "New:")
+        async let done: Void = {
+            try await terminal.wait(for: "New:")
+            terminal.press(.text("one"), .enter)
+            try await terminal.wait(for: "Again:")
+            terminal.press(.text("two"), .enter)
+            try await terminal.wait(for: "The two are not the same.")
+            try await terminal.wait(for: "New:")
+            terminal.press(.text("three"), .enter)
+            try await terminal.wait(for: "Again:")
+            terminal.press(.text("three"), .enter)
+        }()
+        #expect(try await Answer(PinentryPrompter(program), prompt, at: terminal) == .entered("three"))
+        try await done
+    }
+
+    @Test("nobody answers: the box goes when the time is up", arguments: programs)
+    func timedOut(program: String) async throws {
+        let prompt = Prompt.unlock(timeout: .seconds(1))
+        #expect(try await Answer(PinentryPrompter(program), prompt, at: terminal) == .timedOut)
+        #expect(terminal.isEchoing && terminal.isCanonical)
+    }
+
+    @Test("a confirmation has two buttons, with titles that an app chose")
+    func confirmation() async throws {
+        let prompt = Prompt(.confirmation, requester: "app", heading: "Delete it?", cancelTitle: "Oh_no")
+        let prompter = PinentryPrompter(Self.programs[0])
+        // "OK" takes the o, so that "Oh_no" answers to h.
+        for (key, expected) in [("o", Answer.confirmed), ("h", .cancelled)] {
+            async let done: Void = ScriptedPerson(.sees("[oh]?", presses: .text(key))).sit(at: terminal)
+            #expect(try await Answer(prompter, prompt, at: terminal) == expected)
+            try await done
+        }
+        #expect(terminal.text.contains("Oh_no"))
+    }
+
+    @Test("a touch has a fallback button, an own one, or none", arguments: programs)
+    func touch(program: String) async throws {
+        let prompter = PinentryPrompter(program)
+        let isCurses = program.hasSuffix("curses")
+        let titles: [(title: String?, drawn: String, key: String)] = [
+            (nil, "Use Passcode", "p"), ("Enter PIN", "Enter PIN", "e"),
+        ]
+        for (title, drawn, key) in titles {
+            let keys = isCurses ? PseudoTerminal.Key.enter : .text(key)
+            async let done: Void = ScriptedPerson(.sees(drawn, presses: keys)).sit(at: terminal)
+            let prompt = Prompt(.touch, requester: "app", heading: "Unlock", fallbackTitle: title)
+            #expect(try await Answer(prompter, prompt, at: terminal) == .fallback)
+            try await done
+        }
+        let end = ScriptedPerson(.sees("Not now", presses: .enter))
+        async let done: Void = end.sit(at: terminal)
+        let only = Prompt(
+            .touch,
+            requester: "app",
+            heading: "Unlock",
+            error: "Not recognised.",
+            cancelTitle: "Not now",
+            fallbackTitle: ""
+        )
+        #expect(try await Answer(prompter, only, at: terminal) == .cancelled)
+        try await done
+        #expect(terminal.text.contains("Touch the fingerprint sensor."))
+        #expect(terminal.text.contains("Not recognised."))
+    }
+
+    @Test("touch or passcode in one box", arguments: programs)
+    func touchOrSecret(program: String) async throws {
+        async let done: Void = ScriptedPerson(.sees("Passcode:", types: "typed")).sit(at: terminal)
+        let prompt = Prompt(.touchOrSecret, requester: "app", heading: "Unlock")
+        #expect(try await Answer(PinentryPrompter(program), prompt, at: terminal) == .entered("typed"))
+        try await done
+        #expect(terminal.text.contains("Touch the fingerprint sensor, or type the passcode."))
+    }
+
+    @Test("a secret is shown until it was noted", arguments: programs)
+    func show(program: String) async throws {
+        let code = "7ZZK-QM4D-9TXB-100%-A1B2-C3D4-E5F6"
+        let prompt = Prompt(.confirmation, requester: "app", heading: "Your recovery code")
+        async let done: Void = ScriptedPerson(.sees(code, presses: .enter)).sit(at: terminal)
+        let answer = try await PinentryPrompter(program)
+            .show(SecretBytes(copying: Array(code.utf8)), in: prompt, at: terminal.origin)
+        let value = Answer(answer)
+        #expect(value == .confirmed)
+        try await done
+    }
+
+    @Test("cancelling the task ends the program and puts the terminal in order", arguments: programs)
+    func dismissed(program: String) async throws {
+        let terminal = terminal
+        let prompter = PinentryPrompter(program)
+        let task = Task { try await Answer(prompter, .unlock(), at: terminal) }
+        try await terminal.wait(for: "Passcode:")
+        // Raw: each octet is read as it comes, and nothing is drawn.
+        try await eventually { !terminal.isEchoing }
+        terminal.type("half a passc")
+        task.cancel()
+        await #expect(throws: PromptError(.dismissed)) { try await task.value }
+        #expect(terminal.isEchoing && terminal.isCanonical)
+        #expect(try users(of: terminal.name, named: "pinentry") == 0)
+        if program.hasSuffix("curses") {
+            // Back from the other screen, cursor on.
+            #expect(terminal.drew("\u{1B}[?1049l"))
+            #expect(terminal.drew("\u{1B}[?25h"))
+        }
+    }
+
+    @Test("a task that is cancelled before it asks starts nothing")
+    func cancelledBefore() async throws {
+        let terminal = terminal
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return try await Answer(PinentryPrompter(Self.programs[0]), .unlock(), at: terminal)
+        }
+        task.cancel()
+        await #expect(throws: PromptError(.dismissed)) { try await task.value }
+        #expect(terminal.octets.isEmpty)
+    }
+
+    @Test("a terminal that goes away takes the box with it", arguments: programs)
+    func hangUp(program: String) async throws {
+        let terminal = terminal
+        let prompter = PinentryPrompter(program)
+        let task = Task { try await Answer(prompter, .unlock(), at: terminal) }
+        try await terminal.wait(for: "Passcode:")
+        terminal.hangUp()
+        await #expect(throws: PromptError(.notInteractive)) { try await task.value }
+        #expect(try users(of: terminal.name, named: "pinentry") == 0)
+    }
+
+    @Test("the longest reason fits into a box of 80 by 24", arguments: programs)
+    func longReason(program: String) async throws {
+        let prompt = Prompt(
+            .touchOrSecret,
+            requester: String(repeating: "/directory", count: 100),
+            reason: String(repeating: "because % ", count: 100_000),
+            heading: "Unlock the keychain",
+            error: "No match. 4 tries left."
+        )
+        async let done: Void = ScriptedPerson(.sees("Passcode:", types: "x")).sit(at: terminal)
+        #expect(try await Answer(PinentryPrompter(program), prompt, at: terminal) == .entered("x"))
+        try await done
+    }
+
+    @Test("on a small terminal the reason gives way, who asks does not", arguments: programs)
+    func smallTerminal(program: String) async throws {
+        let small = try PseudoTerminal(columns: 40, rows: 10)
+        async let done: Void = ScriptedPerson(.sees("Passcode:", types: "x")).sit(at: small)
+        var prompt = Prompt.unlock()
+        prompt.reason = String(repeating: "because ", count: 100)
+        #expect(try await Answer(PinentryPrompter(program), prompt, at: small) == .entered("x"))
+        try await done
+        #expect(small.text.contains("Requested by /usr/bin/app"))
+    }
+
+    @Test("a terminal on which no box fits is said to fail, not to be cancelled")
+    func tinyTerminal() async throws {
+        let tiny = try PseudoTerminal(columns: 10, rows: 3)
+        let error = await #expect(throws: PromptError(.prompterFailed)) {
+            try await Answer(PinentryPrompter(Self.programs[1]), .unlock(), at: tiny)
+        }
+        #expect(error?.detail.contains("83886381") == true)
+    }
+
+    @Test("what is no terminal of the user is refused before anything is started")
+    func notATerminal() async throws {
+        let scripted = try ScriptedPinentry()
+        let prompter = PinentryPrompter(program: .testing(scripted.path))
+        for place in [
+            "/dev/null", "/dev/tty", "/dev/pts/../null", "/tmp/x", "/dev/pts/999999", "/dev/pts/0 x", "",
+        ] {
+            let origin = PromptOrigin(terminal: place)
+            await #expect(throws: PromptError(.notInteractive), "\(place)") {
+                try await prompter.checkCanPrompt(at: origin)
+            }
+            await #expect(throws: PromptError(.notInteractive), "\(place)") {
+                try await Answer(prompter, .unlock(), at: origin)
+            }
+        }
+        await #expect(throws: PromptError(.notInteractive)) {
+            try await prompter.checkCanPrompt(at: PromptOrigin())
+        }
+        let foreign = PinentryPrompter(program: .testing(scripted.path), user: geteuid() + 1)
+        await #expect(throws: PromptError(.notInteractive)) {
+            try await foreign.checkCanPrompt(at: terminal.origin)
+        }
+        #expect(scripted.processIdentifier == nil)
+        try await prompter.checkCanPrompt(at: terminal.origin)
+    }
+
+    @Test("a display alone is not enough for a program that draws on terminals", arguments: programs)
+    func displayAlone(program: String) async throws {
+        let prompter = PinentryPrompter(program)
+        let origin = PromptOrigin(display: ":99")
+        await #expect(throws: PromptError(.notInteractive)) { try await prompter.checkCanPrompt(at: origin) }
+        await #expect(throws: PromptError(.notInteractive)) {
+            try await Answer(prompter, .unlock(), at: origin)
+        }
+        // One that would draw a window, and fell back to curses because there is no session.
+        let fallen = try ScriptedPinentry(["GETINFO": "printf 'D gnome3:curses\\nOK\\n'"])
+        await #expect(throws: PromptError(.notInteractive)) {
+            try await PinentryPrompter(program: .testing(fallen.path)).checkCanPrompt(at: origin)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Foundation
+import Security
+import Testing
+
+@Suite("SecAccessControlCreateWithFlags")
+struct AccessControlFlagsTests {
+    private static let flags: [SecAccessControlCreateFlags] = [
+        .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion, .or, .and, .privateKeyUsage,
+        .applicationPassword,
+    ]
+
+    @Test("accepts each of the 512 combinations exactly when Apple's rules do")
+    func combinations() {
+        for bits in 0..<512 {
+            let chosen = Self.flags.indices.filter { bits >> $0 & 1 == 1 }
+            let flags = SecAccessControlCreateFlags(chosen.map { Self.flags[$0] })
+            let names = Set(chosen)
+            // keychain.md, rule 3, by the indices above.
+            let both = names.contains(5) && names.contains(6)
+            let twoBiometries = names.contains(1) && names.contains(2)
+            let presenceWithMore = names.contains(0) && !names.subtracting([0, 7, 8]).isEmpty
+            let isAllowed = !both && !twoBiometries && !presenceWithMore
+            var error: Unmanaged<CFError>?
+            let made = SecAccessControlCreateWithFlags(kCFAllocatorDefault, kSecAttrAccessibleWhenUnlocked, flags, &error)
+            #expect((made != nil) == isAllowed, "\(names.sorted())")
+            let failure = error?.takeRetainedValue()
+            #expect((failure == nil) == isAllowed)
+            #expect(isAllowed || failure.map { CFErrorGetCode($0) } == Int(errSecParam))
+        }
+    }
+
+    @Test("refuses an unknown protection and unknown flags")
+    func unknown() throws {
+        for protection in ["zz" as Any, 7, NSNull(), Data()] {
+            var error: Unmanaged<CFError>?
+            #expect(SecAccessControlCreateWithFlags(nil, protection, [], &error) == nil)
+            let failure = try #require(error).takeRetainedValue()
+            #expect(failure.domain == NSOSStatusErrorDomain)
+            #expect(failure.code == -50)
+        }
+        let unknown = SecAccessControlCreateFlags(rawValue: 1 << 9)
+        #expect(SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleAlways, unknown, nil) == nil)
+    }
+
+    @Test("makes objects that compare, describe and identify themselves")
+    func object() throws {
+        let make = { (flags: SecAccessControlCreateFlags) in
+            SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, flags, nil)
+        }
+        let one = try #require(make([.biometryAny, .or, .devicePasscode]))
+        let same = try #require(make([.biometryAny, .or, .devicePasscode]))
+        let other = try #require(make(.biometryAny))
+        #expect(one == same)
+        #expect(one != other)
+        #expect(one.hash == same.hash)
+        #expect(CFEqual(one, same))
+        #expect(CFGetTypeID(one) == SecAccessControlGetTypeID())
+        #expect(CFGetTypeID(one as CFTypeRef?) == SecAccessControlGetTypeID())
+        #expect(one.description == "<SecAccessControlRef: whenUnlocked, biometryAny or devicePasscode>")
+    }
+
+    @Test("has Apple's bits")
+    func bits() {
+        #expect(Self.flags.map(\.rawValue) == [1, 2, 8, 16, 32, 1 << 14, 1 << 15, 1 << 30, 1 << 31])
+        #expect(SecAccessControlCreateFlags.touchIDAny == .biometryAny)
+        #expect(SecAccessControlCreateFlags.touchIDCurrentSet == .biometryCurrentSet)
+        #expect(SecAccessControlCreateFlags.watch == .companion)
+    }
+}

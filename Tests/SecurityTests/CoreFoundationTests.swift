@@ -1,0 +1,110 @@
+import Security
+import Testing
+
+@Suite("Core Foundation's names")
+struct CoreFoundationTests {
+    @Test("tell the types of objects and of the values that stand for them")
+    func typeIDs() {
+        #expect(CFGetTypeID("x" as CFString) == CFStringGetTypeID())
+        #expect(CFGetTypeID("x") == CFStringGetTypeID())
+        #expect(CFGetTypeID(Data([1]) as CFData) == CFDataGetTypeID())
+        #expect(CFGetTypeID(Data([1])) == CFDataGetTypeID())
+        #expect(CFGetTypeID(["a": 1] as CFDictionary) == CFDictionaryGetTypeID())
+        #expect(CFGetTypeID([1] as CFArray) == CFArrayGetTypeID())
+        #expect(CFGetTypeID(3 as CFNumber) == CFNumberGetTypeID())
+        #expect(CFGetTypeID(1 as CFNumber) == CFNumberGetTypeID())
+        #expect(CFGetTypeID(kCFBooleanTrue) == CFBooleanGetTypeID())
+        #expect(CFGetTypeID(true) == CFBooleanGetTypeID())
+        #expect(CFGetTypeID(Date() as CFDate) == CFDateGetTypeID())
+        #expect(CFGetTypeID(kCFNull) == CFNullGetTypeID())
+        #expect(CFGetTypeID(NSError(domain: "d", code: 1)) == CFErrorGetTypeID())
+        #expect(CFGetTypeID(nil) == 0)
+    }
+
+    @Test("compare objects and values")
+    func equality() {
+        #expect(CFEqual("a" as CFString, "a"))
+        #expect(!CFEqual("a", "b"))
+        #expect(!CFEqual("a", nil))
+        #expect(CFEqual(kSecClass, "class"))
+        #expect(CFHash("a" as CFString) == CFHash("a" as NSString))
+        #expect(CFCopyDescription("a") as String? == "a")
+    }
+
+    @Test("build a dictionary by pointers")
+    func pointers() {
+        let query = CFDictionaryCreateMutable(
+            kCFAllocatorDefault,
+            0,
+            &kCFTypeDictionaryKeyCallBacks,
+            &kCFTypeDictionaryValueCallBacks
+        )
+        let account = "ada" as NSString
+        let other = "grace" as NSString
+        CFDictionarySetValue(
+            query,
+            Unmanaged.passUnretained(kSecAttrAccount).toOpaque(),
+            Unmanaged.passUnretained(account).toOpaque()
+        )
+        CFDictionaryAddValue(
+            query,
+            Unmanaged.passUnretained(kSecAttrAccount).toOpaque(),
+            Unmanaged.passUnretained(other).toOpaque()
+        )
+        #expect(CFDictionaryGetCount(query) == 1)
+        #expect(query as? [String: String] == ["acct": "ada"])
+        #expect(query?[kSecAttrAccount] as? String == "ada")
+    }
+
+    @Test("take an error apart")
+    func errors() throws {
+        let error = try #require(
+            CFErrorCreate(
+                kCFAllocatorDefault,
+                NSOSStatusErrorDomain as CFString,
+                -50,
+                [NSLocalizedDescriptionKey: "wrong"] as CFDictionary
+            )
+        )
+        #expect(CFErrorGetCode(error) == -50)
+        #expect(CFErrorGetDomain(error) as String == NSOSStatusErrorDomain)
+        #expect(CFErrorCopyDescription(error) as String == "wrong")
+        #expect(CFErrorCopyUserInfo(error)[NSLocalizedDescriptionKey] as? String == "wrong")
+    }
+
+    @Test("lend octets")
+    func octets() {
+        let data = CFDataCreate(nil, [1, 2, 3], 3)
+        #expect(CFDataGetLength(data) == 3)
+        #expect(CFDataGetBytePtr(data)[2] == 3)
+        #expect(CFArrayGetCount([1, 2] as CFArray) == 2)
+    }
+
+    @Test("fill the gaps of Foundation")
+    func gaps() throws {
+        let query = NSMutableDictionary()
+        query.setValue("ada", forKey: kSecAttrAccount as String)
+        query.setValue(kCFBooleanTrue, forKey: kSecReturnData as String)
+        #expect(query.count == 2)
+        query.setValue(nil, forKey: kSecReturnData as String)
+        #expect(query as? [String: String] == ["acct": "ada"])
+        #expect(autoreleasepool { 7 } == 7)
+        #expect(noErr == errSecSuccess)
+    }
+
+    @Test("fill memory with random octets")
+    func random() {
+        var octets = [UInt8](repeating: 0, count: 64)
+        #expect(SecRandomCopyBytes(kSecRandomDefault, octets.count, &octets) == errSecSuccess)
+        #expect(Set(octets).count > 16)
+        #expect(SecRandomCopyBytes(kSecRandomDefault, 0, &octets) == errSecSuccess)
+        #expect(SecRandomCopyBytes(kSecRandomDefault, -1, &octets) == errSecParam)
+        var data = Data(count: 32)
+        let status = data.withUnsafeMutableBytes { bytes -> Int32 in
+            guard let address = bytes.baseAddress else { return errSecAllocate }
+            return SecRandomCopyBytes(kSecRandomDefault, 32, address)
+        }
+        #expect(status == errSecSuccess)
+        #expect(data != Data(count: 32))
+    }
+}

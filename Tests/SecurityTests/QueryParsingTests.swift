@@ -1,0 +1,244 @@
+import Foundation
+import KeychainModel
+import Security
+import Testing
+
+@Suite("A query dictionary")
+struct QueryParsingTests {
+    static var password: [String: Any] {
+        [
+            kSecClass as String: kSecClassGenericPassword,
+            kSecAttrService as String: "mail",
+            kSecAttrAccount as String: "ada",
+        ]
+    }
+
+    static func parse(
+        _ query: [AnyHashable: Any],
+        _ operation: QueryOperation = .copyMatching,
+        hasResult: Bool = true
+    ) throws(KeychainError) -> ParsedQuery {
+        try ParsedQuery(query as NSDictionary, for: operation, hasResult: hasResult)
+    }
+
+    /// The status that parsing ends in.
+    static func status(
+        _ query: [AnyHashable: Any],
+        _ operation: QueryOperation = .copyMatching,
+        hasResult: Bool = true
+    ) -> Status {
+        do {
+            _ = try parse(query, operation, hasResult: hasResult)
+            return .success
+        } catch {
+            return error.status
+        }
+    }
+
+    static func password(_ more: [AnyHashable: Any]) -> [AnyHashable: Any] {
+        (password as [AnyHashable: Any]).merging(more) { $1 }
+    }
+
+    @Test("asks for one item by equality of attributes unless told otherwise")
+    func defaults() throws {
+        let query = try Self.parse(Self.password)
+        #expect(query.itemClass == .genericPassword)
+        #expect(query.attributes.values == [.service: .string("mail"), .account: .string("ada")])
+        #expect(query.limit == .one)
+        #expect(query.returns == [])
+        #expect(query.references == nil)
+        #expect(query.authenticationUI == .allow)
+    }
+
+    @Test("needs a class", arguments: [QueryOperation.add, .copyMatching, .update, .delete])
+    func missingClass(operation: QueryOperation) {
+        #expect(Self.status([:], operation) == .param)
+        #expect(Self.status([kSecAttrAccount: "ada"], operation) == .param)
+        #expect(Self.status([kSecClass: 7], operation) == .param)
+        #expect(Self.status([kSecClass: NSNull()], operation) == .param)
+    }
+
+    @Test("of an unknown class is told apart from one of a class that is not implemented")
+    func classes() {
+        #expect(Self.status([kSecClass: "nope"]) == .noSuchClass)
+        #expect(Self.status([kSecClass: ""]) == .noSuchClass)
+        #expect(Self.status([kSecClass: kSecClassCertificate]) == .unimplemented)
+        #expect(Self.status([kSecClass: kSecClassIdentity]) == .unimplemented)
+        #expect(Self.status([kSecClass: kSecClassInternetPassword]) == .success)
+    }
+
+    @Test("with an attribute of another class is errSecNoSuchAttr, with an unknown key errSecParam")
+    func foreignAttributes() {
+        #expect(Self.status(Self.password([kSecAttrServer: "example.com"])) == .noSuchAttr)
+        #expect(Self.status(Self.password([kSecAttrKeyType: kSecAttrKeyTypeEC])) == .param, "`type` is a number here")
+        #expect(Self.status(Self.password([kSecAttrApplicationTag: Data([1])])) == .noSuchAttr)
+        #expect(Self.status([kSecClass: kSecClassInternetPassword, kSecAttrService: "mail"]) == .noSuchAttr)
+        #expect(Self.status(Self.password(["nonsense": 1])) == .param)
+        #expect(Self.status(Self.password(["": 1])) == .param)
+        #expect(Self.status(Self.password([7: 1])) == .param)
+        #expect(Self.status(Self.password([Data([7]): 1])) == .param)
+    }
+
+    @Test("answers two faults by the same status whatever their order")
+    func twoFaults() {
+        for _ in 1...50 {
+            #expect(Self.status(Self.password([kSecAttrServer: "x", kSecAttrLabel: 7])) == .param)
+        }
+    }
+
+    @Test(
+        "with a value of the wrong type is errSecParam",
+        arguments: [
+            kSecAttrAccount, kSecAttrService, kSecAttrLabel, kSecAttrComment, kSecAttrDescription, kSecAttrGeneric,
+            kSecAttrCreator, kSecAttrType, kSecAttrIsInvisible, kSecAttrCreationDate, kSecAttrAccessible,
+            kSecAttrAccessControl, kSecAttrAccessGroup, kSecAttrSynchronizable, kSecReturnData,
+            kSecReturnAttributes, kSecReturnPersistentRef, kSecReturnRef, kSecMatchLimit, kSecValueData,
+            kSecValuePersistentRef, kSecUseOperationPrompt, kSecUseAuthenticationUI, kSecUseNoAuthenticationUI,
+            kSecUseAuthenticationContext, kSecUseDataProtectionKeychain,
+        ].map { $0 as String }
+    )
+    func wrongTypes(key: String) {
+        let values: [Any] = [NSNull(), [1], ["a": "b"], 1.5, Double.nan, UInt64.max, NSObject()]
+        for value in values {
+            #expect(Self.status(Self.password([key: value])) == .param, "\(key): \(type(of: value))")
+        }
+    }
+
+    @Test("takes text attributes as text or as octets, and keeps what they were")
+    func textOrOctets() throws {
+        let query = try Self.parse([kSecClass: kSecClassGenericPassword, kSecAttrAccount: Data([0xFF, 0x00])])
+        #expect(query.attributes.values == [.account: .data([0xFF, 0x00])])
+    }
+
+    @Test("takes true and false as numbers too")
+    func truth() throws {
+        for truth in [true as Any, NSNumber(value: true), NSNumber(value: 1), kCFBooleanTrue as Any, 1] {
+            #expect(try Self.parse(Self.password([kSecReturnData: truth])).returns == .data)
+        }
+        for falsehood in [false as Any, NSNumber(value: 0), kCFBooleanFalse as Any] {
+            #expect(try Self.parse(Self.password([kSecReturnData: falsehood])).returns == [])
+        }
+        #expect(Self.status(Self.password([kSecReturnData: 2])) == .param)
+        #expect(Self.status(Self.password([kSecReturnData: "true"])) == .param)
+    }
+
+    @Test("limits by name or by a number of at least 1")
+    func limits() throws {
+        #expect(try Self.parse(Self.password([kSecMatchLimit: kSecMatchLimitAll])).limit == .all)
+        #expect(try Self.parse(Self.password([kSecMatchLimit: kSecMatchLimitOne])).limit == .one)
+        #expect(try Self.parse(Self.password([kSecMatchLimit: 1])).limit == .one)
+        #expect(try Self.parse(Self.password([kSecMatchLimit: 7])).limit == .count(7))
+        for limit in [0 as Any, -1, "many", Int64.min, 2.5] {
+            #expect(Self.status(Self.password([kSecMatchLimit: limit])) == .param)
+        }
+    }
+
+    @Test("that wants something back needs a place for it")
+    func missingPointer() {
+        #expect(Self.status(Self.password([kSecReturnData: true]), hasResult: false) == .param)
+        #expect(Self.status(Self.password([kSecReturnData: true]), .add, hasResult: false) == .param)
+        #expect(Self.status(Self.password([kSecReturnData: false]), hasResult: false) == .success)
+    }
+
+    @Test("may not select what to delete or to change by match keys or a limit")
+    func matchInDelete() {
+        for operation in [QueryOperation.delete, .update] {
+            #expect(Self.status(Self.password([kSecMatchLimit: kSecMatchLimitAll]), operation) == .param)
+            #expect(Self.status(Self.password([kSecMatchCaseInsensitive: true]), operation) == .param)
+            #expect(Self.status(Self.password([kSecMatchIssuers: [Data()]]), operation) == .param)
+        }
+    }
+
+    @Test("may not delete by item reference, nor ask an update for results")
+    func referenceInDelete() {
+        #expect(Self.status(Self.password([kSecValueRef: NSObject()]), .delete) == .param)
+        #expect(Self.status([kSecValueRef: NSObject()], .delete) == .param)
+        for key in [kSecReturnData, kSecReturnAttributes, kSecReturnRef, kSecReturnPersistentRef] {
+            #expect(Self.status(Self.password([key: true]), .update) == .param)
+            #expect(Self.status(Self.password([key: true]), .delete) == .success, "ignored there")
+        }
+    }
+
+    @Test("may skip items that need the user in CopyMatching only")
+    func skip() throws {
+        let skip: [AnyHashable: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUISkip]
+        #expect(try Self.parse(Self.password(skip)).authenticationUI == .skip)
+        for operation in [QueryOperation.add, .update, .delete] {
+            #expect(Self.status(Self.password(skip), operation) == .param)
+        }
+        let fail: [AnyHashable: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
+        #expect(try Self.parse(Self.password(fail)).authenticationUI == .fail)
+        #expect(try Self.parse(Self.password([kSecUseNoAuthenticationUI: true])).authenticationUI == .fail)
+        #expect(Self.status(Self.password([kSecUseAuthenticationUI: "u_Other"])) == .param)
+    }
+
+    @Test("by persistent reference needs no class and allows no attributes")
+    func persistentReference() throws {
+        let reference = Data(repeating: 7, count: 16)
+        let query = try Self.parse([kSecValuePersistentRef: reference, kSecReturnData: true])
+        #expect(query.references == [PersistentReference(octets: [UInt8](reference))].compactMap { $0 })
+        #expect(query.itemClass == nil)
+        #expect(Self.status([kSecClass: kSecClassGenericPassword, kSecValuePersistentRef: reference]) == .success)
+        #expect(Self.status(Self.password([kSecValuePersistentRef: reference])) == .param)
+        #expect(Self.status([kSecValuePersistentRef: reference, kSecAttrAccount: "ada"]) == .param)
+        #expect(Self.status([kSecValuePersistentRef: Data(count: 15)]) == .param)
+        #expect(Self.status([kSecValuePersistentRef: reference], .delete) == .success)
+        #expect(Self.status(Self.password([kSecValuePersistentRef: reference]), .add) == .param)
+    }
+
+    @Test("may name several items by their references")
+    func itemList() throws {
+        let references = [Data(repeating: 1, count: 16), Data(repeating: 2, count: 16)]
+        #expect(try Self.parse(Self.password([kSecMatchItemList: references])).references?.count == 2)
+        #expect(Self.status(Self.password([kSecMatchItemList: [Data(count: 3)]])) == .param)
+        #expect(Self.status(Self.password([kSecMatchItemList: ["a"]])) == .param)
+        let many = [Data](repeating: references[0], count: ItemLimits.mostReferences + 1)
+        #expect(Self.status(Self.password([kSecMatchItemList: many])) == .param)
+    }
+
+    @Test(
+        "with match keys of certificates is not implemented for passwords",
+        arguments: [
+            kSecMatchPolicy, kSecMatchIssuers, kSecMatchEmailAddressIfPresent, kSecMatchSubjectContains,
+            kSecMatchTrustedOnly, kSecMatchValidOnDate, kSecMatchSearchList, kSecUseItemList,
+        ].map { $0 as String }
+    )
+    func foreignMatchKeys(key: String) {
+        #expect(Self.status(Self.password([key: true])) == .unimplemented)
+    }
+
+    @Test("has no references to passwords to give")
+    func references() throws {
+        #expect(Self.status(Self.password([kSecReturnRef: true])) == .unimplemented)
+        let query = try Self.parse(Self.password([kSecReturnRef: true, kSecReturnData: true]))
+        #expect(query.returns == .data)
+    }
+
+    @Test("matches synchronizable items only when told to")
+    func synchronizable() throws {
+        let any = try Self.parse(Self.password([kSecAttrSynchronizable: kSecAttrSynchronizableAny]))
+        #expect(any.attributes.values[.synchronizable] == .string("syna"))
+        let yes = try Self.parse(Self.password([kSecAttrSynchronizable: true]))
+        #expect(yes.attributes.values[.synchronizable] == .boolean(true))
+        #expect(Self.status(Self.password([kSecAttrSynchronizable: kSecAttrSynchronizableAny]), .add) == .param)
+        #expect(Self.status(Self.password([kSecAttrSynchronizable: "yes"])) == .param)
+    }
+
+    @Test("carries dates, numbers and the prompt's text")
+    func otherValues() throws {
+        let query = try Self.parse([
+            kSecClass: kSecClassInternetPassword, kSecAttrPort: 443, kSecAttrProtocol: kSecAttrProtocolHTTPS,
+            kSecAttrCreationDate: Date(timeIntervalSince1970: 1.5), kSecUseOperationPrompt: "open the safe",
+            kSecUseDataProtectionKeychain: true,
+        ])
+        #expect(query.attributes.values[.port] == .integer(443))
+        #expect(query.attributes.values[.protocol] == .string("htps"))
+        #expect(query.attributes.values[.creationDate] == .date(1_500_000))
+        #expect(query.operationPrompt == "open the safe")
+        #expect(Self.status([kSecClass: kSecClassInternetPassword, kSecAttrPort: "443"]) == .param)
+        #expect(Self.status([kSecClass: kSecClassInternetPassword, kSecAttrPort: true]) == .param)
+        #expect(Self.status([kSecClass: kSecClassInternetPassword, kSecAttrPort: 1e300]) == .param)
+        let never = Date(timeIntervalSince1970: .infinity)
+        #expect(Self.status(Self.password([kSecAttrCreationDate: never])) == .param)
+    }
+}
