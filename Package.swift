@@ -119,6 +119,7 @@ let package = Package(
             dependencies: ["CLinux", "CSystemd", "FingerprintDriver", "KeychainModel", "SecretMemory"],
             swiftSettings: nearC
         ),
+        .executableTarget(name: "touchstone-demo", dependencies: ["TouchstoneTesting"], swiftSettings: settings),
 
         .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory"], swiftSettings: settings),
         .testTarget(name: "CBORTests", dependencies: ["CBOR"], swiftSettings: settings),

@@ -124,7 +124,7 @@ extension AuthenticationEngine {
                 requirement: requirement,
                 record: record,
                 isKeybagUnlocked: state == .unlocked,
-                isPasscodeDue: areFingersDoubted || PasscodeAge(record).isDue(at: now),
+                passcodeDue: passcodeDue(record, at: now),
                 sensorDelay: backoff.remaining(at: now),
                 request: request,
                 heading: heading,
@@ -239,7 +239,9 @@ extension AuthenticationEngine {
         }
     }
 
-    /// The counts. A delay during which the machine was restarted begins anew, durably.
+    /// The counts, as they are saved.
+    ///
+    /// A delay during which the machine was restarted begins anew, durably.
     func loadRecord() throws(AuthenticationError) -> AttemptRecord {
         do {
             let record = try attempts.load()
@@ -249,6 +251,12 @@ extension AuthenticationEngine {
         } catch {
             throw AuthenticationError(unsaved: error)
         }
+    }
+
+    /// Why the passcode must come before any finger; nil when it need not.
+    func passcodeDue(_ record: AttemptRecord, at now: BootTime) -> DriverCause? {
+        if areFingersDoubted { return .enrolmentChanged }
+        return PasscodeAge(record).isDue(at: now) ? .passcodeDue : nil
     }
 
     func countPrompt(of caller: Caller) {

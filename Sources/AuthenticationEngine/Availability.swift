@@ -44,7 +44,7 @@ extension AuthenticationEngine {
         status.biometryFailures = record.biometryFailures
         status.passcodeFailures = record.passcodeFailures
         status.isBiometryLockedOut =
-            BiometryAttempts(record).isLockedOut || areFingersDoubted || PasscodeAge(record).isDue(at: now)
+            BiometryAttempts(record).isLockedOut || passcodeDue(record, at: now) != nil
         status.isClosed = throttle.isClosed
         if case .wait(let delay) = throttle.verdict(at: now) { status.passcodeDelay = delay.wholeSeconds }
         return status
@@ -80,13 +80,8 @@ extension AuthenticationEngine {
             if BiometryAttempts(record).isLockedOut {
                 return AuthenticationError(.biometryLockout, remedy: .usePasscode)
             }
-            if areFingersDoubted {
-                return AuthenticationError(.biometryLockout, cause: .enrolmentChanged, remedy: .usePasscode)
-            }
-            guard state == .unlocked, !PasscodeAge(record).isDue(at: clock.now()) else {
-                return AuthenticationError(.biometryLockout, cause: .passcodeDue, remedy: .usePasscode)
-            }
-            return nil
+            let due = passcodeDue(record, at: clock.now()) ?? (state == .unlocked ? nil : .passcodeDue)
+            return due.map { AuthenticationError(.biometryLockout, cause: $0, remedy: .usePasscode) }
         } catch {
             return error
         }

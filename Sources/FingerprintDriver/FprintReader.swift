@@ -1,5 +1,3 @@
-import CLinux
-import Glibc
 public import KeychainModel
 
 /// A sensor behind fprintd.

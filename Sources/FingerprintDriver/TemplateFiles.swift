@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 
 /// fprintd's template files of one user: `DIRECTORY/USER/DRIVER/DEVICE/FINGER`.

@@ -46,7 +46,7 @@ struct PasscodeStrengthTests {
         "is refused when it is a pattern",
         arguments: [
             "aaaaaaaaaaaa", "abcdefghijkl", "qwertyuiopas", "1q2w3e4r5t6y", "zxcvbnm,./zx",
-            "Xk4#Xk4#Xk4#Xk4#",
+            "Xk#Xk#Xk#Xk#Xk#",
             "!@#$%^&*()_+", "ababababababab",
         ]
     )
@@ -99,16 +99,16 @@ struct PasscodeStrengthTests {
 
     @Test("no listed word is good enough by itself, twice, or with a year and a mark")
     func list() {
-        let words = String(describing: CommonPasscodes.words).split { $0 == " " || $0 == "\n" }.map(
-            String.init
-        )
+        let words = CommonPasscodes.words.values.joined().map { String(decoding: $0, as: UTF8.self) }
         #expect(words.count >= 1000)
+        var accepted: [String] = []
         for word in words {
             for form in [word, word + word, word.uppercased() + "2024!", "!!" + word + "123"] {
-                #expect(judge(form) != .acceptable, "\(form)")
-                #expect(judge(form, limited: true) != .acceptable || form.count > word.count, "\(form)")
+                if judge(form) == .acceptable { accepted.append(form) }
             }
+            if judge(word, limited: true) == .acceptable { accepted.append(word) }
         }
+        #expect(accepted.isEmpty)
     }
 
     @Test("every refusal has a sentence for the person")

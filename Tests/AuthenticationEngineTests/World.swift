@@ -19,7 +19,7 @@ final class World: Sendable {
 
     static let passcode = "correct horse battery"
 
-    /// - Parameter settlingTime: zero, so that tests need not wait for it, unless they are about it.
+    // Nothing has to settle, unless a test is about that.
     init(
         state: KeybagState = .unlocked,
         record: AttemptRecord? = nil,

@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import KeychainClient
 import KeychainModel
+import ScriptedDaemon
 import SecretMemory
 import Synchronization
 import Testing

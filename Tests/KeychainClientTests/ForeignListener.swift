@@ -2,6 +2,7 @@ import CLinux
 import Foundation
 import Glibc
 import KeychainModel
+import ScriptedDaemon
 
 /// Another user's process that listens on our socket: the kernel notes who called listen(2).
 struct ForeignListener {

@@ -67,7 +67,10 @@ struct LAContextTests {
         #expect(context.evaluatedPolicyDomainState == Data(repeating: 7, count: 32))
     }
 
-    @Test("gives each reason of the daemon as LAError", arguments: [-1, -2, -3, -4, -5, -6, -7, -8, -13, -1004])
+    @Test(
+        "gives each reason of the daemon as LAError",
+        arguments: [-1, -2, -3, -4, -5, -6, -7, -8, -13, -1004]
+    )
     func reasons(number: Int) async throws {
         let daemon = try Self.daemon { _ in
             let cause = DriverCause(domain: "fprintd", code: "why")
@@ -94,9 +97,12 @@ struct LAContextTests {
     @Test("cuts a reason that is too long for any prompt")
     func longReason() async throws {
         let daemon = try Self.daemon { request in
-            request.prompt.reason.utf8.count <= PromptFields.longestText ? Self.success() : .failure(KeychainError(.param))
+            request.prompt.reason.utf8.count <= PromptFields.longestText
+                ? Self.success() : .failure(KeychainError(.param))
         }
-        #expect(await Self.failure(Self.context(daemon), reason: String(repeating: "ü\0", count: 10_000)) == nil)
+        #expect(
+            await Self.failure(Self.context(daemon), reason: String(repeating: "ü\0", count: 10_000)) == nil
+        )
     }
 
     @Test("replies once, on a thread of its own")
@@ -132,7 +138,9 @@ struct LAContextTests {
         #expect(!context.canEvaluatePolicy(.deviceOwnerAuthentication, error: &error))
         #expect((error as? LAError)?.code == .invalidContext)
         #expect(!context.setCredential(Data("x".utf8), type: .applicationPassword))
-        try await Self.eventually { daemon.requested.contains(.cancel) && daemon.requested.contains(.invalidateContext) }
+        try await Self.eventually {
+            daemon.requested.contains(.cancel) && daemon.requested.contains(.invalidateContext)
+        }
     }
 
     @Test("takes the prompt away when the task that asked is cancelled")
@@ -161,21 +169,31 @@ struct LAContextTests {
         let context = Self.context(daemon)
         #expect(context.biometryType == .none)
         let lockedOut = AuthenticationError(.biometryLockout)
-        availability.withLock { $0 = AuthenticationAvailability(error: lockedOut, hasSensor: true, domainState: [1]) }
+        availability.withLock {
+            $0 = AuthenticationAvailability(error: lockedOut, hasSensor: true, domainState: [1])
+        }
         var error: NSError?
         #expect(!context.canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: &error))
         #expect((error as? LAError)?.code == .biometryLockout)
         #expect(context.biometryType == .touchID)
         #expect(context.evaluatedPolicyDomainState == nil)
-        availability.withLock { $0 = AuthenticationAvailability(error: nil, hasSensor: true, domainState: [1, 2]) }
+        availability.withLock {
+            $0 = AuthenticationAvailability(error: nil, hasSensor: true, domainState: [1, 2])
+        }
         #expect(context.canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: nil))
         #expect(context.evaluatedPolicyDomainState == Data([1, 2]))
     }
 
     @Test("says that biometry is not available when there is no daemon")
     func noDaemon() async {
-        let nowhere = Layout(runtimeDirectory: "/nonexistent", dataDirectory: "/nonexistent", configurationFile: "/nonexistent")
-        let context = KeychainConnection.$current.withValue(RemoteKeychain(layout: nowhere, daemon: .none)) { LAContext() }
+        let nowhere = Layout(
+            runtimeDirectory: "/nonexistent",
+            dataDirectory: "/nonexistent",
+            configurationFile: "/nonexistent"
+        )
+        let context = KeychainConnection.$current.withValue(RemoteKeychain(layout: nowhere, daemon: .none)) {
+            LAContext()
+        }
         var error: NSError?
         #expect(!context.canEvaluatePolicy(.deviceOwnerAuthentication, error: &error))
         #expect((error as? LAError)?.code == .biometryNotAvailable)
@@ -185,7 +203,9 @@ struct LAContextTests {
     @Test("evaluates an access control for an operation")
     func accessControl() async throws {
         let daemon = try Self.daemon { _ in Self.success() }
-        let rules = try #require(SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .biometryAny, nil))
+        let rules = try #require(
+            SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .biometryAny, nil)
+        )
         let context = Self.context(daemon)
         #expect(try await context.evaluateAccessControl(rules, operation: .useItem, localizedReason: "test"))
         #expect(daemon.requested == [.evaluateAccessControl])
@@ -219,7 +239,8 @@ struct LAContextTests {
             let context = LAContext()
             context.localizedReason = "read the note"
             let query: [String: Any] = [
-                kSecClass as String: kSecClassGenericPassword, kSecUseAuthenticationContext as String: context,
+                kSecClass as String: kSecClassGenericPassword,
+                kSecUseAuthenticationContext as String: context,
                 kSecReturnData as String: true,
             ]
             var result: CFTypeRef?

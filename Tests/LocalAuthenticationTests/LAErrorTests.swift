@@ -4,7 +4,8 @@ import Testing
 @Suite("LAError")
 struct LAErrorTests {
     private static let codes: [LAError.Code] = [
-        .authenticationFailed, .userCancel, .userFallback, .systemCancel, .passcodeNotSet, .biometryNotAvailable,
+        .authenticationFailed, .userCancel, .userFallback, .systemCancel, .passcodeNotSet,
+        .biometryNotAvailable,
         .biometryNotEnrolled, .biometryLockout, .appCancel, .invalidContext, .companionNotAvailable,
         .biometryNotPaired, .biometryDisconnected, .invalidDimensions, .notInteractive,
     ]
@@ -16,7 +17,11 @@ struct LAErrorTests {
 
     @Test("has Apple's numbers")
     func numbers() {
-        #expect(Self.codes.map(\.rawValue) == [-1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12, -13, -14, -1004])
+        #expect(
+            Self.codes.map(\.rawValue) == [
+                -1, -2, -3, -4, -5, -6, -7, -8, -9, -10, -11, -12, -13, -14, -1004,
+            ]
+        )
         #expect(LAError.Code.touchIDNotAvailable == .biometryNotAvailable)
         #expect(LAError.Code.touchIDNotEnrolled == .biometryNotEnrolled)
         #expect(LAError.Code.touchIDLockout == .biometryLockout)

@@ -5,7 +5,8 @@ import Testing
 @Suite("SecAccessControlCreateWithFlags")
 struct AccessControlFlagsTests {
     private static let flags: [SecAccessControlCreateFlags] = [
-        .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion, .or, .and, .privateKeyUsage,
+        .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion, .or, .and,
+        .privateKeyUsage,
         .applicationPassword,
     ]
 
@@ -21,7 +22,12 @@ struct AccessControlFlagsTests {
             let presenceWithMore = names.contains(0) && !names.subtracting([0, 7, 8]).isEmpty
             let isAllowed = !both && !twoBiometries && !presenceWithMore
             var error: Unmanaged<CFError>?
-            let made = SecAccessControlCreateWithFlags(kCFAllocatorDefault, kSecAttrAccessibleWhenUnlocked, flags, &error)
+            let made = SecAccessControlCreateWithFlags(
+                kCFAllocatorDefault,
+                kSecAttrAccessibleWhenUnlocked,
+                flags,
+                &error
+            )
             #expect((made != nil) == isAllowed, "\(names.sorted())")
             let failure = error?.takeRetainedValue()
             #expect((failure == nil) == isAllowed)

@@ -97,10 +97,26 @@ private let strings: [Constant<String>] = [
     Constant("kSecAttrAccessibleWhenUnlocked", kSecAttrAccessibleWhenUnlocked as String, "ak"),
     Constant("kSecAttrAccessibleAfterFirstUnlock", kSecAttrAccessibleAfterFirstUnlock as String, "ck"),
     Constant("kSecAttrAccessibleAlways", kSecAttrAccessibleAlways as String, "dk"),
-    Constant("kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly", kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly as String, "akpu"),
-    Constant("kSecAttrAccessibleWhenUnlockedThisDeviceOnly", kSecAttrAccessibleWhenUnlockedThisDeviceOnly as String, "aku"),
-    Constant("kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly", kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly as String, "cku"),
-    Constant("kSecAttrAccessibleAlwaysThisDeviceOnly", kSecAttrAccessibleAlwaysThisDeviceOnly as String, "dku"),
+    Constant(
+        "kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly",
+        kSecAttrAccessibleWhenPasscodeSetThisDeviceOnly as String,
+        "akpu"
+    ),
+    Constant(
+        "kSecAttrAccessibleWhenUnlockedThisDeviceOnly",
+        kSecAttrAccessibleWhenUnlockedThisDeviceOnly as String,
+        "aku"
+    ),
+    Constant(
+        "kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly",
+        kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly as String,
+        "cku"
+    ),
+    Constant(
+        "kSecAttrAccessibleAlwaysThisDeviceOnly",
+        kSecAttrAccessibleAlwaysThisDeviceOnly as String,
+        "dku"
+    ),
     Constant("kSecAttrProtocolFTP", kSecAttrProtocolFTP as String, "ftp "),
     Constant("kSecAttrProtocolFTPAccount", kSecAttrProtocolFTPAccount as String, "ftpa"),
     Constant("kSecAttrProtocolHTTP", kSecAttrProtocolHTTP as String, "http"),
@@ -150,9 +166,17 @@ private let strings: [Constant<String>] = [
     Constant("kSecMatchItemList", kSecMatchItemList as String, "m_ItemList"),
     Constant("kSecMatchSearchList", kSecMatchSearchList as String, "m_SearchList"),
     Constant("kSecMatchIssuers", kSecMatchIssuers as String, "m_Issuers"),
-    Constant("kSecMatchEmailAddressIfPresent", kSecMatchEmailAddressIfPresent as String, "m_EmailAddressIfPresent"),
+    Constant(
+        "kSecMatchEmailAddressIfPresent",
+        kSecMatchEmailAddressIfPresent as String,
+        "m_EmailAddressIfPresent"
+    ),
     Constant("kSecMatchSubjectContains", kSecMatchSubjectContains as String, "m_SubjectContains"),
-    Constant("kSecMatchHostOrSubdomainOfHost", kSecMatchHostOrSubdomainOfHost as String, "m_HostOrSubdomainOfHost"),
+    Constant(
+        "kSecMatchHostOrSubdomainOfHost",
+        kSecMatchHostOrSubdomainOfHost as String,
+        "m_HostOrSubdomainOfHost"
+    ),
     Constant("kSecMatchCaseInsensitive", kSecMatchCaseInsensitive as String, "m_CaseInsensitive"),
     Constant("kSecMatchTrustedOnly", kSecMatchTrustedOnly as String, "m_TrustedOnly"),
     Constant("kSecMatchValidOnDate", kSecMatchValidOnDate as String, "m_ValidOnDate"),
@@ -172,7 +196,11 @@ private let strings: [Constant<String>] = [
     Constant("kSecUseAuthenticationUI", kSecUseAuthenticationUI as String, "u_AuthUI"),
     Constant("kSecUseAuthenticationContext", kSecUseAuthenticationContext as String, "u_AuthCtx"),
     Constant("kSecUseDataProtectionKeychain", kSecUseDataProtectionKeychain as String, "nleg"),
-    Constant("kSecUseUserIndependentKeychain", kSecUseUserIndependentKeychain as String, "u_UserIndependentKeychain"),
+    Constant(
+        "kSecUseUserIndependentKeychain",
+        kSecUseUserIndependentKeychain as String,
+        "u_UserIndependentKeychain"
+    ),
     Constant("kSecUseAuthenticationUIAllow", kSecUseAuthenticationUIAllow as String, "u_AuthUIA"),
     Constant("kSecUseAuthenticationUIFail", kSecUseAuthenticationUIFail as String, "u_AuthUIF"),
     Constant("kSecUseAuthenticationUISkip", kSecUseAuthenticationUISkip as String, "u_AuthUIS"),

@@ -70,7 +70,10 @@ struct QueryParsingTests {
     @Test("with an attribute of another class is errSecNoSuchAttr, with an unknown key errSecParam")
     func foreignAttributes() {
         #expect(Self.status(Self.password([kSecAttrServer: "example.com"])) == .noSuchAttr)
-        #expect(Self.status(Self.password([kSecAttrKeyType: kSecAttrKeyTypeEC])) == .param, "`type` is a number here")
+        #expect(
+            Self.status(Self.password([kSecAttrKeyType: kSecAttrKeyTypeEC])) == .param,
+            "`type` is a number here"
+        )
         #expect(Self.status(Self.password([kSecAttrApplicationTag: Data([1])])) == .noSuchAttr)
         #expect(Self.status([kSecClass: kSecClassInternetPassword, kSecAttrService: "mail"]) == .noSuchAttr)
         #expect(Self.status(Self.password(["nonsense": 1])) == .param)
@@ -89,11 +92,13 @@ struct QueryParsingTests {
     @Test(
         "with a value of the wrong type is errSecParam",
         arguments: [
-            kSecAttrAccount, kSecAttrService, kSecAttrLabel, kSecAttrComment, kSecAttrDescription, kSecAttrGeneric,
+            kSecAttrAccount, kSecAttrService, kSecAttrLabel, kSecAttrComment, kSecAttrDescription,
+            kSecAttrGeneric,
             kSecAttrCreator, kSecAttrType, kSecAttrIsInvisible, kSecAttrCreationDate, kSecAttrAccessible,
             kSecAttrAccessControl, kSecAttrAccessGroup, kSecAttrSynchronizable, kSecReturnData,
             kSecReturnAttributes, kSecReturnPersistentRef, kSecReturnRef, kSecMatchLimit, kSecValueData,
-            kSecValuePersistentRef, kSecUseOperationPrompt, kSecUseAuthenticationUI, kSecUseNoAuthenticationUI,
+            kSecValuePersistentRef, kSecUseOperationPrompt, kSecUseAuthenticationUI,
+            kSecUseNoAuthenticationUI,
             kSecUseAuthenticationContext, kSecUseDataProtectionKeychain,
         ].map { $0 as String }
     )
@@ -106,7 +111,9 @@ struct QueryParsingTests {
 
     @Test("takes text attributes as text or as octets, and keeps what they were")
     func textOrOctets() throws {
-        let query = try Self.parse([kSecClass: kSecClassGenericPassword, kSecAttrAccount: Data([0xFF, 0x00])])
+        let query = try Self.parse([
+            kSecClass: kSecClassGenericPassword, kSecAttrAccount: Data([0xFF, 0x00]),
+        ])
         #expect(query.attributes.values == [.account: .data([0xFF, 0x00])])
     }
 
@@ -178,7 +185,9 @@ struct QueryParsingTests {
         let query = try Self.parse([kSecValuePersistentRef: reference, kSecReturnData: true])
         #expect(query.references == [PersistentReference(octets: [UInt8](reference))].compactMap { $0 })
         #expect(query.itemClass == nil)
-        #expect(Self.status([kSecClass: kSecClassGenericPassword, kSecValuePersistentRef: reference]) == .success)
+        #expect(
+            Self.status([kSecClass: kSecClassGenericPassword, kSecValuePersistentRef: reference]) == .success
+        )
         #expect(Self.status(Self.password([kSecValuePersistentRef: reference])) == .param)
         #expect(Self.status([kSecValuePersistentRef: reference, kSecAttrAccount: "ada"]) == .param)
         #expect(Self.status([kSecValuePersistentRef: Data(count: 15)]) == .param)
@@ -220,7 +229,9 @@ struct QueryParsingTests {
         #expect(any.attributes.values[.synchronizable] == .string("syna"))
         let yes = try Self.parse(Self.password([kSecAttrSynchronizable: true]))
         #expect(yes.attributes.values[.synchronizable] == .boolean(true))
-        #expect(Self.status(Self.password([kSecAttrSynchronizable: kSecAttrSynchronizableAny]), .add) == .param)
+        #expect(
+            Self.status(Self.password([kSecAttrSynchronizable: kSecAttrSynchronizableAny]), .add) == .param
+        )
         #expect(Self.status(Self.password([kSecAttrSynchronizable: "yes"])) == .param)
     }
 

@@ -27,7 +27,9 @@ struct QueryStorageTests {
         let plain = try Self.accessControl([])
         let add = { (accessControl: SecAccessControl, sync: Any) in
             QueryParsingTests.status(
-                QueryParsingTests.password([kSecAttrAccessControl: accessControl, kSecAttrSynchronizable: sync]),
+                QueryParsingTests.password([
+                    kSecAttrAccessControl: accessControl, kSecAttrSynchronizable: sync,
+                ]),
                 .add
             )
         }
@@ -47,7 +49,9 @@ struct QueryStorageTests {
             #expect(QueryParsingTests.status(QueryParsingTests.password(more), .add) == expected)
             #expect(Self.changes(more) == expected)
         }
-        #expect(QueryParsingTests.status(QueryParsingTests.password([kSecAttrAccessible: "xx"]), .add) == .param)
+        #expect(
+            QueryParsingTests.status(QueryParsingTests.password([kSecAttrAccessible: "xx"]), .add) == .param
+        )
     }
 
     @Test("in a search, an access control is accepted and not matched on")
@@ -75,7 +79,10 @@ struct QueryStorageTests {
     func attributeLength() {
         let megabyte = String(repeating: "ä", count: 1 << 19)
         for value in [megabyte as Any, Data(count: 1 << 20)] {
-            #expect(QueryParsingTests.status(QueryParsingTests.password([kSecAttrLabel: value]), .add) == .dataTooLarge)
+            #expect(
+                QueryParsingTests.status(QueryParsingTests.password([kSecAttrLabel: value]), .add)
+                    == .dataTooLarge
+            )
             #expect(Self.changes([kSecAttrLabel: value]) == .dataTooLarge)
         }
         let long = String(repeating: "x", count: ItemLimits.longestAttribute)
@@ -130,25 +137,32 @@ struct QueryStorageTests {
 
     private static var keys: [AnyHashable] {
         [
-            kSecClass, kSecAttrAccount, kSecAttrService, kSecAttrServer, kSecAttrPort, kSecAttrLabel, kSecAttrAccessible,
-            kSecAttrAccessControl, kSecAttrSynchronizable, kSecAttrCreationDate, kSecAttrIsInvisible, kSecReturnData,
-            kSecReturnRef, kSecMatchLimit, kSecMatchItemList, kSecValueData, kSecValueRef, kSecValuePersistentRef,
-            kSecUseAuthenticationUI, kSecUseAuthenticationContext, kSecUseOperationPrompt, "", "m_", "x", 7, Data([1]),
+            kSecClass, kSecAttrAccount, kSecAttrService, kSecAttrServer, kSecAttrPort, kSecAttrLabel,
+            kSecAttrAccessible,
+            kSecAttrAccessControl, kSecAttrSynchronizable, kSecAttrCreationDate, kSecAttrIsInvisible,
+            kSecReturnData,
+            kSecReturnRef, kSecMatchLimit, kSecMatchItemList, kSecValueData, kSecValueRef,
+            kSecValuePersistentRef,
+            kSecUseAuthenticationUI, kSecUseAuthenticationContext, kSecUseOperationPrompt, "", "m_", "x", 7,
+            Data([1]),
         ]
     }
 
     private static func value(depth: Int, using random: inout SplitMix64) -> Any {
         let simple: [Any] = [
-            kSecClassGenericPassword, kSecClassInternetPassword, kSecMatchLimitAll, "text", "\u{0}\u{202E}", "",
+            kSecClassGenericPassword, kSecClassInternetPassword, kSecMatchLimitAll, "text", "\u{0}\u{202E}",
+            "",
             true, false, 0, 1, -1, Int64.min, UInt64.max, 1.5, Double.nan, Double.infinity, Data(),
-            Data(count: 16), Data([0xFF, 0xFE]), Date.distantFuture, Date(timeIntervalSince1970: .nan), NSNull(),
+            Data(count: 16), Data([0xFF, 0xFE]), Date.distantFuture, Date(timeIntervalSince1970: .nan),
+            NSNull(),
             NSObject(), NSNumber(value: true), Optional<String>.none as Any, "ak", "u_AuthUIS",
         ]
         guard depth < 3, Int.random(in: 0...4, using: &random) == 0 else {
             return simple.randomElement(using: &random) ?? 0
         }
         let inner = value(depth: depth + 1, using: &random)
-        return Bool.random(using: &random) ? [inner, inner] as Any : ["a": inner, 7: inner] as [AnyHashable: Any]
+        return Bool.random(using: &random)
+            ? [inner, inner] as Any : ["a": inner, 7: inner] as [AnyHashable: Any]
     }
 }
 

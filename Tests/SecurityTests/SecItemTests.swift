@@ -1,6 +1,7 @@
 import Foundation
 import KeychainClient
 import KeychainModel
+import SecretMemory
 import Security
 import Synchronization
 import Testing
@@ -27,7 +28,8 @@ struct SecItemTests {
     private static let item = ScriptedDaemon.Item(
         reference: [UInt8](repeating: 9, count: 16),
         attributes: [
-            .account: .string("ada"), .generic: .data([1, 2]), .port: .integer(443), .isInvisible: .boolean(true),
+            .account: .string("ada"), .generic: .data([1, 2]), .port: .integer(443),
+            .isInvisible: .boolean(true),
             .creationDate: .date(1_500_000), .accessible: .string("ak"),
         ],
         data: Array("secret".utf8)
@@ -44,7 +46,10 @@ struct SecItemTests {
         }
         let other = try Self.answering([.init(reference: [UInt8](repeating: 9, count: 16))])
         KeychainConnection.$current.withValue(other.keychain) {
-            #expect(Self.copy([kSecReturnPersistentRef as String: true]).result as? Data == Data(repeating: 9, count: 16))
+            #expect(
+                Self.copy([kSecReturnPersistentRef as String: true]).result as? Data
+                    == Data(repeating: 9, count: 16)
+            )
         }
     }
 
@@ -52,7 +57,9 @@ struct SecItemTests {
     func dictionary() throws {
         let daemon = try Self.answering([Self.item])
         try KeychainConnection.$current.withValue(daemon.keychain) {
-            let wanted = [kSecReturnData, kSecReturnAttributes, kSecReturnPersistentRef].map { ($0 as String, true as Any) }
+            let wanted = [kSecReturnData, kSecReturnAttributes, kSecReturnPersistentRef].map {
+                ($0 as String, true as Any)
+            }
             let (status, result) = Self.copy(Dictionary(uniqueKeysWithValues: wanted))
             #expect(status == errSecSuccess)
             let item = try #require(result as? [String: Any])
@@ -73,7 +80,10 @@ struct SecItemTests {
 
     @Test("return an access control with what it demands")
     func accessControl() throws {
-        let rules = try AccessControl(accessibility: .whenPasscodeSetThisDeviceOnly, flags: .biometryCurrentSet)
+        let rules = try AccessControl(
+            accessibility: .whenPasscodeSetThisDeviceOnly,
+            flags: .biometryCurrentSet
+        )
         let daemon = try Self.answering([.init(attributes: [.accessControl: .data(rules.encoded)])])
         KeychainConnection.$current.withValue(daemon.keychain) {
             let attributes = Self.copy([kSecReturnAttributes as String: true]).result as? [String: Any]
@@ -95,7 +105,10 @@ struct SecItemTests {
                 let (_, result) = Self.copy([kSecReturnData as String: true, kSecMatchLimit as String: limit])
                 #expect(result as? [Data] == [Data([1])])
             }
-            #expect(Self.copy([kSecReturnData as String: true, kSecMatchLimit as String: 1]).result as? Data == Data([1]))
+            #expect(
+                Self.copy([kSecReturnData as String: true, kSecMatchLimit as String: 1]).result as? Data
+                    == Data([1])
+            )
         }
     }
 
@@ -133,7 +146,10 @@ struct SecItemTests {
             #expect(error?.domain == NSOSStatusErrorDomain)
             #expect(error?.code == Int(errSecItemNotFound))
             #expect((error?.userInfo[NSUnderlyingErrorKey] as? NSError)?.domain == "touchstone")
-            #expect(SecItemUpdate(Self.query as CFDictionary, [kSecAttrLabel: "x"] as CFDictionary) == errSecItemNotFound)
+            #expect(
+                SecItemUpdate(Self.query as CFDictionary, [kSecAttrLabel: "x"] as CFDictionary)
+                    == errSecItemNotFound
+            )
             #expect(SecItemDelete(Self.query as CFDictionary) == errSecItemNotFound)
         }
     }
@@ -157,7 +173,8 @@ struct SecItemTests {
             )
             let item: [String: Any] = Self.query.merging([
                 kSecAttrAccessControl as String: rules, kSecValueData as String: Data("secret".utf8),
-                kSecUseOperationPrompt as String: "keep it", kSecUseAuthenticationUI as String: kSecUseAuthenticationUIFail,
+                kSecUseOperationPrompt as String: "keep it",
+                kSecUseAuthenticationUI as String: kSecUseAuthenticationUIFail,
             ]) { $1 }
             #expect(SecItemAdd(item as CFDictionary, nil) == errSecSuccess)
             let (attributes, accessControl, data, prompt) = try #require(seen.withLock { $0 })
@@ -192,7 +209,11 @@ struct SecItemTests {
 
     @Test("fail with errSecNotAvailable without a daemon")
     func noDaemon() {
-        let nowhere = Layout(runtimeDirectory: "/nonexistent", dataDirectory: "/nonexistent", configurationFile: "/nonexistent")
+        let nowhere = Layout(
+            runtimeDirectory: "/nonexistent",
+            dataDirectory: "/nonexistent",
+            configurationFile: "/nonexistent"
+        )
         KeychainConnection.$current.withValue(RemoteKeychain(layout: nowhere, daemon: .none)) {
             #expect(SecItemCopyMatching(Self.query as CFDictionary, nil) == errSecNotAvailable)
             #expect(TouchstoneCopyLastError()?.localizedRecoverySuggestion == "Run `touchstone doctor`.")

@@ -32,7 +32,7 @@ struct FactorReuse: Sendable, Equatable {
 
     private var successes: [Process: Success] = [:]
 
-    /// The window an app may have: 0 ... 300 s.
+    /// The window an app may have, from 0 to 300 s.
     static func clamped(_ window: Duration) -> Duration {
         min(max(window, .zero), longestWindow)
     }

@@ -4,8 +4,16 @@
 /// (among them "10 million passwords" by M. Burnett and the yearly lists of SplashData and NordPass). Forms
 /// with capitals, digits for letters, years and other decorations are judged by ``Guessability``, not listed.
 enum CommonPasscodes {
+    /// By their first octet.
+    static let words: [UInt8: [[UInt8]]] = {
+        let words = text.withUTF8Buffer { octets in
+            octets.split { $0 <= 0x20 }.map { Array($0) }
+        }
+        return Dictionary(grouping: words) { $0[0] }
+    }()
+
     /// In small letters and digits, separated by blanks and line ends.
-    static let words: StaticString = """
+    private static let text: StaticString = """
         007007 010101 010203 090909 101010 102030 111213 111222 112211 112233 11223344 121212 122333 123123
         123321 131313 1314520 134679 141414 141421 142536 147147 147258 147258369 147852 151515 159357
         159753 159951 161616 161803 171717 181818 191919 1q2w3e 1qaz2wsx 202020 212121 222333 232323 242424

@@ -15,11 +15,11 @@ struct Guessability {
         static let continuation = 2
     }
 
-    /// Words in small letters and digits, separated by blanks or line ends.
-    private let words: StaticString
+    /// Words in small letters and digits, by their first octet.
+    private let words: [UInt8: [[UInt8]]]
     private let userName: [UInt8]
 
-    init(words: StaticString, userName: String?) {
+    init(words: [UInt8: [[UInt8]]], userName: String?) {
         self.words = words
         // Shorter names are in half of all passcodes.
         let name = (userName ?? "").lowercased().utf8.filter { $0 > 0x20 }
@@ -43,29 +43,14 @@ struct Guessability {
     // MARK: Words
 
     private func wordLengths(in octets: Span<UInt8>, at start: Int, _ end: Int) -> [Int] {
-        var lengths: [Int] = []
-        words.withUTF8Buffer { list in
-            var index = 0
-            while index < list.count {
-                var length = 0
-                var matches = true
-                while index < list.count, list[index] > 0x20 {
-                    if matches {
-                        let place = start + length
-                        matches = place < end && Self.stands(octets[place], for: list[index])
-                    }
-                    length += 1
-                    index += 1
-                }
-                if matches, length > 0 { lengths.append(length) }
-                index += 1
-            }
+        func isHere(_ word: [UInt8]) -> Bool {
+            guard !word.isEmpty, start + word.count <= end else { return false }
+            return word.indices.allSatisfy { Self.stands(octets[start + $0], for: word[$0]) }
         }
-        let fits = !userName.isEmpty && start + userName.count <= end
-        if fits, userName.indices.allSatisfy({ Self.stands(octets[start + $0], for: userName[$0]) }) {
-            lengths.append(userName.count)
-        }
-        return lengths
+        let first = Self.lowercased(octets[start])
+        let likely =
+            (words[first] ?? []) + (Self.likeness(of: first).flatMap { words[$0] } ?? []) + [userName]
+        return likely.filter(isHere).map(\.count)
     }
 
     /// Whether `typed` is this letter or digit of a word, or what people write in its place.
@@ -107,11 +92,12 @@ struct Guessability {
         }
     }
 
-    /// Two steps in a row make a run; a single one is chance.
+    /// Two steps of one kind in a row make a run; a single one is chance.
     private static func isInRun(_ octets: Span<UInt8>, at index: Int, _ end: Int) -> Bool {
-        guard index > 0, Keyboard.isStep(octets[index - 1], octets[index]) else { return false }
-        if index > 1, Keyboard.isStep(octets[index - 2], octets[index - 1]) { return true }
-        return index + 1 < end && Keyboard.isStep(octets[index], octets[index + 1])
+        guard index > 0 else { return false }
+        let step = KeyStep(octets[index - 1], octets[index])
+        if index > 1, !step.isDisjoint(with: KeyStep(octets[index - 2], octets[index - 1])) { return true }
+        return index + 1 < end && !step.isDisjoint(with: KeyStep(octets[index], octets[index + 1]))
     }
 
     private static func isYear(_ octets: Span<UInt8>, at start: Int, _ end: Int) -> Bool {
@@ -124,50 +110,5 @@ struct Guessability {
 
     private static func isDigit(_ octet: UInt8) -> Bool {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(octet)
-    }
-}
-
-/// Where keys are, as far as fingers walk along them.
-enum Keyboard {
-    /// The rows of the keyboard as on most machines, unshifted and shifted; other layouts keep most of it.
-    private static let rows: [StaticString] = ["1234567890-=", "qwertyuiop[]", "asdfghjkl;'", "zxcvbnm,./"]
-    private static let shiftedRows: [StaticString] = [
-        "!@#$%^&*()_+", "QWERTYUIOP{}", "ASDFGHJKL:\"", "ZXCVBNM<>?",
-    ]
-    private static let places: [UInt8: (row: Int, column: Int)] = {
-        var places: [UInt8: (row: Int, column: Int)] = [:]
-        for keys in [rows, shiftedRows] {
-            for (row, keys) in keys.enumerated() {
-                keys.withUTF8Buffer { keys in
-                    for (column, key) in keys.enumerated() { places[key] = (row, column) }
-                }
-            }
-        }
-        return places
-    }()
-
-    /// Whether `next` is the same key, a neighbour, or the next letter or digit up or down.
-    static func isStep(_ octet: UInt8, _ next: UInt8) -> Bool {
-        guard octet < 0x80, next < 0x80 else { return octet == next }
-        if octet == next { return true }
-        if isAlphanumeric(octet), isAlphanumeric(next), abs(Int(octet) - Int(next)) == 1 { return true }
-        guard let from = places[octet], let to = places[next] else { return false }
-        // Rows are shifted by half a key: straight down and down to the left are neighbours.
-        let across = to.column - from.column
-        switch to.row - from.row {
-        case 0: return abs(across) <= 1
-        case 1: return across == 0 || across == -1
-        case -1: return across == 0 || across == 1
-        default: return false
-        }
-    }
-
-    private static func isAlphanumeric(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"):
-            true
-        default: false
-        }
     }
 }

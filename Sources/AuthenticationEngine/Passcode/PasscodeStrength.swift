@@ -1,4 +1,6 @@
-/// Judges a new passcode by how soon it would be guessed. Pure; looks at the octets where they are.
+/// Judges a new passcode by how soon it would be guessed.
+///
+/// Pure; looks at the octets where they are, and makes no copy of them.
 ///
 /// The octets count as they were typed: nothing is normalised, so a passcode opens only when typed alike.
 struct PasscodeStrength: Sendable {
@@ -49,12 +51,18 @@ struct PasscodeStrength: Sendable {
         guard let length = Self.length(of: octets) else { return .refused(.unusableCharacter) }
         guard length >= shortest else { return .refused(.tooShort(minimum: shortest)) }
         if !isGuessingLimited, Self.isDigitsOnly(octets) { return .refused(.digitsOnly) }
-        let end = Self.period(of: octets)
-        let repeats = octets.count / end - 1
-        let estimate = Guessability(words: CommonPasscodes.words, userName: userName)
-        guard estimate.bits(of: octets, upTo: end) + repeats < leastBits else { return .acceptable }
-        let plain = Guessability(words: "", userName: nil).bits(of: octets, upTo: end) + repeats
-        return .refused(plain < leastBits ? .pattern : .common)
+        let bits = estimate(octets, Guessability(words: CommonPasscodes.words, userName: userName))
+        guard bits < leastBits else { return .acceptable }
+        let withoutWords = estimate(octets, Guessability(words: [:], userName: nil))
+        return .refused(bits < withoutWords ? .common : .pattern)
+    }
+
+    /// What repeats itself is as good as its beginning.
+    private func estimate(_ octets: Span<UInt8>, _ guessability: Guessability) -> Int {
+        let whole = guessability.bits(of: octets, upTo: octets.count)
+        let period = Self.period(of: octets)
+        guard period < octets.count else { return whole }
+        return min(whole, guessability.bits(of: octets, upTo: period) + octets.count / period - 1)
     }
 
     /// The number of Unicode scalars; nil where the octets are not text that can be typed.

@@ -73,7 +73,7 @@ extension AuthenticationSession {
             return [.relax(record)] + (staysOpen ? [] : [.lockKeybag]) + fail(doom)
         }
         isUnlocked = true
-        isPasscodeDue = false
+        passcodeDue = nil
         message = nil
         factors.insert(.passcode)
         switch setup.requirement {

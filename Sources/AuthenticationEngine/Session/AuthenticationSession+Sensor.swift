@@ -16,7 +16,9 @@ extension AuthenticationSession {
         return proceed(next, at: now)
     }
 
-    /// Counts first. An attempt that is still open, because no touch of it was judged, is not counted twice.
+    /// Counts first.
+    ///
+    /// An attempt that is still open, because no touch of it was judged, is not counted twice.
     private mutating func arm(at now: BootTime) -> [SessionAction] {
         if attempt != nil {
             sensor = .armed
@@ -69,9 +71,9 @@ extension AuthenticationSession {
     mutating func matched(at now: BootTime) -> [SessionAction] {
         guard sensor == .armed else { return [] }
         sensor = .off
+        attempt = nil
         if case .end(let error) = next { return proceed(.end(error), at: now) }
         next = nil
-        attempt = nil
         return look(.afterMatch)
     }
 
@@ -121,7 +123,7 @@ extension AuthenticationSession {
     }
 
     mutating func enrolmentChanged(at now: BootTime) -> [SessionAction] {
-        isPasscodeDue = true
+        passcodeDue = .enrolmentChanged
         if isTrying {
             if stage == .either { stage = .passcode }
             return []

@@ -49,7 +49,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
     let setup: SessionSetup
     var record: AttemptRecord
     var isUnlocked: Bool
-    var isPasscodeDue: Bool
+    var passcodeDue: DriverCause?
     var stage = SessionStage.passcode
     var factors: Set<AuthenticationFactor> = []
     var box: Box?
@@ -73,7 +73,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
         self.setup = setup
         record = setup.record
         isUnlocked = setup.isKeybagUnlocked
-        isPasscodeDue = setup.isPasscodeDue
+        passcodeDue = setup.passcodeDue
         sensorDelay = setup.sensorDelay
     }
 
@@ -113,10 +113,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
             return askPasscode(at: now)
         case .biometryOrPasscode:
             return isUnlocked && biometryLockout == nil ? look(.atStart) : askPasscode(at: now)
-        case .biometry:
-            if isUnlocked, let biometryLockout { return end(biometryLockout, at: now) }
-            return look(.atStart)
-        case .biometryAndPasscode:
+        case .biometry, .biometryAndPasscode:
             return look(.atStart)
         }
     }
@@ -126,8 +123,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
         if BiometryAttempts(record).isLockedOut {
             return AuthenticationError(.biometryLockout, remedy: .usePasscode)
         }
-        guard isPasscodeDue else { return nil }
-        return AuthenticationError(.biometryLockout, cause: .passcodeDue, remedy: .usePasscode)
+        return passcodeDue.map { AuthenticationError(.biometryLockout, cause: $0, remedy: .usePasscode) }
     }
 
     mutating func look(_ check: Check) -> [SessionAction] {
@@ -144,7 +140,9 @@ struct AuthenticationSession: ~Copyable, Sendable {
             return enrolmentChanged(at: now)
         case (.atStart, _):
             switch setup.requirement {
-            case .biometry where isUnlocked: stage = .finger
+            case .biometry where isUnlocked:
+                if let biometryLockout { return end(biometryLockout, at: now) }
+                stage = .finger
             case .biometryOrPasscode: stage = .either
             default: return askPasscode(at: now)
             }

@@ -77,7 +77,9 @@ actor SessionRunner {
 
     /// Runs one evaluation to its end; cancelling the task takes the box away and lets go of the sensor.
     func run(_ setup: SessionSetup) async -> Outcome {
-        await withTaskCancellationHandler {
+        // A task of its own, which nobody cancels: the machine decides what a cancellation means, and what
+        // has to be awaited and saved before the end.
+        let work = Task {
             let result = await obeyMachine(of: setup)
             await cleanUp()
             return Outcome(
@@ -86,6 +88,9 @@ actor SessionRunner {
                 wasPrompted: wasPrompted,
                 sensor: sensor
             )
+        }
+        return await withTaskCancellationHandler {
+            await work.value
         } onCancel: {
             interrupt(.appCancelled)
         }

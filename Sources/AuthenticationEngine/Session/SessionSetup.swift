@@ -8,8 +8,8 @@ struct SessionSetup: Sendable {
     var record: AttemptRecord
     /// Whether a finger can open anything at all.
     var isKeybagUnlocked: Bool
-    /// Whether the passcode must come before any finger.
-    var isPasscodeDue: Bool
+    /// Why the passcode must come before any finger; nil when it need not.
+    var passcodeDue: DriverCause?
     /// How long the sensor must be left alone.
     var sensorDelay: Duration = .zero
     /// Who asks, why, and the titles of the buttons.

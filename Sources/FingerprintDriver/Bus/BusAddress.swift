@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 
 /// Which bus fprintd is asked on, and who its owner must be.

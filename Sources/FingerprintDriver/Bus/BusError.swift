@@ -1,6 +1,3 @@
-import CSystemd
-import Glibc
-
 /// Why a call over the bus did not succeed.
 package enum BusError: Error, Hashable, Sendable {
     /// libsystemd or the kernel refused; the positive `errno`.

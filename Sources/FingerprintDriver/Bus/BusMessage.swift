@@ -1,5 +1,4 @@
 import CSystemd
-import Glibc
 
 /// An owned `sd_bus_message`; unreferenced exactly once, when the owner lets go, on the bus's thread.
 @safe

@@ -42,7 +42,9 @@ public final class ManualClock: BootClock {
         }
     }
 
-    /// Restarts the machine: another boot id, and the clock since boot at `sinceBoot`. Sleeps go on.
+    /// Restarts the machine: another boot id, and the clock since boot at `sinceBoot`.
+    ///
+    /// Sleeps go on.
     public func restart(bootID: String, sinceBoot: Duration = .seconds(10)) {
         state.update { state in
             state.bootID = bootID

@@ -44,8 +44,9 @@ struct RunCommand: ParsableCommand {
         throw image.become()
     }
 
-    /// The strictest first: a finger shown for a secret that demands one is good for those that demand less, and
-    /// not the other way round. What is missing is found before anybody is asked.
+    /// The strictest first, so that what is shown for it is good for the others too.
+    ///
+    /// What is missing is found before anybody is asked.
     private func inOrderOfDemand(_ secrets: StoredSecrets) throws(CommandError) -> [EnvironmentBinding] {
         var ranked: [(rank: Int, binding: EnvironmentBinding)] = []
         for binding in bindings {

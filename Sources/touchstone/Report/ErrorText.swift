@@ -3,9 +3,7 @@ import KeychainModel
 
 /// Errors of the keychain in words, with what to do about them.
 enum ErrorText {
-    /// Describes an error.
-    ///
-    /// - Parameter name: the secret it is about, where there is one.
+    /// Describes an error, and the secret it is about where there is one.
     static func describe(_ error: KeychainError, name: ItemName? = nil) -> CommandError {
         let (message, hint) =
             byCause(error, name) ?? byStatus(error, name) ?? byAuthentication(error) ?? unknown(error)

@@ -15,9 +15,7 @@ struct ProcessImage: ~Copyable {
     private var secrets = SecretBuffer(minimumCapacity: 4096)
     private var offsets: [(variable: String, offset: Int)] = []
 
-    /// Plans to become a program.
-    ///
-    /// - Parameter argumentCount: how many of this process's last arguments it gets, its own name among them.
+    /// Plans to become a program, whose arguments, its own name among them, are the last ones of this process.
     init(_ executable: Executable, argumentCount: Int) {
         self.executable = executable
         self.argumentCount = argumentCount

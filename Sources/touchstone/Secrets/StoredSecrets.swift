@@ -74,9 +74,7 @@ struct StoredSecrets {
         }
     }
 
-    /// Releases one secret.
-    ///
-    /// - Parameter context: shared by those that one finger should be enough for.
+    /// Releases one secret; those that one finger should be enough for share a context.
     func read(_ name: ItemName, reason: String, context: UInt64) throws(CommandError) -> SecretBytes {
         do throws(KeychainError) {
             let request = CopyItems(

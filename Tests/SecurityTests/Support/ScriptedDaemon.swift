@@ -37,7 +37,9 @@ final class ScriptedDaemon: Sendable {
         var data: [UInt8]?
 
         func encode(to writer: inout WireWriter) {
-            writer.writeMapHead(count: (reference == nil ? 0 : 1) + (attributes == nil ? 0 : 1) + (data == nil ? 0 : 1))
+            writer.writeMapHead(
+                count: (reference == nil ? 0 : 1) + (attributes == nil ? 0 : 1) + (data == nil ? 0 : 1)
+            )
             if let reference {
                 writer.write(unsigned: ItemField.reference)
                 writer.write(bytes: reference)
@@ -147,7 +149,10 @@ final class ScriptedDaemon: Sendable {
                 switch try script(head, &reader) {
                 case .reply(let make): try Frame.send(make(ReplyHead(id: head.id)), to: socket)
                 case .failure(let error):
-                    try Frame.send(ReplyHead(id: head.id, status: error.status).message(Failure(error)), to: socket)
+                    try Frame.send(
+                        ReplyHead(id: head.id, status: error.status).message(Failure(error)),
+                        to: socket
+                    )
                 case .hold: break
                 }
             }

@@ -33,7 +33,7 @@ enum AttemptsTarget: FuzzTarget {
         }
     }
 
-    /// A directory of its own, in memory where there is such a place, gone with the process.
+    /// A directory of its own below `TMPDIR`, which `Scripts/fuzz` makes and removes.
     private final class Store: Sendable {
         let attempts: AttemptFile
         private let directory: StoreDirectory
@@ -41,7 +41,7 @@ enum AttemptsTarget: FuzzTarget {
         private let file: CInt
 
         init() {
-            let place = unsafe access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+            let place = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
             var template = Array("\(place)/touchstone-fuzz-XXXXXX".utf8CString)
             guard unsafe mkdtemp(&template) != nil else { fatalError("mkdtemp: errno \(errno)") }
             let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -56,7 +56,6 @@ enum AttemptsTarget: FuzzTarget {
             } catch {
                 fatalError("\(error)")
             }
-            // The descriptors stay good; nothing is left behind however the process ends.
         }
 
         func write(slots: [[UInt8]], validCodes: [Bool]) {

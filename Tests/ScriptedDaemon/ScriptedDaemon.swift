@@ -1,23 +1,23 @@
 import CBOR
 import Foundation
 import Glibc
-import KeychainModel
-import SecretMemory
+package import KeychainModel
+package import SecretMemory
 import Synchronization
 
 /// A daemon on a real socket that does what a test tells it, one thread per connection.
-final class ScriptedDaemon: Sendable {
+package final class ScriptedDaemon: Sendable {
     /// What happens on one connection; the peer hangs up when it returns or throws.
-    typealias Script = @Sendable (ScriptedPeer) throws -> Void
+    package typealias Script = @Sendable (ScriptedPeer) throws -> Void
 
     private let listener: CInt
     private let accepted = Mutex<[ScriptedPeer]>([])
 
     /// How many connected so far.
-    var connections: Int { accepted.withLock(\.count) }
+    package var connections: Int { accepted.withLock(\.count) }
 
     /// Listens where `home` has its socket.
-    init(_ home: TemporaryHome, script: @escaping Script) throws {
+    package init(_ home: TemporaryHome, script: @escaping Script) throws {
         listener = try Self.bind(home.layout.socket)
         guard listen(listener, 16) == 0 else { throw POSIXError(.EIO) }
         let listener = listener
@@ -39,13 +39,13 @@ final class ScriptedDaemon: Sendable {
     deinit { stop() }
 
     /// Hangs up on everybody and listens no more.
-    func stop() {
+    package func stop() {
         shutdown(listener, CInt(SHUT_RDWR))
         for peer in accepted.withLock({ $0 }) { peer.hangUp() }
     }
 
     /// A socket bound to a path.
-    static func bind(_ path: String) throws -> CInt {
+    package static func bind(_ path: String) throws -> CInt {
         let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -61,11 +61,12 @@ final class ScriptedDaemon: Sendable {
 }
 
 /// A request as it arrived.
-struct ScriptedRequest: Sendable {
-    let head: RequestHead
+package struct ScriptedRequest: Sendable {
+    /// Its number and what it asks for.
+    package let head: RequestHead
     private let message: MessageBox
 
-    init(_ message: consuming ReceivedMessage) throws {
+    fileprivate init(_ message: consuming ReceivedMessage) throws {
         head = try message.read { reader in
             let head = try RequestHead(from: &reader)
             try reader.skipValue()
@@ -75,7 +76,7 @@ struct ScriptedRequest: Sendable {
     }
 
     /// The secret that a request adds.
-    func addedOctets() throws -> [UInt8] {
+    package func addedOctets() throws -> [UInt8] {
         try message.message.read { reader in
             _ = try RequestHead(from: &reader)
             let item = try AddItem(from: &reader)
@@ -86,7 +87,8 @@ struct ScriptedRequest: Sendable {
         }
     }
 
-    func body<Body: WireBody>(_ type: Body.Type) throws -> Body {
+    /// What it asks for, in detail.
+    package func body<Body: WireBody>(_ type: Body.Type) throws -> Body {
         try message.message.read { reader in
             _ = try RequestHead(from: &reader)
             return try Body(from: &reader)
@@ -100,18 +102,19 @@ private final class MessageBox: Sendable {
 }
 
 /// The daemon's end of one connection; used by one thread.
-final class ScriptedPeer: @unchecked Sendable {  // `receiver` belongs to the script's thread
-    static let nonce = [UInt8](repeating: 7, count: Greeting.nonceOctetCount)
+package final class ScriptedPeer: @unchecked Sendable {  // `receiver` belongs to the script's thread
+    /// The nonce of every greeting.
+    package static let nonce = [UInt8](repeating: 7, count: Greeting.nonceOctetCount)
 
     private let descriptor: CInt
     private var receiver = FrameReceiver()
 
-    init(_ descriptor: CInt) { self.descriptor = descriptor }
+    fileprivate init(_ descriptor: CInt) { self.descriptor = descriptor }
 
     deinit { close(descriptor) }
 
     /// Greets and takes the hello that must follow.
-    func welcome() throws {
+    package func welcome() throws {
         try send(ReplyHead(id: 0).message(Greeting(nonce: Self.nonce, daemonVersion: "scripted")))
         let hello = try next()
         guard hello.head == RequestHead(id: 1, method: .hello), try hello.body(Hello.self).nonce == Self.nonce
@@ -122,23 +125,25 @@ final class ScriptedPeer: @unchecked Sendable {  // `receiver` belongs to the sc
     }
 
     /// The next request.
-    func next() throws -> ScriptedRequest {
+    package func next() throws -> ScriptedRequest {
         while true {
             if let message = try receiver.next() { return try ScriptedRequest(message) }
             guard try receiver.receive(from: descriptor) == .received else { throw WireError.closed }
         }
     }
 
-    func reply(to request: ScriptedRequest, _ body: some WireBody = EmptyBody(), more: Bool = false) throws {
+    /// Answers that it was done.
+    package func reply(to request: ScriptedRequest, _ body: some WireBody = EmptyBody(), more: Bool = false) throws {
         try send(ReplyHead(id: request.head.id, more: more).message(body))
     }
 
-    func refuse(_ request: ScriptedRequest, _ error: KeychainError) throws {
+    /// Answers that it failed.
+    package func refuse(_ request: ScriptedRequest, _ error: KeychainError) throws {
         try send(ReplyHead(id: request.head.id, status: error.status).message(Failure(error)))
     }
 
     /// Sends a page of items.
-    func reply(
+    package func reply(
         to request: ScriptedRequest,
         items: [(account: String, data: [UInt8]?)],
         more: Bool
@@ -159,10 +164,12 @@ final class ScriptedPeer: @unchecked Sendable {  // `receiver` belongs to the sc
         try send(ItemsReply.message(head: ReplyHead(id: request.head.id, more: more), items: page))
     }
 
-    func send(_ message: borrowing SecretBuffer) throws { try Frame.send(message, to: descriptor) }
+    /// Sends a message.
+    package func send(_ message: borrowing SecretBuffer) throws { try Frame.send(message, to: descriptor) }
 
     /// Sends octets as they are.
-    func send(octets: [UInt8]) { _ = unsafe Glibc.send(descriptor, octets, octets.count, CInt(MSG_NOSIGNAL)) }
+    package func send(octets: [UInt8]) { _ = unsafe Glibc.send(descriptor, octets, octets.count, CInt(MSG_NOSIGNAL)) }
 
-    func hangUp() { shutdown(descriptor, CInt(SHUT_RDWR)) }
+    /// Ends the connection.
+    package func hangUp() { shutdown(descriptor, CInt(SHUT_RDWR)) }
 }

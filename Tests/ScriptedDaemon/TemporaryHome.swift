@@ -1,11 +1,13 @@
 import Foundation
-import KeychainModel
+package import KeychainModel
 
 /// A private `TOUCHSTONE_HOME` that is removed with its owner.
-final class TemporaryHome: Sendable {
-    let path: String
+package final class TemporaryHome: Sendable {
+    /// The directory.
+    package let path: String
 
-    init() throws {
+    /// Makes it, with the directories that a daemon would make.
+    package init() throws {
         path = FileManager.default.temporaryDirectory.path + "/client-\(UUID().uuidString.prefix(8))"
         for directory in [path, path + "/run", path + "/data"] {
             try FileManager.default.createDirectory(
@@ -18,7 +20,8 @@ final class TemporaryHome: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    var layout: Layout {
+    /// The places in it.
+    package var layout: Layout {
         Layout(
             runtimeDirectory: path + "/run",
             dataDirectory: path + "/data",
@@ -27,10 +30,17 @@ final class TemporaryHome: Sendable {
     }
 
     /// Writes an executable script, and returns its path.
-    func script(_ text: String) throws -> String {
+    ///
+    /// A shell writes it: while this process had it open, a program that another thread starts could hold a copy
+    /// of the descriptor, and a file that is open for writing cannot be executed.
+    package func script(_ text: String) throws -> String {
         let file = path + "/script"
-        try "#!/bin/sh\n\(text)\n".write(toFile: file, atomically: false, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: file)
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        let write = "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$2\" && chmod 700 \"$2\""
+        shell.arguments = ["-c", write, "sh", text, file]
+        try shell.run()
+        shell.waitUntilExit()
         return file
     }
 }

@@ -1,0 +1,133 @@
+import Foundation
+import Glibc
+import KeychainClient
+import KeychainModel
+import TouchstoneTesting
+
+/// A keychain of its own with its daemon: temporary home, scripted prompt, a cheap key derivation.
+final class BenchKeychain {
+    /// N = 2^4: nothing, so that what is measured is all the rest.
+    static let scryptLog2Rounds = 4
+    private static let passcode = "plum anvil otter quartz ribbon"
+
+    let layout: Layout
+    /// How the daemon is asked to prompt, as a real client would tell.
+    let prompt: PromptFields
+    private let directory: TemporaryDirectory
+    private let terminal: PseudoTerminal
+    private let programs: Programs
+    private var process: ChildProcess?
+
+    /// Writes the configuration; starts nothing.
+    init(_ programs: Programs, busAddress: String? = nil) throws {
+        self.programs = programs
+        directory = try TemporaryDirectory()
+        terminal = try PseudoTerminal()
+        let home = directory.path
+        guard let layout = Layout(variable: { $0 == "TOUCHSTONE_HOME" ? home : nil }) else {
+            throw BenchError("\(home) is no home")
+        }
+        self.layout = layout
+        prompt = PromptFields(
+            origin: PromptOrigin(terminal: terminal.name, terminalType: "xterm", characterType: "C.UTF-8"),
+            reason: "measure"
+        )
+        // The scripted pinentry works where it lies.
+        let pinentry = directory.appending("pinentry")
+        try FileManager.default.copyItem(atPath: programs.pinentry, toPath: pinentry)
+        _ = try directory.write(Self.passcode + "\n", to: "passcode")
+        var settings = """
+            idle-exit = 0
+            test.scrypt-log2-rounds = \(Self.scryptLog2Rounds)
+            test.pinentry-program = \(pinentry)
+
+            """
+        if let busAddress {
+            settings += """
+                test.system-bus-address = \(busAddress)
+                test.bus-owner-uid = \(geteuid())
+                test.template-directory = \(try directory.makeDirectory("templates"))
+
+                """
+        } else {
+            settings += "biometry = off\n"
+        }
+        _ = try directory.write(settings, to: "touchstoned.conf")
+    }
+
+    /// The environment of a program that uses this keychain.
+    var environment: [String: String] {
+        ["TOUCHSTONE_HOME": directory.path, "HOME": directory.path, "PATH": "/usr/bin:/bin"]
+    }
+
+    /// Starts the daemon and waits for its first reply.
+    ///
+    /// - Parameters:
+    ///   - program: what starts it, `strace` for example; nil for the daemon itself.
+    ///   - arguments: what goes before the daemon's path.
+    /// - Returns: the time from its start to its first reply.
+    @discardableResult
+    func start(under program: String? = nil, _ arguments: [String] = []) async throws -> Nanoseconds {
+        let begin = Stopwatch.now()
+        let process = try await ChildProcess.start(
+            program ?? programs.daemon,
+            program == nil ? [] : arguments + [programs.daemon],
+            environment: environment,
+            log: directory.appending("daemon.log")
+        )
+        self.process = process
+        let client = connect()
+        while true {
+            if (try? client.status()) != nil { return Stopwatch.now() - begin }
+            guard process.isRunning, Stopwatch.now() - begin < 20_000_000_000 else {
+                throw BenchError("touchstoned does not answer: \(lastLogLine)")
+            }
+            usleep(100)
+        }
+    }
+
+    private var lastLogLine: String {
+        let log = (try? String(contentsOfFile: directory.appending("daemon.log"), encoding: .utf8)) ?? ""
+        return String(log.split(separator: "\n").last ?? "it said nothing")
+    }
+
+    /// A client with a connection of its own.
+    func connect() -> RemoteKeychain { RemoteKeychain(layout: layout, daemon: .none) }
+
+    /// Starts the daemon and makes the keybag, which is unlocked then.
+    func setUp() async throws {
+        try await start()
+        try connect().setUp(prompt)
+    }
+
+    /// Adds items from several clients at once, by number.
+    func fill(_ numbers: Range<Int>, clients: Int) throws {
+        let (layout, prompt) = (layout, prompt)
+        _ = try Threads.run(clients) { client in
+            let keychain = RemoteKeychain(layout: layout, daemon: .none)
+            for number in stride(from: numbers.lowerBound + client, to: numbers.upperBound, by: clients) {
+                _ = try keychain.add(BenchItem.add(number, prompt: prompt))
+            }
+        }
+    }
+
+    /// When the scripted pinentry did something: `answered` or `shown`.
+    func noted(_ name: String) throws -> Nanoseconds {
+        let text = try String(contentsOfFile: directory.appending(name), encoding: .utf8)
+        guard let time = Nanoseconds(text.prefix { $0 != "\n" }) else { throw BenchError("no \(name)") }
+        return time
+    }
+
+    /// The path of a file in the keychain's home.
+    func appending(_ name: String) -> String { directory.appending(name) }
+
+    /// The daemon's process.
+    func daemonProcess() throws -> Int32 { Int32(try connect().status().daemonProcess) }
+
+    /// Ends the daemon as its service manager would, and waits for it.
+    func stop() async throws {
+        guard let process = process.take() else { return }
+        if let daemon = try? daemonProcess() { kill(daemon, SIGTERM) }
+        try await process.waitUntilEnd()
+    }
+}

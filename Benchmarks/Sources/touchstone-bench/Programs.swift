@@ -1,0 +1,38 @@
+/// The programs that are measured, by path.
+struct Programs {
+    /// `touchstoned`.
+    var daemon = ""
+    /// `touchstone`.
+    var command = ""
+    /// `limit-daemon`.
+    var limit = ""
+    /// `scripted-pinentry`.
+    var pinentry = ""
+    /// `libsecret-lookup`; nil where there is no libsecret to build it with.
+    var libsecret: String?
+    /// Little of everything, no peers, no judgement.
+    var isSmoke = false
+
+    /// Reads the arguments.
+    init(_ arguments: [String]) throws {
+        var rest = arguments[...]
+        while let name = rest.popFirst() {
+            if name == "--smoke" {
+                isSmoke = true
+                continue
+            }
+            guard let value = rest.popFirst() else { throw BenchError("\(name) needs a path") }
+            switch name {
+            case "--touchstoned": daemon = value
+            case "--touchstone": command = value
+            case "--limit-daemon": limit = value
+            case "--pinentry": pinentry = value
+            case "--libsecret": libsecret = value
+            default: throw BenchError("\(name) is not an option; use Scripts/benchmark")
+            }
+        }
+        guard ![daemon, command, limit, pinentry].contains("") else {
+            throw BenchError("a program is missing; use Scripts/benchmark")
+        }
+    }
+}

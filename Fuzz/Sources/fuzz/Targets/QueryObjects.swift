@@ -1,0 +1,134 @@
+import Foundation
+import KeychainModel
+import Security
+
+/// A value of a query dictionary, as an app might give it by mistake or on purpose.
+indirect enum QueryValue {
+    case knownText(Int)
+    case text(String)
+    case mutableText(String)
+    case flag(Bool)
+    case integer(Int64)
+    case unsigned(UInt64)
+    case double(Double)
+    case decimal(String)
+    case data([UInt8])
+    case mutableData([UInt8])
+    case date(Double)
+    case null
+    case list([QueryValue])
+    case dictionary([(QueryValue, QueryValue)])
+    case accessControl(Int)
+    case url
+    case uuid
+    case set([QueryValue])
+    case object
+
+    /// Nesting beyond this is no other case.
+    private static let greatestDepth = 6
+
+    /// Texts that mean something in a query: keys first, then values.
+    static let knownTexts = [
+        "class", "acct", "svce", "srvr", "agrp", "sync", "labl", "desc", "icmt", "gena", "crtr", "type", "invi", "nega",
+        "cdat", "mdat", "pdmn", "accc", "tkid", "sdmn", "ptcl", "atyp", "port", "path", "vwht", "v_Data", "v_Ref",
+        "v_PersistentRef", "r_Data", "r_Attributes", "r_Ref", "r_PersistentRef", "m_Limit", "m_ItemList",
+        "m_CaseInsensitive", "m_Policy", "u_AuthCtx", "u_OpPrompt", "u_AuthUI", "u_NoAuthUI", "u_ItemList", "nleg",
+        "kcls", "klbl", "atag", "bsiz", "unknown",
+        "genp", "inet", "keys", "cert", "idnt", "ak", "ck", "dk", "akpu", "aku", "cku", "dku", "syna", "m_LimitOne",
+        "m_LimitAll", "u_AuthUIA", "u_AuthUIF", "u_AuthUIS", "alice", "",
+    ]
+
+    init(_ choices: inout Choices, depth: Int = 0) {
+        let kind = choices.octet() % 20
+        let isDeep = depth >= Self.greatestDepth
+        switch kind {
+        case 0, 1: self = .knownText(Int(choices.octet()) % Self.knownTexts.count)
+        case 2: self = .text(choices.text())
+        case 3: self = .mutableText(choices.text())
+        case 4: self = .flag(choices.octet() & 1 == 1)
+        case 5: self = .integer(Int64(bitPattern: choices.number()))
+        case 6: self = .unsigned(choices.number())
+        case 7: self = .double(Double(bitPattern: choices.number()))
+        case 8: self = .decimal(choices.text())
+        case 9: self = .data(choices.octetString())
+        case 10: self = .mutableData(choices.octetString())
+        case 11: self = .date(Double(bitPattern: choices.number()))
+        case 12 where !isDeep: self = .list(Self.values(&choices, depth))
+        case 13 where !isDeep:
+            self = .dictionary(Self.values(&choices, depth).map { ($0, .knownText(0)) })
+        case 14: self = .accessControl(Int(choices.octet()) % Example.accessControls.count)
+        case 15: self = .url
+        case 16: self = .uuid
+        case 17 where !isDeep: self = .set(Self.values(&choices, depth))
+        case 18: self = .object
+        default: self = .null
+        }
+    }
+
+    private static func values(_ choices: inout Choices, _ depth: Int) -> [QueryValue] {
+        (0..<Int(choices.octet() % 8)).map { _ in QueryValue(&choices, depth: depth + 1) }
+    }
+
+    /// Writes what ``init(_:depth:)`` reads.
+    func write(to writer: inout ChoiceWriter) {
+        func kind(_ number: UInt8) { writer.write(number) }
+        switch self {
+        case .knownText(let index): kind(0); writer.write(UInt8(index))
+        case .text(let text): kind(2); writer.write(text)
+        case .mutableText(let text): kind(3); writer.write(text)
+        case .flag(let flag): kind(4); writer.write(UInt8(flag ? 1 : 0))
+        case .integer(let number): kind(5); writer.write(UInt64(bitPattern: number))
+        case .unsigned(let number): kind(6); writer.write(number)
+        case .double(let number): kind(7); writer.write(number.bitPattern)
+        case .decimal(let text): kind(8); writer.write(text)
+        case .data(let octets): kind(9); writer.write(octets)
+        case .mutableData(let octets): kind(10); writer.write(octets)
+        case .date(let seconds): kind(11); writer.write(seconds.bitPattern)
+        case .list(let values): kind(12); Self.write(values, to: &writer)
+        case .dictionary(let pairs): kind(13); Self.write(pairs.map(\.0), to: &writer)
+        case .accessControl(let index): kind(14); writer.write(UInt8(index))
+        case .url: kind(15)
+        case .uuid: kind(16)
+        case .set(let values): kind(17); Self.write(values, to: &writer)
+        case .object: kind(18)
+        case .null: kind(19)
+        }
+    }
+
+    private static func write(_ values: [QueryValue], to writer: inout ChoiceWriter) {
+        writer.write(UInt8(min(7, values.count)))
+        for value in values.prefix(7) { value.write(to: &writer) }
+    }
+
+    /// The object that Foundation makes of it.
+    var object: NSObject {
+        switch self {
+        case .knownText(let index): NSString(string: Self.knownTexts[index])
+        case .text(let text): NSString(string: text)
+        case .mutableText(let text): NSMutableString(string: text)
+        case .flag(let flag): NSNumber(value: flag)
+        case .integer(let number): NSNumber(value: number)
+        case .unsigned(let number): NSNumber(value: number)
+        case .double(let number): NSNumber(value: number)
+        case .decimal(let text): NSDecimalNumber(string: text)
+        case .data(let octets): NSData(data: Data(octets))
+        case .mutableData(let octets): NSMutableData(data: Data(octets))
+        case .date(let seconds): NSDate(timeIntervalSince1970: seconds)
+        case .null: NSNull()
+        case .list(let values): NSArray(array: values.map(\.object))
+        case .dictionary(let pairs): Self.dictionary(pairs)
+        case .accessControl(let index): SecAccessControl(Example.accessControls[index])
+        case .url: NSURL(string: "https://example.org") ?? NSURL()
+        case .uuid: NSUUID()
+        case .set(let values): NSSet(array: values.map(\.object))
+        case .object: NSObject()
+        }
+    }
+
+    /// A dictionary; a key that comes again replaces what it led to.
+    static func dictionary(_ pairs: [(QueryValue, QueryValue)]) -> NSMutableDictionary {
+        let dictionary = NSMutableDictionary()
+        for (key, value) in pairs { dictionary.setObject(value.object, forKey: key.object) }
+        return dictionary
+    }
+}

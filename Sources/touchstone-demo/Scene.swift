@@ -1,0 +1,202 @@
+import Foundation
+import TouchstoneTesting
+
+/// The scenes of the demo, in order.
+struct Scene: ~Copyable {
+    let bus: PrivateBus
+    let shell: Shell
+    var transcript: Transcript
+    private var touches = 100
+
+    init(bus: PrivateBus, shell: Shell, transcript: consuming Transcript) {
+        self.bus = bus
+        self.shell = shell
+        self.transcript = transcript
+    }
+
+    // MARK: Set-up
+
+    mutating func enrolAndSetUp(_ finger: SyntheticFinger, passcode: String) async throws {
+        transcript.step("Enrol the right index finger, through fprintd as the desktop's settings do")
+        let count = try await Enroller(bus).enrol(finger, as: "right-index-finger")
+        transcript.done("enrolled with \(count) touches")
+
+        transcript.step("touchstone setup: the daemon starts, the passcode is asked for twice, a recovery code shown")
+        let outcome = try await shell.run("setup") { terminal in
+            for _ in 0..<2 {
+                _ = try await terminal.wait(forAnyOf: ["Passcode:", "Again:"])
+                terminal.type(passcode)
+                terminal.press(.enter)
+            }
+            try await terminal.wait(for: "not shown again")
+            let code = try await Self.recoveryCode(on: terminal)
+            terminal.press(.enter)
+            try await terminal.wait(for: "Recovery code:", timeout: .seconds(20))
+            terminal.type(code)
+            terminal.press(.enter)
+        }
+        try expect(outcome, status: 0)
+        transcript.done(firstLine(outcome.output))
+    }
+
+    /// The code in groups of four symbols of Crockford's base 32, as it was drawn.
+    private static func recoveryCode(on terminal: PseudoTerminal) async throws -> String {
+        for _ in 0..<200 {
+            let match = terminal.text.firstMatch(of: /([0-9A-HJKMNP-TV-Z]{4}-){6}[0-9A-HJKMNP-TV-Z]{4}/)
+            if let match { return String(match.output.0) }
+            try await terminal.wait(for: "-")
+        }
+        throw Surprise("no recovery code was shown:\n\(terminal.text)")
+    }
+
+    // MARK: Items
+
+    mutating func store() async throws {
+        let items = [
+            ("github-token", "finger", "ghp_only_this_finger"), ("mail", "either", "finger or passcode"),
+            ("backup-key", "passcode", "typed every time"), ("wifi", "none", "open while unlocked"),
+        ]
+        for (name, demand, secret) in items {
+            transcript.step("touchstone set \(name) --require \(demand), the secret from standard input")
+            let outcome = try await shell.run("set", name, "--require", demand, input: secret)
+            try expect(outcome, status: 0)
+            transcript.done("stored")
+        }
+        transcript.step("touchstone get wifi: demands nothing while the keychain is unlocked")
+        let outcome = try await shell.run("get", "wifi")
+        try expect(outcome, status: 0, output: "open while unlocked")
+        transcript.done("“\(outcome.output)”, without a prompt")
+    }
+
+    mutating func readByFinger(_ finger: SyntheticFinger) async throws {
+        for name in ["github-token", "mail"] {
+            transcript.step("touchstone get \(name), and touch the sensor")
+            let outcome = try await get(name, touching: finger)
+            try expect(outcome, status: 0)
+            transcript.done("“\(outcome.output)”")
+        }
+    }
+
+    // MARK: Refusals
+
+    mutating func refuse(_ stranger: SyntheticFinger, passcode: String) async throws {
+        transcript.step("touchstone get github-token, and a stranger touches the sensor five times")
+        let pictures = (0..<5).map { stranger.impression($0) }
+        let bus = bus
+        let outcome = try await shell.run("get", "github-token") { terminal in
+            let reader = VirtualReader(bus)
+            for (number, picture) in pictures.enumerated() {
+                try await reader.touch(picture)
+                if number < 4 { try await terminal.wait(for: "No match.") }
+            }
+        }
+        try expect(outcome, status: 6, output: "")
+        transcript.done("exit \(outcome.status), nothing released: \(outcome.error)")
+
+        transcript.step("touchstone get mail: locked out, so the passcode alone counts")
+        let opened = try await shell.run("get", "mail") { terminal in
+            try await terminal.wait(for: "Passcode:")
+            terminal.type(passcode)
+            terminal.press(.enter)
+        }
+        try expect(opened, status: 0, output: "finger or passcode")
+        transcript.done("“\(opened.output)”; the sensor counts again")
+    }
+
+    // MARK: A crash
+
+    mutating func survive(_ finger: SyntheticFinger, passcode: String) async throws {
+        transcript.step("kill -9 the daemon, then touchstone get github-token")
+        let process = try await daemonProcess()
+        kill(process, SIGKILL)
+        let picture = next(of: finger)
+        let bus = bus
+        let outcome = try await shell.run("get", "github-token") { terminal in
+            // No finger opens a cold keychain: the passcode comes first.
+            try await terminal.wait(for: "Passcode:")
+            terminal.type(passcode)
+            terminal.press(.enter)
+            try await VirtualReader(bus).touch(picture)
+        }
+        try expect(outcome, status: 0, output: "ghp_only_this_finger")
+        transcript.done("a new daemon asked for the passcode, then the finger: “\(outcome.output)”")
+    }
+
+    // MARK: Another finger
+
+    mutating func changeFingers(_ second: SyntheticFinger, passcode: String) async throws {
+        transcript.step("Enrol a second finger, then touchstone get github-token")
+        try await Enroller(bus).enrol(second, as: "left-index-finger")
+        let gone = try await shell.run("get", "github-token") { terminal in
+            // The set is another: the passcode is due once before a finger counts again.
+            if try await terminal.wait(forAnyOf: ["Passcode:", "error:"]) == 0 {
+                terminal.type(passcode)
+                terminal.press(.enter)
+            }
+        }
+        try expect(gone, status: 3, output: "")
+        transcript.done("exit \(gone.status): \(gone.error)")
+
+        transcript.step("The others are not gone: mail by the second finger, backup-key by passcode, wifi by nothing")
+        let mail = try await get("mail", touching: second, or: passcode)
+        try expect(mail, status: 0, output: "finger or passcode")
+        let backup = try await shell.run("get", "backup-key") { terminal in
+            try await terminal.wait(for: "Passcode:")
+            terminal.type(passcode)
+            terminal.press(.enter)
+        }
+        try expect(backup, status: 0, output: "typed every time")
+        try expect(try await shell.run("get", "wifi"), status: 0, output: "open while unlocked")
+        transcript.done("all three released")
+    }
+
+    mutating func end() async throws {
+        transcript.step("touchstone status")
+        let outcome = try await shell.run("status")
+        try expect(outcome, status: 0)
+        for line in outcome.output.split(whereSeparator: \.isNewline) { print("      \(line)") }
+        kill(try await daemonProcess(), SIGTERM)
+        transcript.end("A finger or a passcode released a key, and nothing else did.")
+    }
+
+    // MARK: Steps
+
+    private mutating func next(of finger: SyntheticFinger) -> FingerPicture {
+        touches += 1
+        return finger.impression(touches)
+    }
+
+    /// Reads a secret by touching the sensor until it was taken; types the passcode if it is asked for alone.
+    private mutating func get(
+        _ name: String,
+        touching finger: SyntheticFinger,
+        or passcode: String = ""
+    ) async throws -> Shell.Outcome {
+        let pictures = (0..<3).map { _ in next(of: finger) }
+        let bus = bus
+        return try await shell.run("get", name) { terminal in
+            _ = try await terminal.wait(forAnyOf: ["ouch the fingerprint sensor", "to unlock the keychain"])
+            _ = passcode
+            try await VirtualReader(bus).touch(pictures[0])
+        }
+    }
+
+    private func daemonProcess() async throws -> pid_t {
+        let outcome = try await shell.run("status", "--json")
+        let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
+        guard let process = object?["daemonProcess"] as? Int else { throw Surprise("no daemon: \(outcome.output)") }
+        return pid_t(process)
+    }
+
+    private func expect(_ outcome: Shell.Outcome, status: Int32, output: String? = nil) throws {
+        guard outcome.status == status, output == nil || output == outcome.output else {
+            throw Surprise(
+                "exit \(outcome.status) instead of \(status), output “\(outcome.output)”\n\(outcome.screen)"
+            )
+        }
+    }
+
+    private func firstLine(_ text: String) -> String {
+        text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
+    }
+}

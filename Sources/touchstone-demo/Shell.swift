@@ -1,0 +1,84 @@
+import Foundation
+import Synchronization
+import TouchstoneTesting
+
+/// Runs the real `touchstone` as a person at a terminal would.
+struct Shell: Sendable {
+    /// How a command ended.
+    struct Outcome: Sendable {
+        /// The exit status.
+        let status: Int32
+        /// What it wrote to standard output.
+        let output: String
+        /// What was drawn on the terminal: prompts, and the lines `error:` and `hint:`.
+        let screen: String
+
+        /// The line that begins with `error:`, without that word.
+        var error: String {
+            let line = screen.split(whereSeparator: \.isNewline).last { $0.hasPrefix("error: ") }
+            return line.map { String($0.dropFirst(7)) } ?? "no error line"
+        }
+    }
+
+    /// Where the daemon keeps everything.
+    let home: String
+    /// The directory of `touchstone` and `touchstoned`: the demo's own.
+    let programs: String
+
+    /// Runs a command while `person` does something at its terminal.
+    ///
+    /// - Parameters:
+    ///   - arguments: what follows `touchstone`.
+    ///   - input: standard input; the terminal when nil.
+    ///   - person: what is done meanwhile.
+    /// - Returns: how the command ended.
+    func run(
+        _ arguments: String...,
+        input: String? = nil,
+        person: @Sendable (PseudoTerminal) async throws -> Void = { _ in }
+    ) async throws -> Outcome {
+        let terminal = try PseudoTerminal()
+        let place = try open(terminal)
+        let output = Pipe()
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: programs + "/touchstone")
+        process.arguments = arguments
+        process.environment = [
+            "TOUCHSTONE_HOME": home, "HOME": home, "TERM": "xterm", "LANG": "C.UTF-8",
+            "PATH": "/usr/bin:/bin",
+        ]
+        process.standardOutput = output
+        process.standardError = place
+        if let input {
+            let pipe = Pipe()
+            process.standardInput = pipe
+            try pipe.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+            try pipe.fileHandleForWriting.close()
+        } else {
+            process.standardInput = place
+        }
+        let (ends, end) = AsyncStream.makeStream(of: Int32.self)
+        process.terminationHandler = { ended in
+            end.yield(ended.terminationStatus)
+            end.finish()
+        }
+        try process.run()
+        do {
+            try await person(terminal)
+        } catch {
+            process.terminate()
+            throw Surprise("touchstone \(arguments.joined(separator: " ")): \(error)\n\(terminal.text)")
+        }
+        var status: Int32 = -1
+        for await value in ends { status = value }
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        return Outcome(status: status, output: text, screen: terminal.text)
+    }
+
+    private func open(_ terminal: PseudoTerminal) throws -> FileHandle {
+        guard let handle = FileHandle(forUpdatingAtPath: terminal.name) else {
+            throw Surprise("cannot open \(terminal.name)")
+        }
+        return handle
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+
+/// Prints what happens, a line a step, with the time each took.
+struct Transcript: ~Copyable {
+    private let start = ContinuousClock.now
+    private var stepStart = ContinuousClock.now
+    private var number = 0
+
+    /// Announces a step; what follows until ``done(_:)`` is timed.
+    mutating func step(_ title: String) {
+        number += 1
+        stepStart = .now
+        write("\(Self.padded("\(number).", 4))\(title)")
+    }
+
+    /// Says what came out of the step.
+    mutating func done(_ result: String) {
+        let seconds = Self.seconds(ContinuousClock.now - stepStart)
+        write("    → \(result)  (\(seconds))")
+        stepStart = .now
+    }
+
+    /// Ends the transcript with the time of the whole.
+    func end(_ words: String) { write("\n\(words)  (\(Self.seconds(ContinuousClock.now - start)) in all)") }
+
+    private func write(_ line: String) {
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    }
+
+    private static func padded(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+
+    private static func seconds(_ duration: Duration) -> String {
+        duration.formatted(.units(allowed: [.seconds], width: .abbreviated, fractionalPart: .show(length: 2)))
+    }
+}
+
+/// What did not come out as promised: the demo ends with it.
+struct Surprise: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,250 @@
+import KeychainModel
+import Testing
+
+@testable import AuthenticationEngine
+
+/// Feeds a machine events and remembers what it wants done.
+private struct Drive: ~Copyable {
+    var session: AuthenticationSession
+    var now = BootTime(bootID: "one", nanoseconds: 1_000_000_000)
+    var last: [SessionAction] = []
+
+    init(
+        _ requirement: AuthenticationRequirement,
+        unlocked: Bool = true,
+        due: DriverCause? = nil,
+        record: AttemptRecord = AttemptRecord()
+    ) {
+        guard let group = AccessGroup("tests") else { fatalError("a group has a name") }
+        let caller = Caller(uid: 1, pid: 2, processStart: 3, program: nil, accessGroup: group)
+        session = AuthenticationSession(
+            SessionSetup(
+                requirement: requirement,
+                record: record,
+                isKeybagUnlocked: unlocked,
+                passcodeDue: due,
+                request: PromptRequest(caller: caller, origin: PromptOrigin())
+            )
+        )
+    }
+
+    /// Feeds events; what the last one asks for is what counts.
+    mutating func feed(_ events: SessionEvent...) {
+        for event in events { last = session.handle(event, at: now) }
+    }
+
+    /// Brings a machine that takes fingers to where the sensor is armed.
+    mutating func arm() {
+        feed(.started, .enrolment(.ready), .shown(box: 1), .elapsed(1), .claimed, .sensor(.armed))
+    }
+
+    /// How the machine ended with the last event.
+    var end: AuthenticationError? {
+        guard case .fail(let error)? = last.last else { return nil }
+        return error
+    }
+
+    var shown: Prompt? {
+        for case .show(let prompt, _) in last { return prompt }
+        return nil
+    }
+}
+
+@Suite("The machine of an evaluation")
+struct AuthenticationSessionTests {
+    @Test("looks at the fingers, shows the box, waits, takes the sensor, counts, arms: in this order")
+    func order() {
+        var drive = Drive(.biometry)
+        drive.feed(.started)
+        #expect(drive.last == [.checkEnrolment])
+        drive.feed(.enrolment(.ready))
+        #expect(drive.shown?.input == .touch)
+        drive.feed(.shown(box: 1))
+        #expect(drive.last == [.wait(.milliseconds(500), number: 1)])
+        drive.feed(.elapsed(1))
+        #expect(drive.last == [.claimSensor])
+        drive.feed(.claimed)
+        #expect(drive.last == [.count(AttemptRecord(biometryFailures: 1)), .armSensor])
+        drive.feed(.sensor(.armed), .sensor(.fingerPresent), .verdict(.match))
+        #expect(drive.last == [.checkEnrolment])
+        drive.feed(.enrolment(.ready))
+        #expect(drive.last.last == .succeed([.biometry]))
+    }
+
+    @Test("ignores a verdict before the sensor was armed, and everything of another box or wait")
+    func beforeTime() {
+        var drive = Drive(.biometry)
+        let early: [SessionEvent] = [
+            .verdict(.match), .claimed, .opened, .wrong, .sensor(.fingerPresent), .elapsed(1), .shown(box: 1),
+            .answered(box: 1, .passcode), .sensorFailed(FingerprintError(.internal)),
+        ]
+        drive.feed(.started)
+        for event in early {
+            drive.feed(event)
+            #expect(drive.last.isEmpty)
+        }
+        drive.feed(.enrolment(.ready), .shown(box: 7))
+        #expect(drive.last.isEmpty)
+        drive.feed(.shown(box: 1), .elapsed(9))
+        #expect(drive.last.isEmpty)
+        drive.feed(.verdict(.match))
+        #expect(drive.last.isEmpty)
+    }
+
+    @Test("ignores everything after its end")
+    func afterEnd() {
+        var drive = Drive(.biometry)
+        drive.arm()
+        drive.feed(.answered(box: 1, .cancelled))
+        #expect(drive.last == [.stopSensor])
+        drive.feed(.sensorFailed(FingerprintError(.cancelled)))
+        #expect(drive.end?.code == .userCancel)
+        drive.feed(.verdict(.match), .enrolment(.ready), .opened)
+        #expect(drive.last.isEmpty)
+    }
+
+    @Test("a match that comes after a cancel opens nothing and gives nothing back")
+    func matchAfterCancel() {
+        var drive = Drive(.biometry)
+        drive.arm()
+        drive.feed(.interrupted(.appCancelled), .verdict(.match))
+        #expect(drive.end?.code == .appCancel)
+        #expect(drive.last.count == 2)
+        #expect(drive.session.record.biometryFailures == 1)
+    }
+
+    @Test("stops the sensor before a passcode is counted and tried")
+    func passcodeAfterSensor() {
+        var drive = Drive(.biometryOrPasscode)
+        drive.arm()
+        drive.feed(.answered(box: 1, .passcode))
+        #expect(drive.last == [.stopSensor])
+        drive.feed(.sensorFailed(FingerprintError(.cancelled)))
+        let counted = AttemptRecord(biometryFailures: 1, passcodeFailures: 1, lastPasscodeFailure: drive.now)
+        #expect(drive.last == [.count(counted), .tryPasscode])
+        drive.feed(.opened)
+        #expect(drive.last.last == .succeed([.passcode]))
+    }
+
+    @Test("arms again under the same count after a passcode, but not when a touch was being judged")
+    func countOnce() {
+        for isScanning in [false, true] {
+            var drive = Drive(.biometryOrPasscode)
+            drive.arm()
+            if isScanning { drive.feed(.sensor(.fingerPresent)) }
+            drive.feed(.answered(box: 1, .passcode), .sensorFailed(FingerprintError(.cancelled)), .wrong)
+            #expect(drive.shown?.input == .touchOrSecret)
+            drive.feed(.shown(box: 2), .elapsed(2))
+            let isCounted = drive.last.contains { if case .count = $0 { true } else { false } }
+            #expect(isCounted == isScanning)
+            #expect(drive.last.last == .armSensor)
+        }
+    }
+
+    @Test("gives the attempt back only when no finger took part")
+    func refund() {
+        for (events, failures) in [
+            ([], 0), ([SessionEvent.sensor(.fingerPresent)], 1), ([.sensor(.retry("verify-retry-scan"))], 1),
+        ] {
+            var drive = Drive(.biometry)
+            drive.arm()
+            for event in events { drive.feed(event) }
+            drive.feed(.answered(box: 1, .cancelled), .sensorFailed(FingerprintError(.cancelled)))
+            #expect(drive.session.record.biometryFailures == failures)
+        }
+    }
+
+    @Test("an attempt at a sensor that is in use is not counted a second time")
+    func inUse() {
+        var drive = Drive(.biometry)
+        drive.feed(.started, .enrolment(.ready), .shown(box: 1), .elapsed(1), .claimed)
+        drive.feed(.sensorFailed(FingerprintError(.alreadyInUse)))
+        #expect(drive.shown?.error == "The sensor is in use.")
+        drive.feed(.shown(box: 2))
+        #expect(drive.last == [.wait(.seconds(1), number: 2)])
+        drive.feed(.elapsed(2))
+        #expect(drive.last == [.armSensor])
+        drive.feed(.sensorFailed(FingerprintError(.alreadyInUse)))
+        #expect(drive.last == [.wait(.seconds(2), number: 3)])
+        for (number, pause) in zip(4..., [4, 8, 16, 32, 60, 60]) {
+            drive.feed(.elapsed(number - 1), .sensorFailed(FingerprintError(.alreadyInUse)))
+            #expect(drive.last == [.wait(.seconds(pause), number: number)])
+        }
+        drive.feed(.answered(box: 2, .timedOut))
+        #expect(drive.end?.cause == .timeout)
+        #expect(drive.session.record.biometryFailures == 0)
+    }
+
+    @Test("a count that was not saved ends it, with nothing armed and nothing given back")
+    func notSaved() {
+        var drive = Drive(.biometryOrPasscode)
+        drive.feed(.started, .enrolment(.ready), .shown(box: 1), .elapsed(1), .claimed)
+        drive.feed(.notSaved(KeychainError(.io)))
+        #expect(drive.end?.cause == .attemptsUnavailable)
+        #expect(drive.last.count == 2)
+    }
+
+    @Test("a lock while a passcode is judged ends it, whatever the verdict")
+    func lockWhileTrying() {
+        for verdict in [SessionEvent.opened, .wrong, .openFailed(KeychainError(.io))] {
+            var drive = Drive(.passcode)
+            drive.feed(.started, .shown(box: 1), .answered(box: 1, .passcode), .interrupted(.locked))
+            #expect(drive.last.isEmpty)
+            drive.feed(verdict)
+            #expect(drive.end?.cause == .locked)
+            if case .opened = verdict { #expect(drive.last.contains(.lockKeybag)) }
+        }
+    }
+
+    @Test("other fingers seen while a passcode is judged leave no finger after it")
+    func changeWhileTrying() {
+        var drive = Drive(.biometryOrPasscode)
+        drive.arm()
+        drive.feed(.answered(box: 1, .passcode), .sensorFailed(FingerprintError(.cancelled)))
+        drive.feed(.enrolmentChanged)
+        #expect(drive.last.isEmpty)
+        drive.feed(.wrong)
+        #expect(drive.shown?.input == .secret)
+    }
+
+    @Test("fallback leads from a box for either to the passcode alone")
+    func fallback() {
+        var drive = Drive(.biometryOrPasscode)
+        drive.arm()
+        drive.feed(.answered(box: 1, .fallback), .sensorFailed(FingerprintError(.cancelled)))
+        #expect(drive.shown?.input == .secret)
+        drive.feed(.shown(box: 2))
+        #expect(drive.last.isEmpty)
+    }
+
+    @Test("a passcode that is due leaves no finger first")
+    func due() {
+        var fingers = Drive(.biometry, due: .passcodeDue)
+        fingers.feed(.started, .enrolment(.ready))
+        #expect(fingers.end?.cause == .passcodeDue)
+        var either = Drive(.biometryOrPasscode, due: .passcodeDue)
+        either.feed(.started)
+        #expect(either.shown?.input == .secret)
+        var both = Drive(.biometryAndPasscode, due: .passcodeDue)
+        both.feed(.started, .enrolment(.changed))
+        #expect(both.end?.code == .biometryLockout)
+    }
+
+    @Test("a closed keybag ends it before anything is shown", arguments: AuthenticationRequirement.allCases)
+    func closed(_ requirement: AuthenticationRequirement) {
+        var drive = Drive(requirement, record: AttemptRecord(passcodeFailures: 10))
+        drive.feed(.started)
+        #expect(drive.end?.cause == .closed)
+        #expect(drive.end?.remedy == .recover)
+    }
+
+    @Test("the fifth interrupted touch locks biometry out as well as the fifth refused one")
+    func interruptedTouches() {
+        var drive = Drive(.biometryOrPasscode, record: AttemptRecord(biometryFailures: 4))
+        drive.arm()
+        drive.feed(.sensor(.fingerPresent), .answered(box: 1, .samePasscode))
+        drive.feed(.sensorFailed(FingerprintError(.cancelled)), .shown(box: 2), .elapsed(2))
+        #expect(drive.last.contains(.audit(.biometryLockedOut, [.biometry], "")))
+        #expect(drive.shown?.input == .secret)
+    }
+}

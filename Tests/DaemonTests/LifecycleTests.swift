@@ -1,0 +1,96 @@
+import Glibc
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@Suite("The life of the daemon", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+struct LifecycleTests {
+    @Test("it serves until it is told to end, and leaves no socket behind")
+    func servesAndEnds() async throws {
+        let daemon = try await RunningDaemon(DaemonHome())
+        let client = try await daemon.client()
+        #expect(try await client.call(.status, EmptyBody()).status == .success)
+        kill(daemon.process.processID, SIGTERM)
+        let status = try await daemon.process.waitUntilEnd(atMost: .seconds(5))
+        #expect(status == 0)
+        #expect(access(daemon.home.layout.socket, F_OK) != 0)
+        #expect(try await client.isClosed())
+    }
+
+    @Test("a second daemon in the foreground is refused")
+    func second() async throws {
+        let daemon = try await RunningDaemon(DaemonHome())
+        let second = try await Finished.running([Programs.daemon], environment: daemon.home.environment)
+        #expect(second.status == 1)
+        let lines = second.output.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines.first?.hasPrefix("error: ") == true)
+        #expect(lines.last?.hasPrefix("hint: ") == true)
+    }
+
+    @Test("started in the background it returns once it listens; started again it is content with the first")
+    func detached() async throws {
+        let home = try DaemonHome(["idle-exit = 0"])
+        let first = try await Finished.running([Programs.daemon, "--detach"], environment: home.environment)
+        #expect(first.status == 0)
+        #expect(first.output.isEmpty)
+        let client = try TestClient(RunningDaemon.socket(at: home.layout.socket))
+        try await client.hello()
+        let reply = try await client.call(.status, EmptyBody())
+        guard case .array(let fields) = reply.body, case .unsigned(let number) = fields.last,
+            let process = pid_t(exactly: number)
+        else { throw TestFailure.unexpected("\(reply)") }
+        defer { kill(process, SIGKILL) }
+        let second = try await Finished.running([Programs.daemon, "--detach"], environment: home.environment)
+        #expect(second.status == 0)
+        #expect(try String(contentsOf: home.layout.dataDirectory + "/daemon.log").contains("listening"))
+        kill(process, SIGTERM)
+        #expect(try await client.isClosed())
+        try await Deadline.wait(for: "the end of the daemon") { kill(process, 0) != 0 ? true : nil }
+    }
+
+    @Test("without any client it ends by itself")
+    func idle() async throws {
+        let daemon = try await RunningDaemon(DaemonHome(["idle-exit = 1"]))
+        #expect(try await daemon.process.waitUntilEnd(atMost: .seconds(10)) == 0)
+    }
+
+    @Test("a crash leaves nothing that the next daemon minds")
+    func crash() async throws {
+        let home = try DaemonHome()
+        let first = try await RunningDaemon(home)
+        first.process.stop()
+        let second = try await RunningDaemon(home)
+        #expect(try await second.client().call(.status, EmptyBody()).status == .success)
+    }
+
+    @Test("the configuration is checked without starting anything", arguments: [
+        ("colour = red", "colour is not a setting"),
+        ("idle-exit = soon", "idle-exit must be a whole number"),
+        ("idle-exit", "not of the form key = value"),
+        ("pinentry-program = pinentry", "pinentry-program must be an absolute path"),
+        ("biometry = maybe", "biometry must be on or off"),
+        ("log-level = loud", "log-level must be one of"),
+    ])
+    func configuration(line: String, message: String) async throws {
+        let home = try DaemonHome(["# a comment", line])
+        let finished = try await Finished.running(
+            [Programs.daemon, "--check-configuration"],
+            environment: home.environment
+        )
+        #expect(finished.status == 1)
+        #expect(finished.output.contains("line 4: \(message)"))
+        #expect(finished.output.contains("\nhint: "))
+        #expect(access(home.layout.runtimeDirectory, F_OK) != 0)
+    }
+
+    @Test("a good configuration is accepted")
+    func goodConfiguration() async throws {
+        let home = try DaemonHome(["log-level = debug  # more", "biometry = off", ""])
+        let finished = try await Finished.running(
+            [Programs.daemon, "--check-configuration"],
+            environment: home.environment
+        )
+        #expect(finished.status == 0)
+    }
+}

@@ -1,0 +1,59 @@
+import Glibc
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@Suite("The end in the middle of a prompt", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+struct PromptEndTests {
+    /// A daemon whose prompt is on a terminal and waits for ever.
+    private struct Scene {
+        let daemon: RunningDaemon
+        let pinentry: ScriptedPinentry
+        let terminal: PseudoTerminal
+        let client: TestClient
+        let prompter: Int32
+
+        init() async throws {
+            pinentry = try ScriptedPinentry(["GETPIN": "read forever"])
+            terminal = try PseudoTerminal()
+            daemon = try await RunningDaemon(DaemonHome(["test.pinentry-program = \(pinentry.path)"]))
+            client = try await daemon.client()
+            let origin = PromptOrigin(terminal: terminal.name, terminalType: "xterm")
+            try await client.request(.setUp, PromptFields(origin: origin))
+            let pinentry = pinentry
+            try await Deadline.wait(for: "the prompt") { pinentry.received.contains("GETPIN") ? true : nil }
+            guard let prompter = pinentry.processIdentifier else { throw TestFailure.unexpected("no process") }
+            self.prompter = prompter
+        }
+
+        var hasOrphan: Bool { kill(prompter, 0) == 0 }
+    }
+
+    @Test("SIGTERM takes the prompt away and tells the client within two seconds")
+    func terminated() async throws {
+        let scene = try await Scene()
+        let start = ContinuousClock.now
+        kill(scene.daemon.process.processID, SIGTERM)
+        let reply = try await scene.client.reply()
+        #expect(reply.error?.authentication == AuthenticationError(.systemCancel))
+        #expect(ContinuousClock.now - start < .seconds(2))
+        #expect(try await scene.daemon.process.waitUntilEnd() == 0)
+        #expect(!scene.hasOrphan)
+    }
+
+    @Test("SIGKILL leaves no prompt behind")
+    func killed() async throws {
+        let scene = try await Scene()
+        scene.daemon.process.stop()
+        try await Deadline.wait(for: "the end of the prompt", atMost: .seconds(2)) { scene.hasOrphan ? nil : true }
+        #expect(try await scene.client.isClosed())
+    }
+
+    @Test("a client that vanishes takes its prompt with it, and the daemon goes on")
+    func clientGone() async throws {
+        let scene = try await Scene()
+        await scene.client.hangUp()
+        try await Deadline.wait(for: "the end of the prompt", atMost: .seconds(5)) { scene.hasOrphan ? nil : true }
+        #expect(try await scene.daemon.client().call(.status, EmptyBody()).status == .success)
+    }
+}

@@ -1,0 +1,179 @@
+import Glibc
+import KeychainModel
+import TouchstoneTesting
+
+/// Where the built programs are.
+enum Programs {
+    /// `TOUCHSTONE_BIN`, a directory or one of its programs; otherwise the directory of this test's own program.
+    static var directory: String {
+        if let chosen = getenv("TOUCHSTONE_BIN").map({ String(cString: $0) }) {
+            return isDirectory(chosen) ? chosen : parent(of: chosen)
+        }
+        var path = [CChar](repeating: 0, count: 4096)
+        let count = readlink("/proc/self/exe", &path, path.count)
+        return parent(of: String(decoding: path[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    }
+
+    static var daemon: String { directory + "/touchstoned" }
+
+    /// Whether the daemon was built.
+    static var isBuilt: Bool { access(daemon, X_OK) == 0 }
+
+    static let setpriv = "/usr/bin/setpriv"
+
+    /// Whether tests can become other users.
+    static var canChangeUser: Bool { geteuid() == 0 && access(setpriv, X_OK) == 0 }
+
+    private static func parent(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    }
+
+    private static func isDirectory(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+}
+
+/// A home for a daemon: private, removed at the end.
+final class DaemonHome {
+    let directory: TemporaryDirectory
+    let layout: Layout
+
+    /// - Parameter configuration: lines beside those that keep the daemon off the machine's own parts.
+    init(_ configuration: [String] = [], mode: UInt32 = 0o700) throws {
+        directory = try TemporaryDirectory(mode: mode)
+        let path = directory.path
+        guard let layout = Layout(variable: { $0 == "TOUCHSTONE_HOME" ? path : nil }) else {
+            throw TestFailure.unexpected("no layout")
+        }
+        self.layout = layout
+        let usual = [
+            "test.system-bus-address = unix:path=\(path)/no-bus",
+            "test.scrypt-log2-rounds = 10",
+        ]
+        _ = try directory.write((usual + configuration).joined(separator: "\n") + "\n", to: "touchstoned.conf")
+    }
+
+    var environment: [String: String] { ["TOUCHSTONE_HOME": directory.path, "HOME": directory.path] }
+
+    /// Gives everything in it to a user.
+    func give(to user: UInt32) {
+        for path in [directory.path, layout.configurationFile] { chown(path, user, user) }
+    }
+}
+
+/// A daemon in the foreground, killed at the end.
+final class RunningDaemon {
+    let home: DaemonHome
+    let process: ChildProcess
+    /// What it says on standard error.
+    var log: String { (try? String(contentsOf: home.directory.appending("log"))) ?? "" }
+
+    init(
+        _ home: DaemonHome,
+        through wrapper: [String] = [],
+        environment: [String: String] = [:]
+    ) async throws {
+        self.home = home
+        let command = wrapper + [Programs.daemon, "--foreground"]
+        let log = home.directory.appending("log")
+        process = try await ChildProcess.start(
+            command[0],
+            Array(command.dropFirst()),
+            environment: home.environment.merging(environment) { $1 },
+            log: log
+        )
+        let process = process
+        try await Deadline.wait(for: "the daemon's socket", atMost: .seconds(15)) {
+            if Self.canConnect(to: home.layout.socket) { return true }
+            guard process.isRunning else {
+                throw TestFailure.unexpected("the daemon ended: \((try? String(contentsOf: log)) ?? "")")
+            }
+            return nil
+        }
+    }
+
+    deinit { process.stop() }
+
+    /// A client whose hello was accepted.
+    func client() async throws -> TestClient {
+        let client = try connect()
+        try await client.hello()
+        return client
+    }
+
+    /// A client that has not said hello.
+    func connect() throws -> TestClient { try TestClient(Self.socket(at: home.layout.socket)) }
+
+    static func canConnect(to path: String) -> Bool {
+        guard let descriptor = try? socket(at: path) else { return false }
+        close(descriptor)
+        return true
+    }
+
+    /// A connected socket.
+    static func socket(at path: String) throws -> CInt {
+        let descriptor = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw TestFailure.system(errno) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else {
+            let reason = errno
+            close(descriptor)
+            throw TestFailure.system(reason)
+        }
+        return descriptor
+    }
+}
+
+/// A program that ran to its end.
+struct Finished {
+    /// Its exit status, or minus the signal that ended it.
+    let status: Int32
+    let dumpedCore: Bool
+    /// What it wrote.
+    let output: String
+
+    /// Runs a program and waits.
+    static func running(
+        _ command: [String],
+        environment: [String: String] = [:],
+        atMost limit: Duration = .seconds(15)
+    ) async throws -> Finished {
+        let directory = try TemporaryDirectory()
+        let log = directory.appending("output")
+        let process = try await ChildProcess.start(
+            command[0],
+            Array(command.dropFirst()),
+            environment: environment,
+            log: log
+        )
+        return try Finished(await process.waitUntilEnd(atMost: limit), String(contentsOf: log))
+    }
+
+    init(_ wait: Int32, _ output: String) {
+        let signal = wait & 0x7F
+        status = signal != 0 ? -signal : wait >> 8
+        dumpedCore = wait & 0x80 != 0
+        self.output = output
+    }
+}
+
+extension String {
+    /// The text of a file.
+    init(contentsOf path: String) throws {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw TestFailure.system(errno) }
+        defer { close(descriptor) }
+        var octets: [UInt8] = []
+        var room = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = read(descriptor, &room, room.count), count > 0 { octets += room[..<count] }
+        self.init(decoding: octets, as: UTF8.self)
+    }
+}

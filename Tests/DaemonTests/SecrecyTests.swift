@@ -1,0 +1,109 @@
+import Glibc
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@Suite("A look into the daemon", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+struct SecrecyTests {
+    /// A user that owns nothing else.
+    private static let user: UInt32 = 12_345
+
+    private static func asUser(_ user: UInt32 = user) -> [String] {
+        [Programs.setpriv, "--reuid=\(user)", "--regid=\(user)", "--clear-groups"]
+    }
+
+    private static func looks(at pid: Int32) -> [String] {
+        [
+            "cat /proc/\(pid)/environ", "cat /proc/\(pid)/mem", "cat /proc/\(pid)/maps", "readlink /proc/\(pid)/exe",
+            "readlink /proc/\(pid)/cwd", "ls /proc/\(pid)/fd", "cat /proc/\(pid)/stack",
+        ]
+    }
+
+    @Test(
+        "another process of its own user sees nothing of it",
+        .enabled(if: Programs.canChangeUser, "needs root and setpriv to be two processes of one other user")
+    )
+    func sameUser() async throws {
+        let home = try DaemonHome()
+        home.give(to: Self.user)
+        let daemon = try await RunningDaemon(home, through: Self.asUser())
+        for look in Self.looks(at: daemon.process.processID) {
+            let finished = try await Finished.running(Self.asUser() + ["/bin/sh", "-c", look])
+            #expect(finished.status != 0, "\(look): \(finished.output)")
+        }
+        // The looks would see something: they do of a process that does not protect itself.
+        let other = try await ChildProcess.start(
+            Programs.setpriv,
+            Array(Self.asUser().dropFirst()) + ["/bin/sleep", "600"],
+            environment: ["MARKER": "1"]
+        )
+        let open = "until readlink /proc/\(other.processID)/exe | grep -q sleep; do :; done; "
+        let control = try await Finished.running(
+            Self.asUser() + ["/bin/sh", "-c", open + "cat /proc/\(other.processID)/environ"]
+        )
+        #expect(control.output.contains("MARKER"))
+    }
+
+    @Test("a crash leaves no core", arguments: [SIGSEGV, SIGABRT, SIGQUIT, SIGILL])
+    func noCore(signal: Int32) async throws {
+        let home = try DaemonHome()
+        let directory = home.directory.path
+        let daemon = try await RunningDaemon(
+            home,
+            through: ["/bin/sh", "-c", "cd \(directory) && ulimit -c unlimited && exec \"$@\"", "sh"]
+        )
+        let limits = try String(contentsOf: "/proc/\(daemon.process.processID)/limits")
+        let line = limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
+        #expect(line?.split(separator: " ").filter { $0 == "0" }.count == 2)
+        kill(daemon.process.processID, signal)
+        let finished = Finished(try await daemon.process.waitUntilEnd(), daemon.log)
+        #expect(finished.status == -signal)
+        #expect(!finished.dumpedCore)
+        #expect(access(directory + "/core", F_OK) != 0)
+        // Swift's own report of a crash would print what the process held.
+        #expect(!daemon.log.contains("Crash"))
+    }
+
+    @Test(
+        "a client of another user is turned away, root not excepted",
+        .enabled(if: Programs.canChangeUser && Python.isThere, "needs root, setpriv and python3")
+    )
+    func otherUser() async throws {
+        let home = try DaemonHome(mode: 0o711)
+        let daemon = try await RunningDaemon(home)
+        // The modes alone keep others out; take them away to see the daemon itself refuse.
+        chmod(home.layout.runtimeDirectory, 0o711)
+        chmod(home.layout.socket, 0o666)
+        let reply = try await Python.firstOctets(from: home.layout.socket, through: Self.asUser())
+        #expect(reply.contains("missing"))
+        let ours = try await daemon.client()
+        #expect(try await ours.call(.status, EmptyBody()).status == .success)
+
+        let usersHome = try DaemonHome(mode: 0o711)
+        usersHome.give(to: Self.user)
+        let usersDaemon = try await RunningDaemon(usersHome, through: Self.asUser())
+        let root = try await Python.firstOctets(from: usersHome.layout.socket, through: [])
+        #expect(root.contains("missing"))
+        withExtendedLifetime((daemon, usersDaemon)) {}
+    }
+}
+
+/// A client in another language, for clients of other users.
+private enum Python {
+    static let path = "/usr/bin/python3"
+
+    static var isThere: Bool { access(path, X_OK) == 0 }
+
+    /// Prints "missing" when the first message is `errSecMissingEntitlement` with number 0, "greeted" otherwise.
+    static func firstOctets(from socket: String, through wrapper: [String]) async throws -> String {
+        let program = """
+            import socket, sys
+            client = socket.socket(socket.AF_UNIX)
+            client.settimeout(10)
+            client.connect(sys.argv[1])
+            octets = client.recv(4096)
+            print("missing" if octets[4:10] == bytes([0x85, 1, 0, 0x39, 0x84, 0xe1]) else "greeted")
+            """
+        return try await Finished.running(wrapper + [path, "-c", program, socket]).output
+    }
+}

@@ -1,0 +1,1 @@
+../KeychainServerTests/TestClient.swift

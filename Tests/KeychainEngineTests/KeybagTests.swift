@@ -1,0 +1,136 @@
+import KeychainEngine
+import KeychainModel
+import SecretMemory
+import Testing
+
+@Suite("A keybag opens with its passcode and nothing else")
+struct KeybagTests {
+    let keychain = TestKeychain()
+
+    @Test("set-up leaves it unlocked, a restart locks it, the passcode opens it")
+    func lifeOfAKeybag() async throws {
+        var engine: KeychainEngine? = try keychain.start()
+        #expect(await engine?.state() == .notSetUp)
+        engine = nil
+        (engine, _) = try await keychain.setUp()
+        #expect(await engine?.state() == .unlocked)
+        await engine?.lock()
+        #expect(await engine?.state() == .lockedAfterFirstUnlock)
+        await engine?.close()
+        engine = nil
+        let next = try await keychain.restart(unlocked: false)
+        #expect(await next.state() == .locked)
+        #expect(try await next.opens("wrong") == false)
+        #expect(await next.state() == .locked)
+        #expect(try await next.opens(TestKeychain.passcode))
+        #expect(await next.state() == .unlocked)
+    }
+
+    @Test("a reduced derivation is reported as a test's")
+    func assurance() async throws {
+        let (engine, _) = try await keychain.setUp()
+        let report = await engine.assurance()
+        #expect(report.assurance == .test)
+    }
+
+    @Test("there is one keybag: a second set-up is refused")
+    func secondSetUp() async throws {
+        let (engine, _) = try await keychain.setUp()
+        await #expect(throws: KeychainError(.duplicateItem)) {
+            try await engine.setUp(passcode: .text("another"), recoveryCode: try engine.makeRecoveryCode())
+        }
+    }
+
+    @Test("each octet of the file is authenticated: damage is no wrong passcode")
+    func everyOctetCounts() async throws {
+        var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
+        await engine?.close()
+        engine = nil
+        let whole = try keychain.octets("keybag")
+        for index in whole.indices {
+            var flipped = whole
+            flipped[index] ^= 1
+            try keychain.write(flipped, to: "keybag")
+            let next = try? await keychain.restart(unlocked: false)
+            // The version's own octets may say that a newer program wrote it.
+            guard let next else { continue }
+            #expect(await next.state() == .damaged)
+            await #expect(throws: KeychainError(.decode)) { try await next.open(passcode: .text(TestKeychain.passcode)) }
+        }
+        try keychain.write(whole, to: "keybag")
+        #expect(await (try keychain.restart()).state() == .unlocked)
+    }
+
+    @Test("a file cut short is damage, and so is a device key of another keychain")
+    func truncated() async throws {
+        var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
+        await engine?.close()
+        engine = nil
+        let whole = try keychain.octets("keybag")
+        try keychain.write(Array(whole.dropLast(7)), to: "keybag")
+        #expect(await (try keychain.start()).state() == .damaged)
+        try keychain.write(whole, to: "keybag")
+        try keychain.write(RandomBytes.array(count: 32), to: "device.key")
+        #expect(await (try keychain.start()).state() == .damaged)
+    }
+
+    @Test("a new passcode takes the place of the old one, all or nothing")
+    func changedPasscode() async throws {
+        var (engine, key): (KeychainEngine?, PasscodeKey) = try await keychain.setUp()
+        let control = try AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)
+        try await engine?.add("guarded", "secret", control)
+        let former = try keychain.octets("keybag")
+        try await engine?.changePasscode(to: .text("new passcode"), proof: Proofs.of(control, [.passcode], key: key))
+        let latter = try keychain.octets("keybag")
+        await engine?.close()
+        engine = nil
+
+        // A kill leaves either file; each opens with exactly its own passcode and both open the same items.
+        for (file, right, wrong) in [
+            (former, TestKeychain.passcode, "new passcode"), (latter, "new passcode", TestKeychain.passcode),
+        ] {
+            try keychain.write(file, to: "keybag")
+            let next = try keychain.start()
+            #expect(try await next.opens(wrong) == false)
+            let opened = try await next.key(right)
+            let proof = Proofs.of(control, [.passcode], key: opened)
+            #expect(try await next.secret("guarded", proofs: [proof]) == "secret")
+            await next.close()
+        }
+    }
+
+    @Test("a proof without the passcode's key changes no passcode")
+    func forgedChange() async throws {
+        let (engine, _) = try await keychain.setUp()
+        await #expect(throws: KeychainError(.authFailed)) {
+            try await engine.changePasscode(to: .text("new passcode"), proof: Proofs.forged)
+        }
+        #expect(try await engine.opens(TestKeychain.passcode))
+    }
+
+    @Test("an empty or endless passcode is refused")
+    func unusablePasscode() async throws {
+        let engine = try keychain.start()
+        for text in ["", String(repeating: "a", count: 100_000)] {
+            await #expect(throws: KeychainError(.param)) {
+                try await engine.setUp(passcode: .text(text), recoveryCode: try engine.makeRecoveryCode())
+            }
+        }
+        #expect(await engine.state() == .notSetUp)
+    }
+
+    @Test("powers of two of unlocks at once leave one unlocked keybag", arguments: [2, 16])
+    func concurrentUnlocks(count: Int) async throws {
+        let (engine, _) = try await keychain.setUp()
+        await engine.lock()
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for index in 0..<count {
+                group.addTask { try await engine.opens(index % 2 == 0 ? TestKeychain.passcode : "wrong") }
+            }
+            var opened = 0
+            for try await isOpen in group where isOpen { opened += 1 }
+            #expect(opened == count / 2)
+        }
+        #expect(await engine.state() == .unlocked)
+    }
+}

@@ -1,0 +1,30 @@
+@_spi(AuthenticationEngine) import KeychainModel
+
+/// Successes as the authentication engine would tell them; allowed in tests alone.
+enum Proofs {
+    static func of(
+        _ control: AccessControl,
+        _ factors: Set<AuthenticationFactor>,
+        key: PasscodeKey? = nil,
+        operation: AccessOperation? = .useItem
+    ) -> AuthenticationProof {
+        AuthenticationProof(
+            factors: factors,
+            satisfied: control.satisfied(by: factors),
+            operation: operation,
+            time: BootTime(bootID: "tests", nanoseconds: 1),
+            context: ContextID(connection: 1, number: 1),
+            passcodeKey: factors.contains(.passcode) ? key : nil
+        )
+    }
+
+    /// A proof that claims everything and holds no key.
+    static let forged = AuthenticationProof(
+        factors: [.biometry, .passcode],
+        satisfied: Set(AccessConstraint.allCases),
+        operation: nil,
+        time: BootTime(bootID: "tests", nanoseconds: 1),
+        context: ContextID(connection: 1, number: 1),
+        passcodeKey: nil
+    )
+}

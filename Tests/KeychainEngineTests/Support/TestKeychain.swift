@@ -1,0 +1,243 @@
+import CBOR
+import Foundation
+import KeychainEngine
+import KeychainModel
+import SecretMemory
+import Synchronization
+import Testing
+
+/// A keychain in a private directory, removed with this value.
+final class TestKeychain: Sendable {
+    static let passcode = "correct horse battery staple"
+
+    let path: String
+    let audit = RecordedAudit()
+
+    init() {
+        path = FileManager.default.temporaryDirectory.path + "/touchstone-" + UUID().uuidString
+    }
+
+    deinit {
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// Opens the keychain's files as a new run of the daemon does.
+    func start() throws -> KeychainEngine {
+        let directory = try StoreDirectory(path: path)
+        return try KeychainEngine(
+            directory: directory,
+            sealer: FileKeySealer(directory: directory),
+            derivation: .test,
+            wallClock: { 1_700_000_000_000_000 },
+            audit: audit
+        )
+    }
+
+    /// A keychain that was just set up, unlocked; and the key its passcode opens.
+    func setUp() async throws -> (KeychainEngine, PasscodeKey) {
+        let engine = try start()
+        try await engine.setUp(passcode: .text(Self.passcode), recoveryCode: try engine.makeRecoveryCode())
+        return (engine, try await engine.key(Self.passcode))
+    }
+
+    /// Starts anew and unlocks; the former engine must have been let go.
+    func restart(unlocked: Bool = true) async throws -> KeychainEngine {
+        let engine = try start()
+        if unlocked { _ = try await engine.key(Self.passcode) }
+        return engine
+    }
+
+    func file(_ name: String) -> String { path + "/" + name }
+
+    func octets(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(fileURLWithPath: file(name))))
+    }
+
+    /// Changes a file's octets in place, so that owner and mode stay.
+    func write(_ octets: [UInt8], to name: String) throws {
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file(name)))
+        try handle.truncate(atOffset: UInt64(octets.count))
+        try handle.seek(toOffset: 0)
+        try handle.write(contentsOf: Data(octets))
+        try handle.close()
+    }
+}
+
+/// Keeps the events of a test.
+final class RecordedAudit: AuditLog {
+    private let events = Mutex<[AuditEvent]>([])
+
+    func record(_ event: AuditEvent) { events.withLock { $0.append(event) } }
+    var kinds: [AuditEvent.Kind] { events.withLock { $0.map(\.kind) } }
+}
+
+extension SecretBytes {
+    static func text(_ text: String) -> SecretBytes { SecretBytes(copying: Array(text.utf8)) }
+}
+
+extension AccessGroup {
+    static let ours = AccessGroup("/usr/bin/ours").required
+    static let theirs = AccessGroup("/usr/bin/theirs").required
+}
+
+extension Optional {
+    /// For constants of tests, which are known to be there.
+    var required: Wrapped {
+        guard let self else { fatalError("a constant of the tests is missing") }
+        return self
+    }
+}
+
+/// An item as it came back.
+struct CopiedItem {
+    var reference: PersistentReference?
+    var attributes: ItemAttributes?
+    var data: [UInt8]?
+
+    var text: String? { data.map { String(decoding: $0, as: UTF8.self) } }
+}
+
+extension KeychainEngine {
+    /// Opens the keybag; fails the test when the passcode is wrong.
+    func key(_ passcode: String) async throws -> PasscodeKey {
+        guard case .opened(let key) = try await open(passcode: .text(passcode)) else { throw WrongPasscode() }
+        return key
+    }
+
+    func opens(_ passcode: String) async throws -> Bool {
+        do { _ = try await key(passcode) } catch is WrongPasscode { return false }
+        return true
+    }
+
+    @discardableResult
+    func add(
+        _ account: String,
+        _ secret: String? = "secret",
+        _ control: AccessControl = AccessControl(accessibility: .whenUnlocked),
+        attributes: ItemAttributes = [:],
+        group: AccessGroup = .ours,
+        password: ApplicationPassword? = nil
+    ) async throws -> PersistentReference {
+        var all: ItemAttributes = [.account: .string(account), .service: .string("tests")]
+        all.merge(attributes) { $1 }
+        let item = NewItem(
+            itemClass: .genericPassword,
+            attributes: all,
+            accessControl: control,
+            data: secret.asSecret(),
+            returns: .persistentRef,
+            applicationPassword: password
+        )
+        let added = try await add(item, group: group)
+        return try decode(added).first?.reference ?? missing()
+    }
+
+    /// Copies everything that matches, page by page.
+    func all(
+        _ attributes: ItemAttributes = [:],
+        limit: ItemQuery.Limit = .all,
+        returns: ItemQuery.Returns = [.data, .attributes, .persistentRef],
+        references: [PersistentReference] = [],
+        groups: [AccessGroup] = [.ours],
+        proofs: [AuthenticationProof] = [],
+        password: ApplicationPassword? = nil,
+        ui: ItemQuery.AuthenticationUI = .allow
+    ) async throws -> [CopiedItem] {
+        let query = ItemQuery(
+            itemClass: references.isEmpty ? .genericPassword : nil,
+            attributes: attributes,
+            limit: limit,
+            returns: returns,
+            references: references,
+            authenticationUI: ui
+        )
+        let authorization = ItemAuthorization(proofs: proofs, applicationPassword: password)
+        var found: [CopiedItem] = []
+        var cursor: ItemCursor?
+        repeat {
+            switch try await copy(query, groups: groups, authorization: authorization, after: cursor) {
+            case .items(let page):
+                cursor = page.next
+                found += try decode(page)
+            case .needsAuthentication(let controls): throw NeedsAuthentication(controls: controls)
+            }
+        } while cursor != nil
+        return found
+    }
+
+    /// Reads the secret of one account.
+    func secret(_ account: String, proofs: [AuthenticationProof] = []) async throws -> String? {
+        try await all([.account: .string(account), .service: .string("tests")], limit: .one, proofs: proofs).first?.text
+    }
+
+    func update(
+        _ account: String,
+        attributes: ItemAttributes = [:],
+        secret: String? = nil,
+        control: AccessControl? = nil,
+        proofs: [AuthenticationProof] = []
+    ) async throws -> UpdateOutcome {
+        try await update(
+            ItemQuery(itemClass: .genericPassword, attributes: [.account: .string(account)]),
+            groups: [.ours],
+            changes: ItemChanges(attributes: attributes, accessControl: control, data: secret.asSecret()),
+            authorization: ItemAuthorization(proofs: proofs)
+        )
+    }
+
+    @discardableResult
+    func delete(_ account: String, groups: [AccessGroup] = [.ours]) async throws -> Int {
+        let query = ItemQuery(itemClass: .genericPassword, attributes: [.account: .string(account)])
+        return try await delete(query, groups: groups)
+    }
+}
+
+struct WrongPasscode: Error {}
+struct MissingValue: Error {}
+
+/// The user would be asked for these.
+struct NeedsAuthentication: Error {
+    let controls: [AccessControl]
+}
+
+private func missing() throws -> PersistentReference { throw MissingValue() }
+
+extension Optional<String> {
+    fileprivate func asSecret() -> SecretBytes? {
+        switch self {
+        case .some(let text): .text(text)
+        case .none: nil
+        }
+    }
+}
+
+/// Reads a page as a client does.
+func decode(_ page: borrowing EncodedItems) throws -> [CopiedItem] {
+    var limits = CBORLimits(depth: 8)
+    limits.octets = 4 << 20
+    limits.allowsTrailingOctets = true
+    var items: [CopiedItem] = []
+    let octets = page.octets.withOctets { span in
+        var copy: [UInt8] = []
+        for index in span.indices { copy.append(span[index]) }
+        return copy
+    }
+    var rest = octets[...]
+    while !rest.isEmpty {
+        let (item, length) = try CBORReader.read(Array(rest), limits: limits) { reader in
+            var item = CopiedItem()
+            for _ in 0..<(try reader.readMapHead()) {
+                switch try reader.readUnsigned() {
+                case ItemField.reference: item.reference = PersistentReference(octets: try reader.readBytes())
+                case ItemField.attributes: item.attributes = try reader.readAttributes()
+                default: item.data = try reader.readBytes()
+                }
+            }
+            return (item, reader.offset)
+        }
+        items.append(item)
+        rest = rest.dropFirst(length)
+    }
+    #expect(items.count == page.count)
+    return items
+}

@@ -1,0 +1,1 @@
+../SecurityIdiomsTests/IdiomsTests.swift

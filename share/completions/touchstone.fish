@@ -1,0 +1,169 @@
+function __touchstone_should_offer_completions_for_flags_or_options -a expected_commands
+    set -l non_repeating_flags_or_options $argv[2..]
+    set -l non_repeating_flags_or_options_absent 0
+    set -l positional_index 0
+    set -l commands
+    __touchstone_parse_tokens
+    test "$commands" = "$expected_commands"; and return $non_repeating_flags_or_options_absent
+end
+
+function __touchstone_should_offer_completions_for_positional -a expected_commands positional_index_comparison expected_positional_index
+    set -l non_repeating_flags_or_options
+    set -l non_repeating_flags_or_options_absent 0
+    set -l positional_index 0
+    set -l commands
+    __touchstone_parse_tokens
+    test "$commands" = "$expected_commands" -a \( "$positional_index" "$positional_index_comparison" "$expected_positional_index" \)
+end
+
+function __touchstone_parse_tokens -S
+    set -l unparsed_tokens (__touchstone_tokens -pc)
+    switch $unparsed_tokens[1]
+    case 'touchstone'
+        __touchstone_parse_subcommand 0 'version' 'h/help'
+        switch $unparsed_tokens[1]
+        case 'set'
+            __touchstone_parse_subcommand 1 'require=' 'from-file=' 'exact' 'replace' 'version' 'h/help'
+        case 'get'
+            __touchstone_parse_subcommand 1 'show' 'version' 'h/help'
+        case 'run'
+            __touchstone_parse_subcommand -r 1 'env=+' 'version' 'h/help'
+        case 'list'
+            __touchstone_parse_subcommand 0 'json' 'version' 'h/help'
+        case 'show'
+            __touchstone_parse_subcommand 1 'json' 'version' 'h/help'
+        case 'delete'
+            __touchstone_parse_subcommand 1 'y/yes' 'version' 'h/help'
+        case 'setup'
+            __touchstone_parse_subcommand 0 'version' 'h/help'
+        case 'unlock'
+            __touchstone_parse_subcommand 0 'version' 'h/help'
+        case 'lock'
+            __touchstone_parse_subcommand 0 'version' 'h/help'
+        case 'passcode'
+            __touchstone_parse_subcommand 0 'version' 'h/help'
+            switch $unparsed_tokens[1]
+            case 'change'
+                __touchstone_parse_subcommand 0 'version' 'h/help'
+            end
+        case 'recover'
+            __touchstone_parse_subcommand 0 'version' 'h/help'
+        case 'status'
+            __touchstone_parse_subcommand 0 'json' 'version' 'h/help'
+        case 'doctor'
+            __touchstone_parse_subcommand 0 'json' 'version' 'h/help'
+        case 'help'
+            __touchstone_parse_subcommand -r 1 'version'
+        end
+    end
+end
+
+function __touchstone_tokens
+    if test (string split -m 1 -f 1 -- . "$FISH_VERSION") -gt 3
+        commandline --tokens-raw $argv
+    else
+        commandline -o $argv
+    end
+end
+
+function __touchstone_parse_subcommand -S -a positional_count
+    argparse -s r -- $argv
+    set -l option_specs $argv[2..]
+    set -l is_repeating_positional $_flag_r
+    set -el _flag_r
+    set -a commands $unparsed_tokens[1]
+    set positional_index 0
+    while true
+        set -e unparsed_tokens[1]
+        argparse -sn "$commands" $option_specs -- $unparsed_tokens 2> /dev/null
+        set unparsed_tokens $argv
+        set positional_index (math $positional_index + 1)
+        for non_repeating_flag_or_option in $non_repeating_flags_or_options
+            if set -ql "_flag_$(string replace -a - _ -- $non_repeating_flag_or_option)"
+                set non_repeating_flags_or_options_absent 1
+                break
+            end
+        end
+        test (count $unparsed_tokens) -eq 0 -o \( -z "$is_repeating_positional" -a "$positional_index" -gt "$positional_count" \) && break
+    end
+end
+
+function __touchstone_complete_directories
+    set -l token (commandline -t)
+    string match -- '*/' $token
+    set -l subdirs $token*/
+    printf %s\n $subdirs
+end
+
+function __touchstone_custom_completion
+    set -x SAP_SHELL fish
+    set -x SAP_SHELL_VERSION $FISH_VERSION
+    set -l tokens (__touchstone_tokens -p)
+    if test -z "$(__touchstone_tokens -t)"
+        set -l index (count (__touchstone_tokens -pc))
+        set tokens $tokens[..$index] \'\' $tokens[(math $index + 1)..]
+    end
+    command $tokens[1] $argv $tokens
+end
+
+complete -c 'touchstone' -f
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'set' -d 'Store a secret.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'get' -d 'Write a secret to standard output.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'run' -d 'Run a command with secrets in its environment.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'list' -d 'List the secrets, with what each demands and its dates.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'show' -d 'Show what is known of a secret, without releasing it.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'delete' -d 'Delete a secret for good.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'setup' -d 'Make the keychain: choose its passcode, note its recovery code.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'unlock' -d 'Unlock the keychain with the passcode; fingers work from then on.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'lock' -d 'Lock the keychain: the passcode is needed again.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'passcode' -d 'Change the passcode.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'recover' -d 'Open the keychain with its recovery code and choose a new passcode.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'status' -d 'Show where the keychain stands: locked or not, how strong, sensor, fingers, lockouts.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'doctor' -d 'Check every part, one by one, and say what to do.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'help' -d 'Show subcommand help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone set" require' -l 'require' -d 'What must be shown to read it: finger, passcode, either or none.' -rfka 'finger passcode either none'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone set" from-file' -l 'from-file' -d 'Read the secret from a file.' -rF
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone set" exact' -l 'exact' -d 'Keep a newline at the end.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone set" replace' -l 'replace' -d 'Put it in the place of the secret of this name.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone set" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone set" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone get" -eq 1' -fka '(__touchstone_custom_completion ---completion get -- positional@0 (count (__touchstone_tokens -pc)) (__touchstone_tokens -tC))'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone get" show' -l 'show' -d 'Show the secret on the terminal.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone get" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone get" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone run"' -l 'env' -d 'A variable and its secret.' -rfka ''
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone run" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone run" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone list" json' -l 'json' -d 'Write JSON.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone list" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone list" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone show" -eq 1' -fka '(__touchstone_custom_completion ---completion show -- positional@0 (count (__touchstone_tokens -pc)) (__touchstone_tokens -tC))'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone show" json' -l 'json' -d 'Write JSON.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone show" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone show" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone delete" -eq 1' -fka '(__touchstone_custom_completion ---completion delete -- positional@0 (count (__touchstone_tokens -pc)) (__touchstone_tokens -tC))'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone delete" y yes' -s 'y' -l 'yes' -d 'Do not ask.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone delete" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone delete" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone setup" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone setup" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone unlock" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone unlock" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone lock" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone lock" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone passcode" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone passcode" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone passcode" -eq 1' -fa 'change' -d 'Put a new passcode in the place of the old one.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone passcode change" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone passcode change" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone recover" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone recover" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone status" json' -l 'json' -d 'Write JSON.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone status" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone status" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone doctor" json' -l 'json' -d 'Write JSON.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone doctor" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone doctor" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone help" version' -l 'version' -d 'Show the version.'
