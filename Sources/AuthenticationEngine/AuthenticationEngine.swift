@@ -29,9 +29,9 @@ public actor AuthenticationEngine: Authenticator {
     /// The name of the sensor seen last, for a set that became empty.
     var lastDevice: String?
 
-    private var queue = PromptQueue()
-    private var waiting: [Int: CheckedContinuation<AuthenticationError?, Never>] = [:]
-    private var runner: SessionRunner?
+    var queue = PromptQueue()
+    var waiting: [Int: CheckedContinuation<AuthenticationError?, Never>] = [:]
+    var runner: SessionRunner?
     /// The box of a flow that asks one thing after the other.
     var flowBox: Task<BoxAnswer, Never>?
     /// Why the request that has its turn was ended from outside.
@@ -80,7 +80,18 @@ public actor AuthenticationEngine: Authenticator {
                 passcodeKey: nil
             )
         }
-        if let proof = await reused(evaluation, demand) { return proof }
+        if let proof = await reused(evaluation, demand) {
+            audit.record(
+                AuditEvent(
+                    .authenticationSucceeded,
+                    caller: evaluation.request.caller,
+                    factors: proof.factors,
+                    detail: "reused"
+                )
+            )
+            return proof
+        }
+        _ = try await usableState()
         return try await takingTurns(evaluation.request) { () async throws(AuthenticationError) in
             try await self.ask(demand, for: evaluation.request, context: evaluation.context)
         }
@@ -88,7 +99,9 @@ public actor AuthenticationEngine: Authenticator {
 
     /// Unlocks the keybag: asks for the passcode, unless it is unlocked.
     public func unlock(_ request: PromptRequest) async throws(AuthenticationError) -> AuthenticationProof? {
-        try await takingTurns(request) { () async throws(AuthenticationError) -> AuthenticationProof? in
+        guard try await usableState() != .unlocked else { return nil }
+        return try await takingTurns(request) {
+            () async throws(AuthenticationError) -> AuthenticationProof? in
             // Whoever had the turn before may have opened it.
             guard await self.keybag.state() != .unlocked else { return nil }
             return try await self.ask(EvaluationDemand(policyRequirement: .passcode), for: request)
@@ -261,93 +274,5 @@ extension AuthenticationEngine {
 
     func countPrompt(of caller: Caller) {
         rate.ended(uid: caller.uid, at: clock.now(), limit: configuration.unsuccessfulPrompts)
-    }
-}
-
-/// Taking turns.
-extension AuthenticationEngine {
-    /// Does `body` when it is the request's turn: one box at a time, a few waiting, the rest refused.
-    func takingTurns<Value: Sendable>(
-        _ request: PromptRequest,
-        _ body: () async throws(AuthenticationError) -> Value
-    ) async throws(AuthenticationError) -> Value {
-        if Task.isCancelled { throw AuthenticationError(.appCancel) }
-        guard request.interactionAllowed else { throw AuthenticationError(.notInteractive) }
-        try await checkPrompt(at: request.origin)
-        try await takeTurn(request.caller)
-        defer { endTurn() }
-        if Task.isCancelled { throw AuthenticationError(.appCancel) }
-        if let delay = rate.delay(
-            uid: request.caller.uid,
-            at: clock.now(),
-            limit: configuration.unsuccessfulPrompts,
-            period: configuration.promptRatePeriod
-        ) {
-            throw AuthenticationError(
-                .systemCancel,
-                cause: .promptRate,
-                remedy: .wait(seconds: delay.wholeSeconds)
-            )
-        }
-        return try await body()
-    }
-
-    private func checkPrompt(at origin: PromptOrigin) async throws(AuthenticationError) {
-        do {
-            try await prompter.checkCanPrompt(at: origin)
-        } catch {
-            throw AuthenticationError(error)
-        }
-    }
-
-    private func takeTurn(_ caller: Caller) async throws(AuthenticationError) {
-        let ticket: Int
-        switch queue.enter(uid: caller.uid, waitingPerUser: configuration.waitingPerUser) {
-        case .go: return
-        case .refused: throw AuthenticationError(.systemCancel, cause: .tooManyPrompts, remedy: .retry)
-        case .wait(let number): ticket = number
-        }
-        let error = await withTaskCancellationHandler {
-            await withCheckedContinuation {
-                (continuation: CheckedContinuation<AuthenticationError?, Never>) in
-                if Task.isCancelled {
-                    queue.leave(ticket)
-                    continuation.resume(returning: AuthenticationError(.appCancel))
-                } else {
-                    waiting[ticket] = continuation
-                }
-            }
-        } onCancel: {
-            Task { await self.giveUp(ticket) }
-        }
-        if let error { throw error }
-    }
-
-    private func giveUp(_ ticket: Int) {
-        guard let continuation = waiting.removeValue(forKey: ticket) else { return }
-        queue.leave(ticket)
-        continuation.resume(returning: AuthenticationError(.appCancel))
-    }
-
-    private func endTurn() {
-        interruption = nil
-        guard let ticket = queue.finish() else { return }
-        waiting.removeValue(forKey: ticket)?.resume(returning: nil)
-    }
-
-    /// How many requests wait for their turn.
-    var waitingCount: Int { waiting.count }
-
-    /// Ends what is being asked, and what waits to be.
-    func interrupt(_ interruption: Interruption) {
-        if queue.isBusy { self.interruption = interruption }
-        runner?.interrupt(interruption)
-        flowBox?.cancel()
-        let all = waiting
-        waiting = [:]
-        for (ticket, continuation) in all {
-            queue.leave(ticket)
-            continuation.resume(returning: interruption.error)
-        }
     }
 }

@@ -1,7 +1,7 @@
 public import Foundation
 
-// `CFDictionaryGetValue` and `CFArrayGetValueAtIndex` are left out: Foundation on Linux hands out values, not the
-// stored objects, so that their addresses could dangle. Use subscripts.
+// `CFDictionaryGetValue` and `CFArrayGetValueAtIndex` are left out: Foundation on Linux hands out values, not
+// the stored objects, so that their addresses could dangle. Use subscripts.
 
 /// `CFDictionaryKeyCallBacks`: carries nothing here, keys are always objects that are retained and compared.
 public struct CFDictionaryKeyCallBacks: Sendable {

@@ -1,3 +1,4 @@
+import CSystemd  // in an optimised build its headers define `timespec`
 import Glibc
 
 /// fprintd's template files of one user: `DIRECTORY/USER/DRIVER/DEVICE/FINGER`.

@@ -10,8 +10,8 @@ public let LATouchIDAuthenticationMaximumAllowableReuseDuration: TimeInterval = 
 
 /// A session in which the user authenticates.
 ///
-/// Success is true for the user interface alone. What counts is kept by the daemon under this context's number:
-/// pass the context as `kSecUseAuthenticationContext`, and the keychain opens items with it.
+/// Success is true for the user interface alone. What counts is kept by the daemon under this context's
+/// number: pass the context as `kSecUseAuthenticationContext`, and the keychain opens items with it.
 ///
 /// ```swift
 /// let context = LAContext()
@@ -37,6 +37,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
     }
 
     let keychain = KeychainConnection.current
+    private let promptOrigin = KeychainConnection.promptOrigin
     /// The context's name on the connection.
     let number: UInt64
     let state = Mutex(State())
@@ -244,7 +245,7 @@ extension LAContext: AuthenticationContextProviding {
 
     func prompt(reason: String) -> PromptFields {
         PromptFields(
-            origin: .current(),
+            origin: promptOrigin ?? .current(),
             reason: PromptFields.fitting(reason),
             cancelTitle: localizedCancelTitle.map(PromptFields.fitting),
             fallbackTitle: localizedFallbackTitle.map(PromptFields.fitting),

@@ -71,6 +71,10 @@ struct Shell: Sendable {
         }
         var status: Int32 = -1
         for await value in ends { status = value }
+        if status != 0 {
+            // The terminal may still be drawing the last lines.
+            try await terminal.wait(for: "hint:", timeout: .seconds(5))
+        }
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         return Outcome(status: status, output: text, screen: terminal.text)
     }

@@ -17,7 +17,7 @@ enum Hardening {
         // Linux 6.3; an older kernel does without.
         _ = clinux_process_refuse_exec_gain()
         _ = umask(0o077)
-        unsafe signal(SIGPIPE, SIG_IGN)
-        for crash in crashes { unsafe signal(crash, SIG_DFL) }
+        signal(SIGPIPE, SIG_IGN)
+        for crash in crashes { signal(crash, SIG_DFL) }
     }
 }

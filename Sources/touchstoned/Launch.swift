@@ -1,3 +1,4 @@
+import AuthenticationEngine
 import CLinux
 import Glibc
 import KeychainModel
@@ -5,6 +6,7 @@ import KeychainServer
 import Logging
 import SecretMemory
 import ServiceLifecycle
+import UnixSignals
 
 /// The life of the daemon: socket, keychain, readiness, services, and the end in the opposite order.
 struct Launch: Sendable {
@@ -104,7 +106,7 @@ struct Launch: Sendable {
                 if Listener.isAnswering(at: layout) { return nil }
                 // The other one is about to listen, or about to end.
                 guard ContinuousClock.now < deadline else { throw StartError(error) }
-                _ = unsafe poll(nil, 0, 10)
+                _ = poll(nil, 0, 10)
             }
         }
     }

@@ -36,9 +36,13 @@ struct ItemCallTests {
         let daemon = try ScriptedDaemon(home) { peer in
             try peer.welcome()
             let request = try peer.next()
-            try peer.reply(to: request, items: [("a", [1]), ("b", [2, 2])], more: true)
+            try peer.reply(
+                to: request,
+                items: [ScriptedItem(account: "a", data: [1]), ScriptedItem(account: "b", data: [2, 2])],
+                more: true
+            )
             try peer.reply(to: request, items: [], more: true)
-            try peer.reply(to: request, items: [("c", [])], more: false)
+            try peer.reply(to: request, items: [ScriptedItem(account: "c", data: [])], more: false)
             _ = try peer.next()
         }
         let results = try keychain().copy(copyAll([.data, .attributes]))
@@ -60,7 +64,11 @@ struct ItemCallTests {
             let request = try peer.next()
             let name = String(repeating: "n", count: 1000)
             for page in 0..<20 {
-                try peer.reply(to: request, items: (0..<900).map { ("\(name)\($0)", nil) }, more: page < 19)
+                try peer.reply(
+                    to: request,
+                    items: (0..<900).map { ScriptedItem(account: "\(name)\($0)", data: nil) },
+                    more: page < 19
+                )
             }
             _ = try peer.next()
         }
@@ -76,7 +84,13 @@ struct ItemCallTests {
             try peer.welcome()
             let request = try peer.next()
             let secret = [UInt8](repeating: 1, count: 900_000)
-            for page in 0..<6 { try peer.reply(to: request, items: [("big", secret)], more: page < 5) }
+            for page in 0..<6 {
+                try peer.reply(
+                    to: request,
+                    items: [ScriptedItem(account: "big", data: secret)],
+                    more: page < 5
+                )
+            }
             while true {
                 let next = try peer.next()
                 if next.head.method == .cancel {

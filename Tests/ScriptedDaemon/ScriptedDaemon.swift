@@ -96,6 +96,25 @@ package struct ScriptedRequest: Sendable {
     }
 }
 
+/// An item to send.
+package struct ScriptedItem: Sendable {
+    /// What describes it.
+    package let attributes: ItemAttributes
+    /// Its secret, where it was asked for.
+    package let data: [UInt8]?
+
+    /// Describes an item.
+    package init(attributes: ItemAttributes, data: [UInt8]?) {
+        self.attributes = attributes
+        self.data = data
+    }
+
+    /// An item of which only the account is known.
+    package init(account: String, data: [UInt8]?) {
+        self.init(attributes: [.account: .string(account)], data: data)
+    }
+}
+
 private final class MessageBox: Sendable {
     let message: ReceivedMessage
     init(_ message: consuming ReceivedMessage) { self.message = message }
@@ -133,7 +152,9 @@ package final class ScriptedPeer: @unchecked Sendable {  // `receiver` belongs t
     }
 
     /// Answers that it was done.
-    package func reply(to request: ScriptedRequest, _ body: some WireBody = EmptyBody(), more: Bool = false) throws {
+    package func reply(to request: ScriptedRequest, _ body: some WireBody = EmptyBody(), more: Bool = false)
+        throws
+    {
         try send(ReplyHead(id: request.head.id, more: more).message(body))
     }
 
@@ -145,7 +166,7 @@ package final class ScriptedPeer: @unchecked Sendable {  // `receiver` belongs t
     /// Sends a page of items.
     package func reply(
         to request: ScriptedRequest,
-        items: [(account: String, data: [UInt8]?)],
+        items: [ScriptedItem],
         more: Bool
     ) throws {
         var writer = WireWriter(SecretBuffer(minimumCapacity: 512))
@@ -154,7 +175,7 @@ package final class ScriptedPeer: @unchecked Sendable {  // `receiver` belongs t
             writer.write(unsigned: ItemField.reference)
             writer.write(bytes: [UInt8](repeating: 9, count: PersistentReference.octetCount))
             writer.write(unsigned: ItemField.attributes)
-            writer.write([.account: .string(item.account)] as ItemAttributes)
+            writer.write(item.attributes)
             if let data = item.data {
                 writer.write(unsigned: ItemField.data)
                 writer.write(bytes: data)
@@ -168,7 +189,9 @@ package final class ScriptedPeer: @unchecked Sendable {  // `receiver` belongs t
     package func send(_ message: borrowing SecretBuffer) throws { try Frame.send(message, to: descriptor) }
 
     /// Sends octets as they are.
-    package func send(octets: [UInt8]) { _ = unsafe Glibc.send(descriptor, octets, octets.count, CInt(MSG_NOSIGNAL)) }
+    package func send(octets: [UInt8]) {
+        _ = unsafe Glibc.send(descriptor, octets, octets.count, CInt(MSG_NOSIGNAL))
+    }
 
     /// Ends the connection.
     package func hangUp() { shutdown(descriptor, CInt(SHUT_RDWR)) }

@@ -3,8 +3,8 @@
 import LocalAuthentication
 import Testing
 
-// The ways in which iOS code spells its queries, results and errors. This file is compiled in Swift 6 mode here and
-// in Swift 5 mode by the target SecurityIdiomsSwift5Tests; it uses nothing but what exists on Apple's systems.
+// The ways in which iOS code spells its queries, results and errors. This file is compiled in Swift 6 mode here
+// and in Swift 5 mode by the target SecurityIdiomsSwift5Tests; it uses nothing but what exists on Apple's systems.
 
 @Suite("A query of an iOS app")
 struct QueryIdiomsTests {
@@ -102,12 +102,19 @@ struct QueryIdiomsTests {
         #expect(kSecClassKey as NSString == "keys")
         #expect(String(kSecMatchLimitAll) == "m_LimitAll")
         enum Accessible: RawRepresentable {
-            case whenUnlocked, other
+            case whenUnlocked, always
             init?(rawValue: String) {
-                self = rawValue == String(kSecAttrAccessibleWhenUnlocked) ? .whenUnlocked : .other
+                switch rawValue {
+                case String(kSecAttrAccessibleWhenUnlocked): self = .whenUnlocked
+                case String(kSecAttrAccessibleAlways): self = .always
+                default: return nil
+                }
             }
             var rawValue: String {
-                String(self == .whenUnlocked ? kSecAttrAccessibleWhenUnlocked : kSecAttrAccessibleAlways)
+                switch self {
+                case .whenUnlocked: return String(kSecAttrAccessibleWhenUnlocked)
+                case .always: return String(kSecAttrAccessibleAlways)
+                }
             }
         }
         #expect(Accessible(rawValue: "ak") == .whenUnlocked)

@@ -87,7 +87,7 @@ final class BenchKeychain {
     }
 
     private var lastLogLine: String {
-        let log = (try? String(contentsOfFile: directory.appending("daemon.log"), encoding: .utf8)) ?? ""
+        let log = (try? TextFile.read(directory.appending("daemon.log"))) ?? ""
         return String(log.split(separator: "\n").last ?? "it said nothing")
     }
 
@@ -113,7 +113,7 @@ final class BenchKeychain {
 
     /// When the scripted pinentry did something: `answered` or `shown`.
     func noted(_ name: String) throws -> Nanoseconds {
-        let text = try String(contentsOfFile: directory.appending(name), encoding: .utf8)
+        let text = try TextFile.read(directory.appending(name))
         guard let time = Nanoseconds(text.prefix { $0 != "\n" }) else { throw BenchError("no \(name)") }
         return time
     }

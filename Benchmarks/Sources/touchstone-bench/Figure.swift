@@ -44,7 +44,7 @@ struct Figure {
     /// A number with so many digits after the point.
     static func number(_ value: Double, decimals: Int) -> String {
         guard value.isFinite else { return "-" }
-        let scale = (0..<decimals).reduce(1) { scale, _ in scale * 10 }
+        let scale: Int = (0..<decimals).reduce(1) { scale, _ in scale * 10 }
         let scaled = Int((value * Double(scale)).rounded())
         guard decimals > 0 else { return "\(scaled)" }
         let rest = "\(scaled % scale)"

@@ -54,7 +54,7 @@ final class LimitClient {
         key = Self.mixed(key)
         unsafe withUnsafeBytes(of: key) { unsafe request.append(contentsOf: $0) }
         request += value
-        guard unsafe send(socket, request, request.count, CInt(MSG_NOSIGNAL.rawValue)) == request.count else {
+        guard unsafe send(socket, request, request.count, CInt(MSG_NOSIGNAL)) == request.count else {
             throw BenchError("limit daemon: send, errno \(errno)")
         }
         var length: UInt32 = 0

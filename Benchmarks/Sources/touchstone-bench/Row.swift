@@ -19,8 +19,13 @@ struct Row {
     /// Why something is missing.
     var remark = ""
 
-    /// Ours beside the limit daemon's, or a peer's.
-    init(_ name: String, ours: Figure, _ otherName: String = "limit", _ other: Figure, _ bound: Bound?) {
+    /// Ours beside the limit daemon's.
+    init(_ name: String, ours: Figure, limit: Figure, _ bound: Bound) {
+        self.init(name, ours: ours, "limit", limit, bound)
+    }
+
+    /// Ours beside somebody else's.
+    init(_ name: String, ours: Figure, _ otherName: String, _ other: Figure, _ bound: Bound) {
         (self.name, self.ours, self.other, self.otherName, self.bound) = (name, ours, other, otherName, bound)
     }
 

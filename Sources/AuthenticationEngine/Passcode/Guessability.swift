@@ -43,14 +43,23 @@ struct Guessability {
     // MARK: Words
 
     private func wordLengths(in octets: Span<UInt8>, at start: Int, _ end: Int) -> [Int] {
-        func isHere(_ word: [UInt8]) -> Bool {
-            guard !word.isEmpty, start + word.count <= end else { return false }
-            return word.indices.allSatisfy { Self.stands(octets[start + $0], for: word[$0]) }
-        }
         let first = Self.lowercased(octets[start])
-        let likely =
-            (words[first] ?? []) + (Self.likeness(of: first).flatMap { words[$0] } ?? []) + [userName]
-        return likely.filter(isHere).map(\.count)
+        var lengths: [Int] = []
+        func look(for words: [[UInt8]]) {
+            for word in words where Self.isHere(word, in: octets, at: start, end) {
+                lengths.append(word.count)
+            }
+        }
+        if let words = words[first] { look(for: words) }
+        if let words = Self.likeness(of: first).flatMap({ words[$0] }) { look(for: words) }
+        look(for: [userName])
+        return lengths
+    }
+
+    private static func isHere(_ word: [UInt8], in octets: Span<UInt8>, at start: Int, _ end: Int) -> Bool {
+        guard !word.isEmpty, start + word.count <= end else { return false }
+        for index in word.indices where !stands(octets[start + index], for: word[index]) { return false }
+        return true
     }
 
     /// Whether `typed` is this letter or digit of a word, or what people write in its place.

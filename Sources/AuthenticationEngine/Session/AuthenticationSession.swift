@@ -136,7 +136,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
         switch (check, found) {
         case (_, .failed(let error)):
             return biometryEnded(error, "The fingerprint sensor cannot be used.", at: now)
-        case (.atStart, .changed) where isUnlocked:
+        case (.atStart, .changed) where isUnlocked && setup.requirement != .biometryAndPasscode:
             return enrolmentChanged(at: now)
         case (.atStart, _):
             switch setup.requirement {

@@ -18,11 +18,9 @@ struct AttributeMatch {
 
     init(_ attributes: ItemAttributes, primaryKey: [AttributeKey]) {
         wanted = attributes.map { key, value in
-            let pair = Self.encode([key: value])
-            let name = Self.encode(key)
-            return Wanted(
-                key: name,
-                value: Array(pair.dropFirst(1 + name.count)),
+            Wanted(
+                key: Self.encode { $0.write(text: key.rawValue) },
+                value: Self.encode { $0.write(value) },
                 matchesMissing: value.isBlank && primaryKey.contains(key)
             )
         }
@@ -46,15 +44,9 @@ struct AttributeMatch {
         return seen + missing == wanted.count
     }
 
-    private static func encode(_ attributes: ItemAttributes) -> [UInt8] {
+    private static func encode(_ body: (inout CBORWriter<[UInt8]>) -> Void) -> [UInt8] {
         var writer = CBORWriter([UInt8]())
-        writer.write(attributes)
-        return writer.finish()
-    }
-
-    private static func encode(_ key: AttributeKey) -> [UInt8] {
-        var writer = CBORWriter([UInt8]())
-        writer.write(text: key.rawValue)
+        body(&writer)
         return writer.finish()
     }
 

@@ -38,11 +38,10 @@ struct ItemRow {
     /// - Throws: ``AEAD/NotAuthentic`` when they are not this item's.
     func open<R>(
         with metadata: SymmetricKey,
-        storeID: [UInt8],
+        in context: ItemContext,
         _ body: (OpenedHeader) throws -> R
     ) throws -> R {
-        let context = ItemContext.attributes(storeID: storeID, reference: reference)
-        return try unsafe AEAD.open(attributes, with: metadata, authenticating: context) { octets in
+        try unsafe AEAD.open(attributes, with: metadata, authenticating: context.attributes(reference)) { octets in
             guard let header = unsafe OpenedHeader(octets) else { throw AEAD.NotAuthentic() }
             return try body(header)
         }

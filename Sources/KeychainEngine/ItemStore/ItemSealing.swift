@@ -107,21 +107,23 @@ struct ItemContent {
             digests: digests
         ).encoded()
         let map = map
-        let storeID = context.storeID
-        let bound = ItemContext.attributes(storeID: storeID, reference: reference)
+        let name = Data(reference)
+        let bound = context.attributes(name)
         let attributes = unsafe (header + map).withUnsafeBytes {
             unsafe AEAD.seal($0, with: metadata.symmetric, authenticating: bound)
         }
         let itemKey = Key.random()
+        let (keyContext, dataContext) = unsafe header.withUnsafeBytes { header in
+            unsafe (context.key(name, header), context.data(name, header))
+        }
         let keys = try ItemKeyWrap.wrap(
             itemKey,
             for: accessControl,
             keys: context.keys,
             passcodePublicKey: context.passcodePublicKey,
             password: password,
-            authenticating: ItemContext.content("key", storeID: storeID, reference: reference, header: header)
+            authenticating: keyContext
         )
-        let dataContext = ItemContext.content("data", storeID: storeID, reference: reference, header: header)
         let sealedData: Data?
         switch data {
         case .some(let octets):

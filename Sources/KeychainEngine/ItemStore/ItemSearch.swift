@@ -26,7 +26,7 @@ struct ItemSearch {
         var attributes = query.attributes
         // Accepted in a search and not matched on (`keychain.md`, rule 4).
         attributes[.accessControl] = nil
-        var names = groups.map(\.name)
+        var names = groups.map { $0.name }
         switch attributes.removeValue(forKey: .accessGroup) {
         case .string(let group): names = names.filter { $0 == group }
         case .some: throw KeychainError(.param)

@@ -55,7 +55,7 @@ struct ItemSetDigest: Equatable {
     private static func context(_ storeID: [UInt8]) -> [UInt8] { Array("touchstone 1 item set ".utf8) + storeID }
 
     func sealed(with key: Key, storeID: [UInt8]) -> Data {
-        let numbers = [count, words[0], words[1], words[2], words[3]].map(\.littleEndian)
+        let numbers = [count, words[0], words[1], words[2], words[3]].map { $0.littleEndian }
         return unsafe numbers.withUnsafeBytes {
             unsafe AEAD.seal($0, with: key.symmetric, authenticating: Self.context(storeID))
         }

@@ -54,7 +54,7 @@ extension ItemStore {
             try ItemRow.forEach(database, search.source, after: cursor?.row ?? 0) { row in
                 if page.count >= most { return false }
                 do {
-                    return try row.open(with: metadata, storeID: context.storeID) { header in
+                    return try row.open(with: metadata, in: context) { header in
                         guard search.matches(header) else { return true }
                         if page.isFull {
                             next = ItemCursor(row: page.lastRow, returned: returned + page.count)

@@ -93,7 +93,7 @@ extension ItemStore {
         guard taken.id != own else { return }
         let isInvalidated: Bool
         do {
-            isInvalidated = try taken.open(with: metadata, storeID: context.storeID) {
+            isInvalidated = try taken.open(with: metadata, in: context) {
                 $0.accessControl(atEpoch: context.epoch) == nil
             }
         } catch {
@@ -132,7 +132,7 @@ extension ItemStore {
         _ database: Database
     ) throws {
         let setKey = try context.keys.require(.itemSet).symmetric
-        let generation = try row.open(with: metadata, storeID: context.storeID) { $0.generation }
+        let generation = try row.open(with: metadata, in: context) { $0.generation }
         let contribution = row.contribution(generation: generation, key: setKey)
         try database.cachedStatement(sql: "DELETE FROM items WHERE id = ?").execute(arguments: [row.id])
         itemSet?.remove(contribution)
@@ -168,7 +168,7 @@ extension ItemStore {
         var isDamageSeen = false
         try ItemRow.forEach(database, search.source, after: 0) { row in
             do {
-                try row.open(with: metadata, storeID: context.storeID) { header in
+                try row.open(with: metadata, in: context) { header in
                     guard search.matches(header) else { return }
                     let proofs = authorization ?? ItemAuthorization()
                     switch try ItemOpening(header, authorization: proofs, epoch: context.epoch) {
@@ -213,7 +213,7 @@ extension ItemStore {
     ) throws {
         let metadata = try context.keys.require(.metadata).symmetric
         let setKey = try context.keys.require(.itemSet).symmetric
-        let sealed = try row.open(with: metadata, storeID: context.storeID) { header in
+        let sealed = try row.open(with: metadata, in: context) { header in
             try self.reseal(row, header, update, context)
         }
         try makeRoom(for: sealed, besides: row.id, context, database)
@@ -280,7 +280,7 @@ extension ItemStore {
             var changes: [(id: Int64, keys: Data?)] = []
             try ItemRow.forEach(database) { row in
                 guard let row, let keys = row.keys else { return }
-                let isBound = try? row.open(with: metadata, storeID: context.storeID) {
+                let isBound = try? row.open(with: metadata, in: context) {
                     $0.epoch != 0 && $0.epoch != context.epoch
                 }
                 guard isBound == true else { return }

@@ -156,7 +156,7 @@ final class ItemStore {
     ) -> SIMD4<UInt64>? {
         let judged: (isInvalidated: Bool, contribution: SIMD4<UInt64>)? = try? row.open(
             with: metadata,
-            storeID: context.storeID
+            in: context
         ) { header in
             guard row.hasDigests(of: header) else { throw AEAD.NotAuthentic() }
             let control = header.accessControl(atEpoch: context.epoch)
@@ -223,19 +223,9 @@ extension ItemRow {
             keys: context.keys,
             proofs: proofs,
             password: password,
-            authenticating: ItemContext.content(
-                "key",
-                storeID: context.storeID,
-                reference: reference,
-                header: identity
-            )
+            authenticating: context.key(reference, identity)
         )
-        let bound = unsafe ItemContext.content(
-            "data",
-            storeID: context.storeID,
-            reference: reference,
-            header: identity
-        )
+        let bound = unsafe context.data(reference, identity)
         do {
             try unsafe AEAD.open(data, with: itemKey.symmetric, authenticating: bound) { unsafe body($0) }
         } catch {

@@ -66,7 +66,7 @@ struct LookupDigester {
         _ group: String
     ) -> [UInt8]? {
         guard let value = attributes[attribute], !value.isBlank else { return nil }
-        return digest(label, itemClass, group) { $0.write([attribute: value], [attribute]) }
+        return digest(label, itemClass, group) { $0.write(value) }
     }
 
     private func digest(
@@ -109,8 +109,22 @@ extension CBORWriter where Sink == [UInt8] {
     fileprivate mutating func write(_ attributes: ItemAttributes, _ keys: [AttributeKey]) {
         writeArrayHead(count: keys.count)
         for key in keys {
-            let value = attributes[key]
-            write(value.map { $0.isBlank ? [:] : [key: $0] } ?? [:])
+            if let value = attributes[key], !value.isBlank { write(value) } else { writeNull() }
+        }
+    }
+}
+
+extension CBORWriter where Sink == [UInt8] {
+    /// Writes a value as items hold it.
+    mutating func write(_ value: AttributeValue) {
+        switch value {
+        case .string(let text): write(text: text)
+        case .data(let octets): write(bytes: octets)
+        case .integer(let number): write(number)
+        case .boolean(let flag): write(flag)
+        case .date(let microseconds):
+            writeArrayHead(count: 1)
+            write(microseconds)
         }
     }
 }

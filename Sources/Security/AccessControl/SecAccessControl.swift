@@ -29,8 +29,8 @@ public final class SecAccessControl: NSObject, CoreFoundationType, @unchecked Se
         let joint = accessControl.combination == .any ? " or " : " and "
         let password = accessControl.needsApplicationPassword ? ["applicationPassword"] : []
         let rules = demands.isEmpty ? [] : [demands.joined(separator: joint)]
-        return
-            "<SecAccessControlRef: \((["\(accessControl.accessibility)"] + rules + password).joined(separator: ", "))>"
+        let parts = ["\(accessControl.accessibility)"] + rules + password
+        return "<SecAccessControlRef: \(parts.joined(separator: ", "))>"
     }
 }
 
@@ -39,8 +39,8 @@ public func SecAccessControlGetTypeID() -> CFTypeID { 0x101 }
 
 /// `SecAccessControlCreateWithFlags`: nil and an error for contradictory flags or an unknown protection.
 ///
-/// `protection` is one of the `kSecAttrAccessible…` constants. The error is `errSecParam` for ``SecAccessControlCreateFlags/or``
-/// together with ``SecAccessControlCreateFlags/and``, for both biometry flags, and for
+/// `protection` is one of the `kSecAttrAccessible…` constants. The error is `errSecParam`, as for
+/// ``SecAccessControlCreateFlags/or`` together with ``SecAccessControlCreateFlags/and``, both biometry flags, and
 /// ``SecAccessControlCreateFlags/userPresence`` with anything but an application password or private key usage.
 public func SecAccessControlCreateWithFlags(
     _ allocator: CFAllocator?,

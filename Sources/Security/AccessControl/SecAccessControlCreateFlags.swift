@@ -2,8 +2,8 @@ public import CoreFoundation
 
 /// What a user must show before an item is released.
 ///
-/// Several constraints are all needed unless ``or`` is given. ``SecAccessControlCreateWithFlags(_:_:_:_:)`` refuses
-/// contradictions.
+/// Several constraints are all needed unless ``or`` is given.
+/// ``SecAccessControlCreateWithFlags(_:_:_:_:)`` refuses contradictions.
 public struct SecAccessControlCreateFlags: OptionSet, Sendable {
     /// The bits.
     public let rawValue: CFOptionFlags

@@ -2,11 +2,11 @@ public import CoreFoundation
 import Foundation
 package import KeychainModel
 
-/// Touchstone's own, not Apple's: why the last `SecItem` function on this thread failed; nil when it succeeded.
+/// Touchstone's own, not Apple's: why the last `SecItem` function on this thread failed; nil if it succeeded.
 ///
 /// An `OSStatus` hides the cause. This error has the same number, what the user can do
-/// (`NSLocalizedRecoverySuggestionErrorKey`), and under `NSUnderlyingErrorKey` the `LAError` or the driver's own
-/// error: an item that is gone because the enrolled fingers changed is told from one that never was.
+/// (`NSLocalizedRecoverySuggestionErrorKey`), and under `NSUnderlyingErrorKey` the `LAError` or the driver's
+/// own error: an item that is gone because the enrolled fingers changed is told from one that never was.
 public func TouchstoneCopyLastError() -> CFError? {
     LastError.current.map { NSError($0) }
 }

@@ -33,7 +33,7 @@ struct ItemObjects {
         var objects = [String: Any](minimumCapacity: attributes.count + 4)
         for (key, value) in attributes { objects[key.rawValue] = object(value) }
         if let itemClass { objects["class"] = itemClass.rawValue }
-        // The access control is stored as octets, and only where there is more to say than when to read the item.
+        // The access control comes as octets, and only where it says more than when to read the item.
         if case .data(let octets)? = attributes[.accessControl],
             let rules = try? AccessControl(decoding: octets)
         {

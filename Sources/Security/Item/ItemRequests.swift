@@ -68,7 +68,7 @@ extension ParsedQuery {
     }
 
     private func prompt(_ context: AuthenticationContextDescription?) -> PromptFields {
-        var prompt = context?.prompt ?? PromptFields(origin: .current())
+        var prompt = context?.prompt ?? PromptFields(origin: KeychainConnection.originOfNow)
         if let operationPrompt { prompt.reason = operationPrompt }
         if authenticationUI == .fail { prompt.interactionAllowed = false }
         return prompt

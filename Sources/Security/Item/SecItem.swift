@@ -6,7 +6,8 @@ import SecretMemory
 
 /// `SecItemAdd`: stores an item.
 ///
-/// Blocks while the user is asked to unlock the keychain. `result` receives what the `kSecReturn…` keys ask for.
+/// Blocks while the user is asked to unlock the keychain. `result` receives what the `kSecReturn…` keys ask
+/// for.
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     keychainStatus { () throws(KeychainError) in
         let item = try ParsedQuery(attributes, for: .add, hasResult: result != nil)

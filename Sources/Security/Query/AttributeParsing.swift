@@ -3,7 +3,7 @@ package import KeychainModel
 
 /// Attributes as they are collected from a dictionary.
 package struct ParsedAttributes: Sendable {
-    /// The most octets that the attributes of one request may have, so that it fits a frame with the longest data.
+    /// The most octets of all attributes together, so that a request with the longest data fits a frame.
     package static let mostOctets = 1 << 16
 
     /// All but access control, which is beside.
@@ -19,8 +19,8 @@ package struct ParsedAttributes: Sendable {
 
     /// Takes an attribute.
     ///
-    /// - Throws: `errSecNoSuchAttr` for one of another class, `errSecParam` for a name that no class knows and
-    ///   for a value of the wrong type, `errSecDataTooLarge` for a value that is too long.
+    /// - Throws: `errSecNoSuchAttr` for one of another class, `errSecParam` for a name that no class knows
+    ///   and for a value of the wrong type, `errSecDataTooLarge` for a value that is too long.
     mutating func accept(_ name: String, _ value: Any, of itemClass: ItemClass) throws(KeychainError) {
         guard let kind = AttributeTable.kind(of: name, in: itemClass) else {
             throw AttributeTable.isKnown(name)
@@ -58,7 +58,8 @@ package struct ParsedAttributes: Sendable {
 
     /// Judges attributes that are to be stored.
     ///
-    /// - Throws: `errSecParam` for constraints on a synchronizable item, and for ``kSecAttrSynchronizableAny``.
+    /// - Throws: `errSecParam` for constraints on a synchronizable item, and for
+    ///   ``kSecAttrSynchronizableAny``.
     func judgeForStorage() throws(KeychainError) {
         let synchronizable = values[.synchronizable]
         if synchronizable == .anySynchronizable { throw .param("any synchronizable is for searches") }

@@ -42,8 +42,8 @@ package struct ParsedQuery {
 
     /// Reads a dictionary.
     ///
-    /// - Throws: `errSecNoSuchClass`, `errSecNoSuchAttr`, `errSecUnimplemented` for what exists on Apple's systems
-    ///   and not here, `errSecDataTooLarge`, and `errSecParam` for every other fault.
+    /// - Throws: `errSecNoSuchClass`, `errSecNoSuchAttr`, `errSecUnimplemented` for what exists on Apple's
+    ///   systems and not here, `errSecDataTooLarge`, and `errSecParam` for every other fault.
     package init(_ dictionary: NSDictionary, for operation: QueryOperation, hasResult: Bool)
         throws(KeychainError)
     {

@@ -43,10 +43,10 @@ enum LogLine {
         var now = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &now)
         var seconds = now.tv_sec
-        var parts = tm()
+        var parts = unsafe tm()
         unsafe gmtime_r(&seconds, &parts)
-        let date = "\(parts.tm_year + 1900)-\(padded(parts.tm_mon + 1))-\(padded(parts.tm_mday))"
-        let time = "\(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec))"
+        let date = unsafe "\(parts.tm_year + 1900)-\(padded(parts.tm_mon + 1))-\(padded(parts.tm_mday))"
+        let time = unsafe "\(padded(parts.tm_hour)):\(padded(parts.tm_min)):\(padded(parts.tm_sec))"
         return "\(date)T\(time).\(padded(CInt(now.tv_nsec / 1000), 6))Z"
     }
 

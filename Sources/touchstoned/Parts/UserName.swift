@@ -3,7 +3,7 @@ import Glibc
 /// The name of this process's user, which a passcode must not be made of.
 enum UserName {
     static func current() -> String? {
-        var entry = passwd()
+        var entry = unsafe passwd()
         var buffer = [CChar](repeating: 0, count: 4096)
         var found: UnsafeMutablePointer<passwd>?
         guard unsafe getpwuid_r(geteuid(), &entry, &buffer, buffer.count, &found) == 0, unsafe found != nil,

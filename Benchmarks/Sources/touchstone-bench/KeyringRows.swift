@@ -1,0 +1,134 @@
+import Glibc
+import TouchstoneTesting
+
+/// gnome-keyring as a peer: a private session bus and a keyring with as many items, in its plain-text format, so that
+/// filling it does not take an hour.
+enum KeyringRows {
+    private static let program = "/usr/bin/gnome-keyring-daemon"
+    private static let secretTool = "/usr/bin/secret-tool"
+
+    /// - Parameters:
+    ///   - lookup: our median look-up.
+    ///   - process: our median of a whole `touchstone get`.
+    static func measure(
+        _ programs: Programs,
+        lookup: Nanoseconds,
+        process: Nanoseconds,
+        _ scale: Scale,
+        into table: inout Table
+    ) async throws {
+        let lookupName = "look-up beside gnome-keyring through libsecret, \(scale.middle) items"
+        let processName = "touchstone get beside secret-tool lookup"
+        guard unsafe access(program, X_OK) == 0 else {
+            table.add(Row(lookupName, notMeasured: "gnome-keyring is missing"))
+            table.add(Row(processName, notMeasured: "gnome-keyring is missing"))
+            return
+        }
+        let keyring = try await Keyring.start(program, items: scale.middle)
+        defer { keyring.stop() }
+        if let libsecret = programs.libsecret {
+            let times = keyring.directory.appending("times")
+            let run = CommandRun(
+                path: libsecret,
+                arguments: ["\(min(scale.lookups, 200))", "\(scale.middle)", times],
+                environment: keyring.environment
+            )
+            try run.run()
+            guard let text = try? TextFile.read(times), let median = Nanoseconds(text.prefix { $0 != "\n" }) else {
+                throw BenchError("libsecret-lookup gave no time")
+            }
+            table.add(
+                Row(lookupName, ours: Figure(lookup), "gnome-keyring", Figure(median), .atMost(1.0 / 60))
+            )
+        } else {
+            table.add(Row(lookupName, notMeasured: "libsecret-1-dev is missing"))
+        }
+        guard unsafe access(secretTool, X_OK) == 0 else {
+            return table.add(Row(processName, notMeasured: "secret-tool is missing"))
+        }
+        let run = CommandRun(
+            path: secretTool,
+            arguments: ["lookup", "account", BenchItem.account(scale.middle / 2)],
+            environment: keyring.environment
+        )
+        let median = try run.median(of: scale.processes)
+        table.add(Row(processName, ours: Figure(process), "secret-tool", Figure(median), .atMost(1.0 / 3)))
+    }
+}
+
+/// A running gnome-keyring on a bus of its own.
+private struct Keyring {
+    let directory: TemporaryDirectory
+    let environment: [String: String]
+    private let bus: ChildProcess
+    private let daemon: ChildProcess
+
+    static func start(_ program: String, items: Int) async throws -> Keyring {
+        let directory = try TemporaryDirectory()
+        _ = try directory.makeDirectory("share")
+        _ = try directory.makeDirectory("share/keyrings")
+        _ = try directory.write("bench", to: "share/keyrings/default")
+        _ = try directory.write(contents(items), to: "share/keyrings/bench.keyring")
+        let passcode = try directory.write("unused", to: "passcode")
+        let address = "unix:path=\(directory.appending("bus"))"
+        let environment = [
+            "HOME": directory.path, "XDG_DATA_HOME": directory.appending("share"),
+            "XDG_RUNTIME_DIR": directory.path, "XDG_CACHE_HOME": directory.path,
+            "DBUS_SESSION_BUS_ADDRESS": address, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8",
+        ]
+        let bus = try await ChildProcess.start(
+            "/usr/bin/dbus-daemon",
+            ["--session", "--nofork", "--nopidfile", "--address=\(address)"],
+            environment: environment,
+            log: directory.appending("bus.log")
+        )
+        let daemon = try await ChildProcess.start(
+            "/bin/sh",
+            [
+                "-c", "exec \"$0\" --foreground --unlock --components=secrets < \"$1\"", program, passcode,
+            ],
+            environment: environment,
+            log: directory.appending("keyring.log")
+        )
+        let keyring = Keyring(directory: directory, environment: environment, bus: bus, daemon: daemon)
+        let probe = CommandRun(
+            path: "/usr/bin/dbus-send",
+            arguments: [
+                "--session", "--print-reply", "--dest=org.freedesktop.secrets",
+                "/org/freedesktop/secrets/collection/bench", "org.freedesktop.DBus.Peer.Ping",
+            ],
+            environment: environment
+        )
+        try await Deadline.wait(for: "gnome-keyring", atMost: .seconds(30)) { try? probe.run() }
+        return keyring
+    }
+
+    /// The keyring's plain-text format, as gnome-keyring writes it for an empty password.
+    private static func contents(_ items: Int) -> String {
+        var text = "[keyring]\ndisplay-name=bench\nctime=0\nmtime=0\nlock-on-idle=false\nlock-after=false\n"
+        for item in 0..<items {
+            let id = item + 1
+            text += """
+
+                [\(id)]
+                item-type=0
+                display-name=\(BenchItem.account(item))
+                secret=correct horse battery staple, ok
+                mtime=0
+                ctime=0
+
+                [\(id):attribute0]
+                name=account
+                type=string
+                value=\(BenchItem.account(item))
+
+                """
+        }
+        return text
+    }
+
+    func stop() {
+        daemon.stop()
+        bus.stop()
+    }
+}

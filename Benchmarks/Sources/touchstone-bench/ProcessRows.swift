@@ -1,0 +1,63 @@
+import Glibc
+import TouchstoneTesting
+
+/// Whole processes: `touchstone get` from its start to its end, beside other commands that print a secret.
+enum ProcessRows {
+    /// - Returns: our median.
+    static func measure(
+        _ programs: Programs,
+        _ stage: Stage,
+        _ scale: Scale,
+        into table: inout Table
+    ) throws -> Nanoseconds {
+        let secret = stage.keychain.appending("secret")
+        let file = unsafe open(secret, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw BenchError("\(secret): errno \(errno)") }
+        _ = unsafe write(file, BenchItem.secret, BenchItem.secret.count)
+        close(file)
+        let environment = stage.keychain.environment
+        let set = CommandRun(
+            path: programs.command,
+            arguments: ["set", "measured", "--require", "none"],
+            environment: environment,
+            input: secret
+        )
+        try set.run()
+        let get = CommandRun(path: programs.command, arguments: ["get", "measured"], environment: environment)
+        let median = try get.median(of: scale.processes)
+        table.add(Row("touchstone get, whole process", ours: Figure(median), atMost: .milliseconds(5)))
+        // What the system takes for any process.
+        let nothing = CommandRun(path: "/bin/true", arguments: [], environment: environment)
+        table.add(Row("/bin/true, whole process", ours: Figure(try nothing.median(of: scale.processes))))
+        return median
+    }
+
+    /// systemd-creds with a key of the host, in a mount namespace of its own so that nothing is left behind.
+    static func measureCredentials(_ ours: Nanoseconds, _ scale: Scale, into table: inout Table) throws {
+        let name = "touchstone get beside systemd-creds decrypt"
+        let program = "/usr/bin/systemd-creds"
+        guard unsafe access(program, X_OK) == 0 else {
+            return table.add(Row(name, notMeasured: "systemd-creds is missing"))
+        }
+        // The key's place is fixed; a machine without that key gets none from a benchmark.
+        guard unsafe access("/var/lib/systemd/credential.secret", R_OK) == 0 else {
+            return table.add(Row(name, notMeasured: "this machine has no credential key for this user"))
+        }
+        let directory = try TemporaryDirectory()
+        let plain = try directory.write("correct horse battery staple, ok", to: "measured")
+        let sealed = directory.appending("measured.cred")
+        let environment = ["PATH": "/usr/bin:/bin"]
+        try CommandRun(
+            path: program,
+            arguments: ["--with-key=host", "encrypt", plain, sealed],
+            environment: environment
+        ).run()
+        let decrypt = CommandRun(
+            path: program,
+            arguments: ["--name=measured.cred", "decrypt", sealed, "-"],
+            environment: environment
+        )
+        let median = try decrypt.median(of: scale.processes)
+        table.add(Row(name, ours: Figure(ours), "systemd-creds", Figure(median), .atMost(1)))
+    }
+}

@@ -1,0 +1,34 @@
+/// A keychain and a limit daemon with as many items each.
+struct Stage {
+    let count: Int
+    let keychain: BenchKeychain
+    let limit: LimitDaemon
+    /// The number of the next item that is not there yet.
+    var next: Int
+
+    /// Starts both and fills them.
+    static func start(_ programs: Programs, count: Int, clients: Int) async throws -> Stage {
+        Table.note("filling a keychain and a limit daemon with \(count) items")
+        let keychain = try BenchKeychain(programs)
+        try await keychain.setUp()
+        let limit = try await LimitDaemon.start(programs.limit)
+        try keychain.fill(0..<count, clients: clients)
+        try limit.fill(0..<count)
+        return Stage(count: count, keychain: keychain, limit: limit, next: count)
+    }
+
+    /// Numbers of items that are not there yet.
+    mutating func fresh(_ count: Int) -> Range<Int> {
+        defer { next += count }
+        return next..<(next + count)
+    }
+
+    /// Numbers of items that are there, all over the store.
+    func present(_ run: Int) -> Int { (run &* 7919) % count }
+
+    /// Ends both.
+    func stop() async throws {
+        try await keychain.stop()
+        limit.stop()
+    }
+}

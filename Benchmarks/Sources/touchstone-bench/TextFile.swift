@@ -1,0 +1,7 @@
+import Foundation
+
+/// Small text files.
+enum TextFile {
+    /// The whole text.
+    static func read(_ path: String) throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+}

@@ -1,0 +1,68 @@
+import Glibc
+import KeychainClient
+import TouchstoneTesting
+
+/// What an add costs the disk: octets written, and flushes.
+enum WriteRows {
+    /// Octets that the kernel took for the disk from the daemon, per add (proc(5), `/proc/PID/io`).
+    static func measureOctets(_ stage: inout Stage, _ scale: Scale, into table: inout Table) throws {
+        let name = "octets written per add, \(stage.count) items"
+        let daemon = try stage.keychain.daemonProcess()
+        guard let before = written(by: daemon) else {
+            return table.add(Row(name, notMeasured: "/proc/\(daemon)/io is for root only"))
+        }
+        let keychain = stage.keychain.connect()
+        // Enough that the write-ahead log is written back in between, as it is in the long run.
+        let count = scale.changes * 5
+        for number in stage.fresh(count) {
+            _ = try keychain.add(BenchItem.add(number, prompt: stage.keychain.prompt))
+        }
+        guard let after = written(by: daemon) else { throw BenchError("the daemon is gone") }
+        let figure = Figure(Double(after - before) / Double(count), .size)
+        table.add(Row(name, ours: figure, atMost: .kilobytes(24)))
+    }
+
+    private static func written(by process: Int32) -> Int? {
+        guard let text = try? TextFile.read("/proc/\(process)/io") else { return nil }
+        for line in text.split(separator: "\n") where line.hasPrefix("write_bytes: ") {
+            return Int(line.dropFirst("write_bytes: ".count))
+        }
+        return nil
+    }
+
+    /// Flushes per add of one client, counted by strace, on a daemon of its own.
+    static func measureFlushes(_ programs: Programs, _ scale: Scale, into table: inout Table) async throws {
+        let name = "flushes per add, one client"
+        let strace = "/usr/bin/strace"
+        guard unsafe access(strace, X_OK) == 0 else {
+            return table.add(Row(name, notMeasured: "strace is missing"))
+        }
+        let keychain = try BenchKeychain(programs)
+        let trace = keychain.appending("trace")
+        try await keychain.start(
+            under: strace,
+            ["-f", "-qq", "-o", trace, "-e", "trace=fsync,fdatasync,sync_file_range,sync,syncfs"]
+        )
+        let client = keychain.connect()
+        try client.setUp(keychain.prompt)
+        // The first add makes the write-ahead log.
+        _ = try client.add(BenchItem.add(0, prompt: keychain.prompt))
+        let before = try flushes(in: trace)
+        let count = scale.changes / 2
+        for number in 1...count { _ = try client.add(BenchItem.add(number, prompt: keychain.prompt)) }
+        let after = try flushes(in: trace)
+        try await keychain.stop()
+        table.add(
+            Row(
+                name,
+                ours: Figure(Double(after - before) / Double(count), .count),
+                atMost: Figure(1, .count)
+            )
+        )
+    }
+
+    private static func flushes(in trace: String) throws -> Int {
+        let text = try TextFile.read(trace)
+        return text.split(separator: "\n").count { $0.contains("sync(") && !$0.contains("resumed") }
+    }
+}

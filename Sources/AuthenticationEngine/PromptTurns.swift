@@ -1,0 +1,89 @@
+import KeychainModel
+
+/// Taking turns.
+extension AuthenticationEngine {
+    /// Does `body` when it is the request's turn: one box at a time, a few waiting, the rest refused.
+    func takingTurns<Value: Sendable>(
+        _ request: PromptRequest,
+        _ body: () async throws(AuthenticationError) -> Value
+    ) async throws(AuthenticationError) -> Value {
+        if Task.isCancelled { throw AuthenticationError(.appCancel) }
+        guard request.interactionAllowed else { throw AuthenticationError(.notInteractive) }
+        try await checkPrompt(at: request.origin)
+        try await takeTurn(request.caller)
+        defer { endTurn() }
+        if Task.isCancelled { throw AuthenticationError(.appCancel) }
+        if let delay = rate.delay(
+            uid: request.caller.uid,
+            at: clock.now(),
+            limit: configuration.unsuccessfulPrompts,
+            period: configuration.promptRatePeriod
+        ) {
+            throw AuthenticationError(
+                .systemCancel,
+                cause: .promptRate,
+                remedy: .wait(seconds: delay.wholeSeconds)
+            )
+        }
+        return try await body()
+    }
+
+    private func checkPrompt(at origin: PromptOrigin) async throws(AuthenticationError) {
+        do {
+            try await prompter.checkCanPrompt(at: origin)
+        } catch {
+            throw AuthenticationError(error)
+        }
+    }
+
+    private func takeTurn(_ caller: Caller) async throws(AuthenticationError) {
+        let ticket: Int
+        switch queue.enter(uid: caller.uid, waitingPerUser: configuration.waitingPerUser) {
+        case .go: return
+        case .refused: throw AuthenticationError(.systemCancel, cause: .tooManyPrompts, remedy: .retry)
+        case .wait(let number): ticket = number
+        }
+        let error = await withTaskCancellationHandler {
+            await withCheckedContinuation {
+                (continuation: CheckedContinuation<AuthenticationError?, Never>) in
+                if Task.isCancelled {
+                    queue.leave(ticket)
+                    continuation.resume(returning: AuthenticationError(.appCancel))
+                } else {
+                    waiting[ticket] = continuation
+                }
+            }
+        } onCancel: {
+            Task { await self.giveUp(ticket) }
+        }
+        if let error { throw error }
+    }
+
+    private func giveUp(_ ticket: Int) {
+        guard let continuation = waiting.removeValue(forKey: ticket) else { return }
+        queue.leave(ticket)
+        continuation.resume(returning: AuthenticationError(.appCancel))
+    }
+
+    private func endTurn() {
+        interruption = nil
+        guard let ticket = queue.finish() else { return }
+        waiting.removeValue(forKey: ticket)?.resume(returning: nil)
+    }
+
+    /// How many requests wait for their turn.
+    var waitingCount: Int { waiting.count }
+
+    /// Ends what is being asked, and what waits to be.
+    func interrupt(_ interruption: Interruption) {
+        if queue.isBusy { self.interruption = interruption }
+        runner?.interrupt(interruption)
+        flowBox?.cancel()
+        let all = waiting
+        waiting = [:]
+        for (ticket, continuation) in all {
+            queue.leave(ticket)
+            continuation.resume(returning: interruption.error)
+        }
+    }
+}

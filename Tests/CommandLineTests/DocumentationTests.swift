@@ -1,0 +1,62 @@
+import Foundation
+import ScriptedDaemon
+import Testing
+
+@Suite("What is shipped beside touchstone")
+struct DocumentationTests {
+    private let home: TemporaryHome
+
+    init() throws { home = try TemporaryHome() }
+
+    private func shared(_ path: String) throws -> String {
+        try String(contentsOf: Programs.sources.appending(path: "share/\(path)"), encoding: .utf8)
+    }
+
+    @Test(
+        "are completions that this version generates",
+        arguments: [
+            ("bash", "touchstone.bash"), ("zsh", "_touchstone"), ("fish", "touchstone.fish"),
+        ]
+    )
+    func completions(shell: String, file: String) async throws {
+        let result = try await CommandRun("--generate-completion-script", shell, home: home).run()
+        #expect(result.status == 0)
+        let isCurrent = try result.text == shared("completions/\(file)")
+        #expect(isCurrent, "touchstone --generate-completion-script \(shell) > share/completions/\(file)")
+    }
+
+    @Test("is a manual page that has every command and every option")
+    func manual() async throws {
+        let page = try shared("man/touchstone.1")
+        let main = try await CommandRun("--help", home: home).run().text
+        let commands = main.split(separator: "\n").filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }
+            .compactMap { $0.split(separator: " ").first }.filter { !$0.hasPrefix("-") && $0 != "See" }
+        #expect(commands.count == 13)
+        for command in commands {
+            #expect(page.contains("\(command)"), "\(command)")
+            let help = try await CommandRun(String(command), "--help", home: home).run().text
+            for word in help.split(whereSeparator: { " [],\n".contains($0) }) where word.hasPrefix("--") {
+                #expect(page.contains("Fl -\(word.dropFirst(2))"), "\(command) \(word)")
+            }
+        }
+        for status in [0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 64, 126, 127] {
+            #expect(page.contains("\n.It \(status)\n"))
+        }
+    }
+
+    @Test(
+        "are manual pages that man(1) shows without a warning",
+        .enabled(if: Programs.isBuilt("/usr/bin/man")),
+        arguments: ["touchstone.1", "touchstoned.8"]
+    )
+    func rendering(page: String) async throws {
+        var run = CommandRun("--warnings", "-l", home: home)
+        run.program = "/usr/bin/man"
+        run.arguments.append(Programs.sources.appending(path: "share/man/\(page)").path)
+        run.environment = ["LC_ALL": "C.UTF-8", "MANPAGER": "cat", "MANROFFOPT": ""]
+        let result = try await run.run()
+        #expect(result.status == 0)
+        #expect(result.errors.isEmpty)
+        #expect(result.text.contains("EXIT STATUS"))
+    }
+}

@@ -1,0 +1,82 @@
+import KeychainModel
+import ScriptedDaemon
+import Synchronization
+import Testing
+import TouchstoneTesting
+
+@Suite("touchstone get")
+struct GetTests {
+    private let home: TemporaryHome
+
+    init() throws { home = try TemporaryHome() }
+
+    @Test("writes the octets as they were stored, and nothing else")
+    func exact() async throws {
+        let octets: [UInt8] = [0, 0xFF, 0x0A, 0x0A, 0x1B]
+        let keychain = try ScriptedKeychain(home, ["mail": .init(octets: octets)])
+        let result = try await CommandRun("get", "mail", home: home).run()
+        #expect(result.status == 0)
+        #expect(result.output == octets)
+        #expect(result.errors.isEmpty)
+        #expect(keychain.released == ["mail"])
+    }
+
+    @Test("writes a secret of the greatest size")
+    func large() async throws {
+        let octets = [UInt8](repeating: 0x61, count: 900_000)
+        let keychain = try ScriptedKeychain(home, ["mail": .init(octets: octets)])
+        let result = try await CommandRun("get", "mail", home: home).run()
+        #expect(result.output == octets)
+        _ = keychain
+    }
+
+    @Test("refuses a terminal before anybody is asked")
+    func terminal() async throws {
+        let keychain = try ScriptedKeychain(home, ["mail": .init(octets: Array("secret".utf8))])
+        let terminal = try PseudoTerminal()
+        var run = CommandRun("get", "mail", home: home)
+        run.terminal = terminal
+        run.drawsOnTerminal = true
+        let result = try await run.run()
+        #expect(result.status == 1)
+        try await terminal.wait(for: "error: standard output is a terminal")
+        try await terminal.wait(for: "--show")
+        #expect(keychain.methods.isEmpty)
+    }
+
+    @Test("shows a secret on a terminal with --show, and ends the line")
+    func show() async throws {
+        let keychain = try ScriptedKeychain(home, ["mail": .init(octets: Array("tr0ub4dor".utf8))])
+        let terminal = try PseudoTerminal()
+        var run = CommandRun("get", "mail", "--show", home: home)
+        run.terminal = terminal
+        run.drawsOnTerminal = true
+        #expect(try await run.run().status == 0)
+        try await terminal.wait(for: "tr0ub4dor")
+        #expect(terminal.octets == Array("tr0ub4dor\r\n".utf8))
+        _ = keychain
+    }
+
+    @Test("tells the daemon which terminal it was started from")
+    func origin() async throws {
+        let terminal = try PseudoTerminal()
+        let place = Mutex<PromptOrigin?>(nil)
+        let daemon = try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            let request = try peer.next()
+            let asked = try request.body(CopyItems.self).prompt.origin
+            place.withLock { $0 = asked }
+            try peer.refuse(request, .init(.itemNotFound))
+        }
+        var run = CommandRun("get", "mail", home: home)
+        run.terminal = terminal
+        run.environment = ["TERM": "xterm", "DISPLAY": ":7", "LC_ALL": "C.UTF-8"]
+        #expect(try await run.run().status == 3)
+        let origin = try #require(place.withLock { $0 })
+        #expect(origin.terminal == terminal.name)
+        #expect(origin.terminalType == "xterm")
+        #expect(origin.display == ":7")
+        #expect(origin.characterType == "C.UTF-8")
+        _ = daemon
+    }
+}

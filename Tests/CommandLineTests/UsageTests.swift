@@ -1,0 +1,61 @@
+import ScriptedDaemon
+import Testing
+
+@Suite("Usage of touchstone")
+struct UsageTests {
+    private let home: TemporaryHome
+
+    init() throws { home = try TemporaryHome() }
+
+    private static let commands = [
+        "set", "get", "run", "list", "show", "delete", "setup", "unlock", "lock", "passcode", "recover",
+        "status",
+        "doctor",
+    ]
+
+    @Test(
+        "is refused with status 64, an error line and a hint line",
+        arguments: [
+            ["get"], ["get", ""], ["get", "a\nb"], ["get", String(repeating: "n", count: 256)], ["nonsense"],
+            ["set", "a", "--require", "blood"], ["run"], ["run", "--env", "A=b"], ["run", "--", "true"],
+            ["run", "--env", "1A=b", "--", "true"], ["run", "--env", "A-B=b", "--", "true"],
+            ["run", "--env", "=b", "--", "true"], ["run", "--env", "A=", "--", "true"],
+            ["run", "--env", "A=b", "--env", "A=c", "--", "true"], ["list", "extra"],
+        ]
+    )
+    func wrong(arguments: [String]) async throws {
+        var run = CommandRun(home: home)
+        run.arguments = arguments
+        let result = try await run.run()
+        #expect(result.status == 64)
+        let lines = result.errors.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 3)
+        #expect(lines.first?.hasPrefix("error: ") == true)
+        #expect(lines.dropFirst().first?.hasPrefix("hint: ") == true)
+        #expect(result.output.isEmpty)
+    }
+
+    @Test("is told for every command, on standard output", arguments: Self.commands)
+    func help(command: String) async throws {
+        let result = try await CommandRun(command, "--help", home: home).run()
+        #expect(result.status == 0)
+        #expect(result.text.contains("USAGE: touchstone \(command)"))
+        #expect(result.errors.isEmpty)
+    }
+
+    @Test("names every exit status in the main help")
+    func exitStatuses() async throws {
+        let text = try await CommandRun("--help", home: home).run().text
+        for number in ["0", "1", "3", "4", "5", "6", "7", "8", "9", "10", "64"] {
+            #expect(text.contains(" \(number) "))
+        }
+        for command in Self.commands { #expect(text.contains("\n  \(command) ")) }
+    }
+
+    @Test("without a daemon ends with status 7 and what to do")
+    func noDaemon() async throws {
+        let result = try await CommandRun("list", home: home).run()
+        #expect(result.status == 7)
+        #expect(result.errors.contains("error: the daemon, touchstoned, is not installed\nhint: "))
+    }
+}
