@@ -153,5 +153,55 @@ let package = Package(
             dependencies: ["PinentryDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting"],
             swiftSettings: settings
         ),
+        .testTarget(
+            name: "KeychainServerTests",
+            dependencies: ["CBOR", "KeychainModel", "KeychainServer", "SecretMemory"],
+            swiftSettings: settings
+        ),
+        // A scripted peer at the other end of the client's socket.
+        .target(
+            name: "ScriptedDaemon",
+            dependencies: ["CBOR", "KeychainModel", "SecretMemory"],
+            path: "Tests/ScriptedDaemon",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "KeychainClientTests",
+            dependencies: ["CLinux", "KeychainClient", "KeychainModel", "ScriptedDaemon", "SecretMemory"],
+            swiftSettings: settings
+        ),
+        // The real programs, which the build puts beside the tests.
+        .testTarget(
+            name: "DaemonTests",
+            dependencies: ["KeychainModel", "TouchstoneTesting", "touchstone", "touchstoned"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CommandLineTests",
+            dependencies: [
+                "CLinux", "KeychainModel", "ScriptedDaemon", "TouchstoneTesting", "touchstone", "touchstoned",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SecurityTests",
+            dependencies: [
+                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "SecretMemory", "Security",
+                "TouchstoneTesting", "touchstoned",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "LocalAuthenticationTests",
+            dependencies: ["KeychainClient", "KeychainModel", "LocalAuthentication"],
+            swiftSettings: settings
+        ),
+        // The usual spellings of iOS code, in both language modes; no upcoming feature, as in an app.
+        .testTarget(name: "SecurityIdiomsTests", dependencies: ["LocalAuthentication", "Security"]),
+        .testTarget(
+            name: "SecurityIdiomsSwift5Tests",
+            dependencies: ["LocalAuthentication", "Security"],
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
     ]
 )

@@ -16,9 +16,11 @@ public actor KeychainEngine {
     let requestedCost: PasscodeDerivation.Cost?
 
     /// The keybag as it was read or written last; nil when there is none or it is damaged.
-    var record: KeybagRecord?
+    var record: KeybagRecord? { didSet { currentContext = nil } }
     var isKeybagDamaged = false
-    var keys = KeyRing()
+    var keys = KeyRing() { didSet { currentContext = nil } }
+    /// What the store needs of record and keys, made once for many look-ups.
+    var currentContext: ItemContext?
     /// What the driver had counted at the last observation in this run.
     var seenCompletions: UInt64 = 0
 

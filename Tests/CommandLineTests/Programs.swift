@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The programs under test: beside the test bundle, or where `TOUCHSTONE_BIN` says.
+/// The programs under test: beside the test bundle, or where `TOUCHSTONE_BIN`, a directory or a program in it, says.
 enum Programs {
     static let touchstone = path("touchstone")
     static let touchstoned = path("touchstoned")
@@ -14,10 +14,17 @@ enum Programs {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
     private static func path(_ name: String) -> String {
-        let directory =
-            ProcessInfo.processInfo.environment["TOUCHSTONE_BIN"]
-            ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-            .path
-        return directory + "/" + name
+        let environment = ProcessInfo.processInfo.environment
+        if name == "touchstoned", let daemon = environment["TOUCHSTONE_DAEMON"] { return daemon }
+        guard let chosen = environment["TOUCHSTONE_BIN"] else {
+            return URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+                .deletingLastPathComponent().appending(path: name).path
+        }
+        var isDirectory: ObjCBool = false
+        _ = FileManager.default.fileExists(atPath: chosen, isDirectory: &isDirectory)
+        let directory = URL(fileURLWithPath: chosen)
+        return (isDirectory.boolValue ? directory : directory.deletingLastPathComponent()).appending(
+            path: name
+        ).path
     }
 }

@@ -110,7 +110,7 @@ struct FloodTests {
                     message.msg_iovlen = 1
                     message.msg_control = control.baseAddress
                     message.msg_controllen = controlLength
-                    return sendmsg(socket, &message, CInt(MSG_NOSIGNAL.rawValue) | CInt(MSG_DONTWAIT.rawValue)) == 1
+                    return sendmsg(socket, &message, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)) == 1
                 }
             }
         }

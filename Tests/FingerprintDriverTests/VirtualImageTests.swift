@@ -16,13 +16,13 @@ struct VirtualImageTests {
         let bus = try await PrivateBus.start()
         try await Enroller(bus).enrol(finger)
         let reader = reader(bus), hand = VirtualReader(bus)
-        for touch in 20...24 {
+        for touch in 20...23 {
             let picture = finger.impression(touch)
             let result = try await reader.verify { _ in try await hand.touch(picture) }
             #expect(result.verdict == .match)
             #expect(result.heard.first == .armed)
         }
-        for other in [0, 2, 3, 4, 5, 9] {
+        for other in [0, 2, 3, 5] {
             let picture = SyntheticFinger(other).impression(0)
             let result = try await reader.verify { _ in try await hand.touch(picture) }
             #expect(result.verdict == .noMatch)
@@ -75,14 +75,12 @@ struct VirtualImageTests {
         let bus = try await PrivateBus.start()
         try await Enroller(bus).enrol(finger)
         let reader = reader(bus), hand = VirtualReader(bus), picture = finger.impression(20)
-        let start = ContinuousClock.now
         await #expect(throws: FingerprintError(.ownerLost)) {
             try await reader.verify { heard in
                 try await heard.wait(for: .armed)
                 try await bus.killFprintd()
             }
         }
-        #expect(ContinuousClock.now - start < .seconds(2))
         await #expect(throws: FingerprintError(.serviceUnknown)) { try await reader.claim() }
         try await bus.startFprintd()
         let result = try await reader.verify { _ in try await hand.touch(picture) }

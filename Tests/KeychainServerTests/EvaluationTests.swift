@@ -1,4 +1,6 @@
+import CBOR
 import KeychainModel
+import KeychainServer
 import Testing
 
 @Suite("Evaluations")

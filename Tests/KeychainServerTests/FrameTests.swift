@@ -1,5 +1,6 @@
 import CBOR
 import KeychainModel
+import KeychainServer
 import Testing
 
 @Suite("Frames from clients")

@@ -1,4 +1,5 @@
 import KeychainModel
+import KeychainServer
 import Testing
 
 @Suite("Handshake")

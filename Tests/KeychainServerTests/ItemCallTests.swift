@@ -1,3 +1,4 @@
+import CBOR
 import KeychainModel
 import SecretMemory
 import Synchronization
@@ -112,7 +113,7 @@ struct ItemCallTests {
         let server = try TestServer(vault: Self.guarded(by: Self.presence))
         let client = try await server.greetedClient()
         let reply = try await client.call(.copyItems, CopyItems.passwords())
-        #expect(reply.body == .array([.map([.init(key: .unsigned(3), value: .bytes([42]))])]))
+        #expect(reply.body == .array([.map([CBORPair(.unsigned(3), .bytes([42]))])]))
         #expect(server.authenticator.evaluations.count == 1)
     }
 

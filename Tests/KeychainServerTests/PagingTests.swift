@@ -1,4 +1,6 @@
+import CBOR
 import KeychainModel
+import KeychainServer
 import Synchronization
 import Testing
 
@@ -22,7 +24,7 @@ struct PagingTests {
         for page in 0..<20 {
             let reply = try await client.reply()
             #expect(reply.head == ReplyHead(id: id, more: page < 19))
-            #expect(reply.body == .array([.map([.init(key: .unsigned(3), value: .bytes([UInt8(page)]))])]))
+            #expect(reply.body == .array([.map([CBORPair(.unsigned(3), .bytes([UInt8(page)]))])]))
         }
     }
 

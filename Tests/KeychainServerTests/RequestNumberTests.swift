@@ -1,3 +1,4 @@
+import CBOR
 import KeychainModel
 import Testing
 
@@ -49,7 +50,7 @@ struct RequestNumberTests {
         for _ in 0..<count {
             let reply = try await client.reply()
             #expect(answered.insert(reply.head.id).inserted)
-            #expect(reply.body == .array([.map([.init(key: .unsigned(3), value: .bytes(Array("\(reply.head.id)".utf8)))])]))
+            #expect(reply.body == .array([.map([CBORPair(.unsigned(3), .bytes(Array("\(reply.head.id)".utf8)))])]))
         }
         try await written
         #expect(answered == Set(2...(count + 1)))

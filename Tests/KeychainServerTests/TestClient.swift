@@ -74,7 +74,7 @@ actor TestClient {
         sent += octets
         var rest = octets[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL.rawValue)) }
+            let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else {
@@ -86,7 +86,7 @@ actor TestClient {
 
     /// Writes what there is room for; how much that was.
     func writeSome(_ octets: [UInt8]) -> Int {
-        octets.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL.rawValue)) }
+        octets.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
     }
 
     func reply() async throws -> TestReply {

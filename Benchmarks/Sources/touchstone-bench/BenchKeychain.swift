@@ -66,6 +66,7 @@ final class BenchKeychain {
     ///   - program: what starts it, `strace` for example; nil for the daemon itself.
     ///   - arguments: what goes before the daemon's path.
     /// - Returns: the time from its start to its first reply.
+    /// - Throws: ``BenchError`` when it does not answer.
     @discardableResult
     func start(under program: String? = nil, _ arguments: [String] = []) async throws -> Nanoseconds {
         let begin = Stopwatch.now()

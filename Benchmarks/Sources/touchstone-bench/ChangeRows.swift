@@ -39,7 +39,12 @@ enum ChangeRows {
     }
 
     private static func row(_ name: String, _ medians: [Nanoseconds], _ stage: Stage) -> Row {
-        Row("\(name), \(stage.count) items", ours: Figure(medians[0]), limit: Figure(medians[1]), .atMost(1.5))
+        Row(
+            "\(name), \(stage.count) items",
+            ours: Figure(medians[0]),
+            limit: Figure(medians[1]),
+            .atMost(1.5)
+        )
     }
 
     /// The rates of one client and of many, in turns.
@@ -60,7 +65,11 @@ enum ChangeRows {
                         _ = try keychains[client].add(BenchItem.add(number, prompt: prompt))
                     }
                 }
-                if clients == 1 { single.append(time / Int64(each)) } else { many.append(time / Int64(clients * each)) }
+                if clients == 1 {
+                    single.append(time / Int64(each))
+                } else {
+                    many.append(time / Int64(clients * each))
+                }
             }
         }
         table.add(

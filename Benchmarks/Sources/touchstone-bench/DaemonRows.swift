@@ -7,7 +7,9 @@ enum DaemonRows {
     static func measureMemory(_ stage: Stage, into table: inout Table) throws {
         let status = try TextFile.read("/proc/\(try stage.keychain.daemonProcess())/status")
         guard let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") }),
-            let kilobytes = line.split(whereSeparator: { !("0"..."9").contains($0) }).first.flatMap({ Double($0) })
+            let kilobytes = line.split(whereSeparator: { !("0"..."9").contains($0) }).first.flatMap({
+                Double($0)
+            })
         else { throw BenchError("no VmRSS") }
         table.add(
             Row(
@@ -32,7 +34,11 @@ enum DaemonRows {
             unlocks.append(try unlock(stage, client))
         }
         table.add(
-            Row("exec to first reply, \(stage.count) items", ours: Figure(starts.median), atMost: .milliseconds(30))
+            Row(
+                "exec to first reply, \(stage.count) items",
+                ours: Figure(starts.median),
+                atMost: .milliseconds(30)
+            )
         )
         table.add(
             Row(

@@ -26,17 +26,17 @@ struct Figure {
     /// For people.
     var text: String {
         switch unit {
-        case .time where value < 1e-3: Self.text(value * 1e6, "us")
-        case .time where value < 1: Self.text(value * 1e3, "ms")
-        case .time: Self.text(value, "s")
-        case .size where value < 1 << 20: Self.text(value / 1024, "KB")
-        case .size: Self.text(value / 1024 / 1024, "MB")
-        case .perSecond: Self.text(value, "/s")
-        case .count: Self.text(value, "")
+        case .time where value < 1e-3: Self.text(of: value * 1e6, "us")
+        case .time where value < 1: Self.text(of: value * 1e3, "ms")
+        case .time: Self.text(of: value, "s")
+        case .size where value < 1_048_576: Self.text(of: value / 1024, "KB")
+        case .size: Self.text(of: value / 1024 / 1024, "MB")
+        case .perSecond: Self.text(of: value, "/s")
+        case .count: Self.text(of: value, "")
         }
     }
 
-    private static func text(_ value: Double, _ unit: String) -> String {
+    private static func text(of value: Double, _ unit: String) -> String {
         let decimals = value >= 100 ? 0 : value >= 10 ? 1 : 2
         return number(value, decimals: decimals) + (unit.isEmpty ? "" : " " + unit)
     }
@@ -44,6 +44,7 @@ struct Figure {
     /// A number with so many digits after the point.
     static func number(_ value: Double, decimals: Int) -> String {
         guard value.isFinite else { return "-" }
+        guard value >= 0 else { return "-" + number(-value, decimals: decimals) }
         let scale: Int = (0..<decimals).reduce(1) { scale, _ in scale * 10 }
         let scaled = Int((value * Double(scale)).rounded())
         guard decimals > 0 else { return "\(scaled)" }

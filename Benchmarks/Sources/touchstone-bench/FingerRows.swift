@@ -51,7 +51,11 @@ enum FingerRows {
             Row("finger: of that, after the box was visible", ours: Figure(armingAfterBox.median))
         )
         table.add(
-            Row("finger: match to secret in the client", ours: Figure(release.median), atMost: .milliseconds(5))
+            Row(
+                "finger: match to secret in the client",
+                ours: Figure(release.median),
+                atMost: .milliseconds(5)
+            )
         )
     }
 
@@ -63,7 +67,9 @@ enum FingerRows {
                 _ = try call.end()
                 throw BenchError("the item was read without a finger")
             }
-            guard Stopwatch.now() - begin < 10_000_000_000 else { throw BenchError("the sensor was never armed") }
+            guard Stopwatch.now() - begin < 10_000_000_000 else {
+                throw BenchError("the sensor was never armed")
+            }
             usleep(50)
         }
         return Stopwatch.now()

@@ -7,9 +7,15 @@ enum KeyringRows {
     private static let program = "/usr/bin/gnome-keyring-daemon"
     private static let secretTool = "/usr/bin/secret-tool"
 
+    /// Looks items up in it, and compares with our figures of the same run.
+    ///
     /// - Parameters:
+    ///   - programs: the client over libsecret.
     ///   - lookup: our median look-up.
     ///   - process: our median of a whole `touchstone get`.
+    ///   - scale: how many items and look-ups.
+    ///   - table: takes the rows.
+    /// - Throws: ``BenchError`` when a peer fails.
     static func measure(
         _ programs: Programs,
         lookup: Nanoseconds,
@@ -34,7 +40,8 @@ enum KeyringRows {
                 environment: keyring.environment
             )
             try run.run()
-            guard let text = try? TextFile.read(times), let median = Nanoseconds(text.prefix { $0 != "\n" }) else {
+            guard let text = try? TextFile.read(times), let median = Nanoseconds(text.prefix { $0 != "\n" })
+            else {
                 throw BenchError("libsecret-lookup gave no time")
             }
             table.add(

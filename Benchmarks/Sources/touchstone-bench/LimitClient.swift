@@ -41,6 +41,7 @@ final class LimitClient {
     ///   - number: the row, as its key.
     ///   - value: what to store; empty for none.
     /// - Returns: the octets of the reply.
+    /// - Throws: ``BenchError`` when it was refused or the daemon is gone.
     @discardableResult
     func call(_ operation: Operation, _ number: Int = 0, value: [UInt8] = []) throws -> Int {
         let count = UInt32(17 + value.count)

@@ -4,7 +4,12 @@ import KeychainClient
 enum LookupRows {
     /// Every store has its own daemon, and all are measured in turns.
     ///
+    /// - Parameters:
+    ///   - stages: the stores, smallest first.
+    ///   - scale: how many look-ups.
+    ///   - table: takes the rows.
     /// - Returns: our median in the middle store.
+    /// - Throws: ``BenchError`` or the client's error.
     static func measure(_ stages: [Stage], _ scale: Scale, into table: inout Table) throws -> Nanoseconds {
         var operations: [(Int) throws -> Void] = []
         for stage in stages {

@@ -32,11 +32,13 @@ enum Stopwatch {
     ///   - count: how often each is run.
     ///   - turn: how often one is run before the next has its turn.
     ///   - operations: what is run; each is given the number of its run.
+    /// - Returns: the median of each.
+    /// - Throws: what an operation throws.
     static func medians(
         of count: Int,
         inTurnsOf turn: Int,
         _ operations: [(Int) throws -> Void]
-    ) rethrows -> [Nanoseconds] {
+    ) throws -> [Nanoseconds] {
         var times = [[Nanoseconds]](repeating: [], count: operations.count)
         for start in stride(from: 0, to: count, by: turn) {
             for (index, operation) in operations.enumerated() {

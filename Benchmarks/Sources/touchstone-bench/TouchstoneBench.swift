@@ -39,8 +39,12 @@ enum TouchstoneBench {
             }
             table.run("all items") { try ListRows.measure(stages[1], scale, into: &$0) }
             table.run("resident memory") { try DaemonRows.measureMemory(stages[1], into: &$0) }
-            table.run("whole process") { process = try ProcessRows.measure(programs, stages[1], scale, into: &$0) }
-            await table.run("start and unlock") { try await DaemonRows.measureStart(stages[1], scale, into: &$0) }
+            table.run("whole process") {
+                process = try ProcessRows.measure(programs, stages[1], scale, into: &$0)
+            }
+            await table.run("start and unlock") {
+                try await DaemonRows.measureStart(stages[1], scale, into: &$0)
+            }
             for stage in stages { try await stage.stop() }
         } catch {
             table.add("three filled stores", failed: error)

@@ -135,14 +135,17 @@ extension KeychainEngine: ItemVault {
 extension KeychainEngine {
     /// What the store needs of the keybag now.
     func context() throws(KeychainError) -> ItemContext {
+        if let currentContext { return currentContext }
         guard let record else { throw isKeybagDamaged ? .damaged : .notSetUp }
         guard !keys.isEmpty else { throw .locked }
-        return ItemContext(
+        let context = ItemContext(
             storeID: record.storeID,
             keys: keys,
             epoch: record.epoch,
             passcodePublicKey: record.passcodePublicKey
         )
+        currentContext = context
+        return context
     }
 
     private func usableStore(_ context: ItemContext) throws(KeychainError) -> ItemStore {

@@ -20,10 +20,7 @@ public actor SignalForger {
     /// - Throws: an error of the bus.
     public func forge(_ event: ScriptedFprintd.Event, path: String, count: Int = 1) async throws {
         let connections = try await connections()
-        for _ in 0..<count {
-            try await peer.emit(event.signal(path: path))
-            for connection in connections { try await peer.emit(event.signal(path: path), to: connection) }
-        }
+        try await peer.emit(event.signal(path: path), alsoTo: connections, count: count)
         try await peer.flush()
     }
 

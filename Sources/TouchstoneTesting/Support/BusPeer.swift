@@ -176,6 +176,14 @@ package actor BusPeer {
         try emit(signal, on: bus, to: destination)
     }
 
+    /// Sends a signal so many times, to everybody and to each of the connections.
+    package func emit(_ signal: Signal, alsoTo destinations: [String], count: Int) throws {
+        for _ in 0..<count {
+            try emit(signal)
+            for destination in destinations { try emit(signal, to: destination) }
+        }
+    }
+
     /// Waits until the bus has taken everything that was sent before.
     package func flush() async throws { _ = try await call(.bus, "GetId") }
 

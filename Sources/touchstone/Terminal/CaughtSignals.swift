@@ -11,7 +11,7 @@ struct CaughtSignals: ~Copyable {
 
     /// Readable once a signal came.
     let descriptor: CInt
-    private var actions: [(number: CInt, before: sigaction)] = []
+    private var held: [(number: CInt, before: sigaction)] = []
 
     /// Holds the signals back that were not ignored.
     init?() {
@@ -22,13 +22,15 @@ struct CaughtSignals: ~Copyable {
         for number in Self.numbers {
             var before = sigaction()
             unsafe sigaction(number, nil, &before)
-            actions.append((number, before))
+            // Under nohup(1), for example.
+            if Self.isIgnored(before) { continue }
+            held.append((number, before))
             Self.hold(number)
         }
     }
 
     deinit {
-        for action in actions {
+        for action in held {
             var before = action.before
             unsafe sigaction(action.number, &before, nil)
         }
@@ -38,16 +40,23 @@ struct CaughtSignals: ~Copyable {
     /// Whether a signal came.
     var hasCaught: Bool { Self.caught.load(ordering: .sequentiallyConsistent) != 0 }
 
-    /// Lets the signal that came do what it does; returns if the program goes on after it.
+    /// Lets the signal that came do what it does by default; returns if the program goes on after it.
+    ///
+    /// Not what was set before: Swift's runtime takes SIGQUIT for a crash.
     func deliver() {
         let number = Self.caught.exchange(0, ordering: .sequentiallyConsistent)
-        guard let action = actions.first(where: { $0.number == number }) else { return }
         var count: UInt64 = 0
         _ = unsafe read(descriptor, &count, MemoryLayout<UInt64>.size)
-        var before = action.before
-        unsafe sigaction(number, &before, nil)
+        var standard = sigaction()
+        unsafe standard.__sigaction_handler.sa_handler = SIG_DFL
+        unsafe sigaction(number, &standard, nil)
         kill(getpid(), number)
         Self.hold(number)
+    }
+
+    private static func isIgnored(_ action: sigaction) -> Bool {
+        let handler = unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+        return unsafe handler == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     private static func hold(_ number: CInt) {

@@ -97,7 +97,7 @@ struct EndToEndTests {
     func userPresence() throws {
         let running = try RunningKeychain()
         try running.use {
-            #expect(try Self.add(.userPresence) == errSecSuccess)
+            try #expect(Self.add(.userPresence) == errSecSuccess)
             #expect(running.prompts == 0)
             #expect(Self.read().data == Data("secret".utf8))
             #expect(running.prompts == 1)
@@ -120,7 +120,7 @@ struct EndToEndTests {
     @Test("follows the three rules of kSecUseAuthenticationContext, counted by prompts")
     func contexts() async throws {
         let running = try RunningKeychain()
-        try running.use { #expect(try Self.add(.userPresence) == errSecSuccess) }
+        try running.use { try #expect(Self.add(.userPresence) == errSecSuccess) }
         // Absent: a fresh one for each call.
         running.use {
             #expect(Self.read().status == errSecSuccess)
@@ -181,8 +181,8 @@ struct EndToEndTests {
         try running.use {
             let context = LAContext()
             #expect(context.setCredential(Data("sesame".utf8), type: .applicationPassword))
-            #expect(
-                try Self.add(.applicationPassword, [kSecUseAuthenticationContext: context]) == errSecSuccess
+            try #expect(
+                Self.add(.applicationPassword, [kSecUseAuthenticationContext: context]) == errSecSuccess
             )
             #expect(Self.read([kSecUseAuthenticationContext: context]).data == Data("secret".utf8))
             let other = LAContext()
@@ -196,7 +196,7 @@ struct EndToEndTests {
     func devicePasscode() async throws {
         let running = try RunningKeychain()
         try running.use {
-            #expect(try Self.add(.devicePasscode) == errSecSuccess)
+            try #expect(Self.add(.devicePasscode) == errSecSuccess)
             #expect(Self.read().data == Data("secret".utf8))
             #expect(running.prompts == 1)
         }

@@ -1,0 +1,112 @@
+import Foundation
+import Glibc
+import KeychainModel
+import ScriptedDaemon
+import TouchstoneTesting
+
+/// A keychain of its own: the real daemon, a terminal, and a pinentry that does what a person would.
+final class RealKeychain: Sendable {
+    static let passcode = "marble lantern orchid tundra velvet"
+
+    /// Whether both programs are there.
+    static var isPossible: Bool {
+        Programs.isBuilt(Programs.touchstone) && Programs.isBuilt(Programs.touchstoned)
+    }
+
+    let home: TemporaryHome
+    private let terminal: PseudoTerminal
+    private let pinentry: ScriptedPinentry
+
+    /// Makes the home; nothing runs yet.
+    init() throws {
+        home = try TemporaryHome()
+        terminal = try PseudoTerminal()
+        pinentry = try ScriptedPinentry(Self.person(home.path))
+        let configuration = """
+            test.pinentry-program = \(pinentry.path)
+            test.system-bus-address = unix:path=\(home.path)/no-bus
+            test.scrypt-log2-rounds = 10
+            idle-exit = 20
+
+            """
+        let file = URL(fileURLWithPath: home.layout.configurationFile)
+        try configuration.write(to: file, atomically: false, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+    }
+
+    /// Makes it and sets it up.
+    static func ready() async throws -> RealKeychain {
+        let keychain = try RealKeychain()
+        let result = try await keychain.run("setup")
+        guard result.status == 0 else { throw TestKitError.unexpected(result.errors) }
+        return keychain
+    }
+
+    deinit {
+        // The daemon holds its lock while it runs, and says in it who it is.
+        if let daemon = Self.lockOwner(home.layout.lockFile) { kill(daemon, SIGTERM) }
+    }
+
+    /// The boxes shown so far.
+    var prompts: Int { pinentry.notes.count }
+
+    /// Runs `touchstone` on the terminal's session, its output caught.
+    func run(_ arguments: String..., input: String? = nil, hasTerminal: Bool = true) async throws
+        -> CommandResult
+    {
+        var run = CommandRun(home: home)
+        run.arguments = arguments
+        run.terminal = hasTerminal ? try PseudoTerminal() : nil
+        run.input = input.map { .octets(Array($0.utf8)) } ?? .nothing
+        run.environment = ["TOUCHSTONE_DAEMON": Programs.touchstoned]
+        return try await run.run()
+    }
+
+    /// Whether the person cancels every box from now on.
+    func setCancels(_ cancels: Bool) {
+        let sign = home.path + "/cancels"
+        if cancels { _ = FileManager.default.createFile(atPath: sign, contents: nil) } else { unlink(sign) }
+    }
+
+    /// The process that holds a lock of flock(2), from `/proc/locks`.
+    private static func lockOwner(_ path: String) -> pid_t? {
+        var status = stat()
+        guard stat(path, &status) == 0,
+            let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
+        else {
+            return nil
+        }
+        let line = locks.split(separator: "\n").first {
+            $0.contains("FLOCK") && $0.contains(":\(status.st_ino) ")
+        }
+        return line?.split(separator: " ").dropFirst(4).first.flatMap { pid_t($0) }
+    }
+
+    /// Shell commands that type the passcode, keep the recovery code and type it back, or cancel.
+    private static func person(_ home: String) -> [String: String] {
+        let note = "echo \"$line\" >> \"$directory/notes\""
+        return [
+            "SETDESC": """
+            code=$(printf '%s' "$line" | grep -oE '[0-9A-Z]{4}(-[0-9A-Z]{4}){6}')
+            if [ -n "$code" ]; then printf '%s' "$code" > \(home)/code; fi
+            echo OK
+            """,
+            "SETPROMPT": "prompt=$line; echo OK",
+            "SETREPEAT": "repeated=1; echo OK",
+            "CONFIRM": "\(note); echo OK",
+            "MESSAGE": "\(note); echo OK",
+            "GETPIN": """
+            \(note)
+            if [ -e \(home)/cancels ]; then
+                echo 'ERR 83886179 Operation cancelled <Pinentry>'
+            else
+                case "$prompt" in
+                *Recovery*) printf 'D %s\\n' "$(cat \(home)/code)" ;;
+                *) echo 'D \(passcode)'; if [ -n "$repeated" ]; then echo 'S PIN_REPEATED'; fi ;;
+                esac
+                echo OK
+            fi
+            """,
+        ]
+    }
+}

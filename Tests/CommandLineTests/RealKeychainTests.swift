@@ -1,0 +1,174 @@
+import Foundation
+import KeychainModel
+import ScriptedDaemon
+import Testing
+
+@Suite(
+    "touchstone with its daemon",
+    .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built")
+)
+struct RealKeychainTests {
+    @Test("starts the daemon, and has no keychain at first")
+    func first() async throws {
+        let keychain = try RealKeychain()
+        let status = try await keychain.run("status", "--json")
+        #expect(status.status == 0)
+        #expect(status.text.contains("\"keychain\": \"notSetUp\""))
+        #expect(status.text.contains("\"assurance\": \"test\""))
+        let get = try await keychain.run("get", "mail")
+        #expect(get.status == 7)
+        #expect(get.errors == "error: there is no keychain yet\nhint: touchstone setup\n")
+    }
+
+    @Test("starts one daemon for all who come at a time")
+    func together() async throws {
+        let keychain = try RealKeychain()
+        let processes = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<6 {
+                group.addTask {
+                    let status = try await keychain.run("status", "--json")
+                    let line = status.text.split(separator: "\n").first { $0.contains("daemonProcess") }
+                    return line.map(String.init) ?? "none: \(status.errors)"
+                }
+            }
+            return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+        }
+        #expect(processes.count == 1, "\(processes)")
+    }
+
+    @Test("stores, shows, lists, replaces and deletes a secret")
+    func life() async throws {
+        let keychain = try await RealKeychain.ready()
+        #expect(try await keychain.run("setup").status == 10)
+        #expect(try await keychain.run("set", "mail", "--require", "none", input: "one\n").status == 0)
+        #expect(try await keychain.run("get", "mail").text == "one")
+        let again = try await keychain.run("set", "mail", input: "two")
+        #expect(again.status == 10)
+        #expect(again.errors.contains("hint: --replace"))
+        #expect(try await keychain.run("get", "mail").text == "one")
+        #expect(
+            try await keychain.run("set", "mail", "--replace", "--require", "none", input: "two").status == 0
+        )
+        #expect(try await keychain.run("get", "mail").text == "two")
+        #expect(try await keychain.run("set", "new", "--replace", input: "three").status == 0)
+        let list = try await keychain.run("list")
+        #expect(list.text.split(separator: "\n").map { $0.prefix { $0 != "\t" } } == ["mail", "new"])
+        #expect(list.text.contains("new\teither\t20"))
+        #expect(try await keychain.run("show", "new").text.contains("Demands:    a finger or the passcode\n"))
+        #expect(try await keychain.run("delete", "mail", "--yes").status == 0)
+        #expect(try await keychain.run("get", "mail").status == 3)
+        #expect(try await keychain.run("delete", "mail", "--yes").status == 3)
+    }
+
+    @Test("asks for the passcode where a secret demands it, and tells a refusal from a success")
+    func passcode() async throws {
+        let keychain = try await RealKeychain.ready()
+        #expect(try await keychain.run("set", "key", "--require", "passcode", input: "k").status == 0)
+        let before = keychain.prompts
+        #expect(try await keychain.run("get", "key").text == "k")
+        #expect(keychain.prompts == before + 1)
+        keychain.setCancels(true)
+        let cancelled = try await keychain.run("get", "key")
+        #expect(cancelled.status == 4)
+        #expect(cancelled.output.isEmpty)
+        #expect(cancelled.errors.hasPrefix("error: cancelled\n"))
+    }
+
+    @Test("replaces what a secret demands together with the secret")
+    func replacedRule() async throws {
+        let keychain = try await RealKeychain.ready()
+        #expect(try await keychain.run("set", "key", "--require", "passcode", input: "old").status == 0)
+        #expect(
+            try await keychain.run("set", "key", "--replace", "--require", "none", input: "new").status == 0
+        )
+        let before = keychain.prompts
+        #expect(try await keychain.run("get", "key").text == "new")
+        #expect(keychain.prompts == before)
+        #expect(
+            try await keychain.run("set", "key", "--replace", "--require", "passcode", input: "strict").status
+                == 0
+        )
+        #expect(try await keychain.run("get", "key").text == "strict")
+        #expect(keychain.prompts == before + 1)
+    }
+
+    @Test("runs a command with several secrets for one prompt")
+    func run() async throws {
+        let keychain = try await RealKeychain.ready()
+        for name in ["a", "b"] {
+            #expect(
+                try await keychain.run("set", name, "--require", "passcode", input: "value of \(name)").status
+                    == 0
+            )
+        }
+        #expect(try await keychain.run("set", "c", "--require", "either", input: "value of c").status == 0)
+        let before = keychain.prompts
+        let result = try await keychain.run(
+            "run",
+            "--env",
+            "A=a",
+            "--env",
+            "B=b",
+            "--env",
+            "C=c",
+            "--",
+            "sh",
+            "-c",
+            "echo \"$C,$A,$B\"; exit 9"
+        )
+        #expect(result.status == 9)
+        #expect(result.text == "value of c,value of a,value of b\n")
+        #expect(keychain.prompts == before + 1)
+    }
+
+    @Test("asks for the passcode again once it is locked, and never without a terminal")
+    func lock() async throws {
+        let keychain = try await RealKeychain.ready()
+        #expect(try await keychain.run("set", "mail", "--require", "none", input: "x").status == 0)
+        #expect(try await keychain.run("lock").status == 0)
+        #expect(try await keychain.run("status").text.contains("Keychain:   locked"))
+        // The names can be read once the keychain was unlocked.
+        let before = keychain.prompts
+        #expect(try await keychain.run("list").status == 0)
+        #expect(keychain.prompts == before)
+        let refused = try await keychain.run("get", "mail", hasTerminal: false)
+        #expect(refused.status == 8)
+        #expect(refused.errors.contains("hint: "))
+        #expect(try await keychain.run("get", "mail").text == "x")
+        #expect(keychain.prompts == before + 1)
+        #expect(try await keychain.run("lock").status == 0)
+        #expect(try await keychain.run("unlock").status == 0)
+        #expect(try await keychain.run("status").text.contains("Keychain:   unlocked"))
+    }
+
+    @Test("finds nothing that failed, by doctor, in a keychain that works")
+    func doctor() async throws {
+        let keychain = try await RealKeychain.ready()
+        #expect(try await keychain.run("set", "mail", input: "x").status == 0)
+        let result = try await keychain.run("doctor")
+        #expect(result.status == 0, "\(result.text)")
+        for part in [
+            "locked memory", "configuration", "socket's directory", "daemon", "keychain", "device key",
+            "store",
+        ] {
+            #expect(result.text.contains("  \(part): "), "\(part)")
+        }
+        #expect(!result.text.contains("fail"))
+        #expect(result.text.contains("ok    store: 1 items, all authentic"))
+        let json = try await keychain.run("doctor", "--json")
+        let list = try #require(JSONSerialization.jsonObject(with: Data(json.output)) as? [[String: Any]])
+        #expect(list.count > 10)
+    }
+
+    @Test("finds, by doctor, a directory that others may enter")
+    func openDirectory() async throws {
+        let keychain = try await RealKeychain.ready()
+        let data = keychain.home.layout.dataDirectory
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: data)
+        let result = try await keychain.run("doctor")
+        #expect(result.status == 1)
+        #expect(
+            result.text.contains("fail  store's directory: \(data) has mode 755\n      -> chmod 700 \(data)")
+        )
+    }
+}
