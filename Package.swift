@@ -117,7 +117,9 @@ let package = Package(
         // The test kit: real parts in private places, for an app's tests too.
         .target(
             name: "TouchstoneTesting",
-            dependencies: ["CLinux", "CSystemd", "FingerprintDriver", "KeychainModel", "SecretMemory"],
+            dependencies: [
+                "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "SecretMemory",
+            ],
             swiftSettings: nearC
         ),
         .executableTarget(name: "touchstone-demo", dependencies: ["TouchstoneTesting"], swiftSettings: settings),
@@ -174,6 +176,13 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: ["KeychainModel", "TouchstoneTesting", "touchstone", "touchstoned"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FaultTests",
+            dependencies: [
+                "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting", "touchstoned",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -73,7 +73,8 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CLibFuzzer", "CLinux", "CBOR", "SecretMemory", "KeychainModel", "KeychainEngine", "PinentryDriver",
+                "CLibFuzzer", "CLinux", "CBOR", "SecretMemory", "KeychainModel", "KeychainEngine",
+                "PinentryDriver",
                 "FingerprintDriver", "KeychainServer", "KeychainClient", "Security", "DaemonConfiguration",
             ],
             swiftSettings: nearC,

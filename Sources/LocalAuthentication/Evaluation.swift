@@ -9,6 +9,12 @@ final class Evaluation: Sendable {
 
     /// Where replies arrive, and where threads wait for the daemon.
     static let queue = DispatchQueue(label: "LocalAuthentication", attributes: .concurrent)
+    /// Where evaluations are ended: of another class, so that its threads are there when all others wait.
+    static let endings = DispatchQueue(
+        label: "LocalAuthentication.endings",
+        qos: .userInitiated,
+        attributes: .concurrent
+    )
 
     /// Takes the prompt away.
     let cancellation = Cancellation()
@@ -24,7 +30,7 @@ final class Evaluation: Sendable {
 
     /// Ends the evaluation on the app's wish: the reply comes at once, the prompt goes.
     func end() {
-        Self.queue.async {
+        Self.endings.async {
             self.finish(LAError(AuthenticationError(.appCancel)))
             self.cancellation.cancel()
         }

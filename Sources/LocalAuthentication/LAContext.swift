@@ -98,6 +98,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
     /// Tells whether a policy could be evaluated now, without a prompt.
     ///
     /// Blocks for the time of a question to the daemon. Fills ``biometryType`` whatever it returns.
+    @discardableResult
     open func canEvaluatePolicy(_ policy: LAPolicy, error: NSErrorPointer) -> Bool {
         let failure = evaluability(of: policy)
         if let failure { error?.pointee = failure._nsError }
@@ -131,6 +132,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
     ///
     /// - Returns: true.
     /// - Throws: ``LAError``, with ``LAError/Code/appCancel`` when the task was cancelled.
+    @discardableResult
     open func evaluatePolicy(_ policy: LAPolicy, localizedReason: String) async throws -> Bool {
         try await Self.awaitReply { self.evaluatePolicy(policy, localizedReason: localizedReason, reply: $0) }
     }
@@ -165,6 +167,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
     ///
     /// - Returns: true.
     /// - Throws: ``LAError``, with ``LAError/Code/appCancel`` when the task was cancelled.
+    @discardableResult
     open func evaluateAccessControl(
         _ accessControl: SecAccessControl,
         operation: LAAccessControlOperation,
@@ -196,6 +199,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
     /// Sets the application password of items, or removes it with nil.
     ///
     /// False for a smart card's PIN, on an invalidated context, and when the daemon cannot be reached.
+    @discardableResult
     open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
         guard type == .applicationPassword, (try? enter()) != nil else { return false }
         var password: SecretBytes?
@@ -245,7 +249,7 @@ extension LAContext: AuthenticationContextProviding {
 
     func prompt(reason: String) -> PromptFields {
         PromptFields(
-            origin: promptOrigin ?? .current(),
+            origin: promptOrigin ?? KeychainConnection.originOfNow,
             reason: PromptFields.fitting(reason),
             cancelTitle: localizedCancelTitle.map(PromptFields.fitting),
             fallbackTitle: localizedFallbackTitle.map(PromptFields.fitting),

@@ -1,5 +1,6 @@
 package import KeychainClient
 package import KeychainModel
+import Synchronization
 
 /// The keychain that the fronts talk to.
 package enum KeychainConnection {
@@ -9,5 +10,20 @@ package enum KeychainConnection {
     @TaskLocal package static var promptOrigin: PromptOrigin?
 
     /// Where a request of now wants its prompts.
-    package static var originOfNow: PromptOrigin { promptOrigin ?? .current() }
+    ///
+    /// Looking the terminal up costs more than all else that a query needs here; few programs change theirs.
+    package static var originOfNow: PromptOrigin {
+        if let promptOrigin { return promptOrigin }
+        let now = ContinuousClock.now
+        return lastOrigin.withLock { last in
+            if let last, now - last.time < lifetime { return last.origin }
+            let origin = PromptOrigin.current()
+            last = (origin, now)
+            return origin
+        }
+    }
+
+    /// How long a place that was looked up counts.
+    private static let lifetime = Duration.milliseconds(250)
+    private static let lastOrigin = Mutex<(origin: PromptOrigin, time: ContinuousClock.Instant)?>(nil)
 }

@@ -7,6 +7,7 @@ public typealias SecRandomRef = OpaquePointer
 public var kSecRandomDefault: SecRandomRef? { nil }
 
 /// `SecRandomCopyBytes`: fills `bytes` with `count` octets of the kernel's generator.
+@discardableResult
 public func SecRandomCopyBytes(_ rnd: SecRandomRef?, _ count: Int, _ bytes: UnsafeMutableRawPointer) -> Int32
 {
     guard rnd == nil, count >= 0 else { return errSecParam }

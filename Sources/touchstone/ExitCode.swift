@@ -36,6 +36,7 @@ extension ExitCode {
     private static func of(_ error: KeychainError) -> ExitCode {
         if error.cause == .closed { return .lockedOut }
         if error.cause == .notSetUp { return .notAvailable }
+        if error.cause == .alreadySetUp { return .existsAlready }
         if error.cause == .damaged { return .damaged }
         if case .wait? = error.remedy { return .lockedOut }
         switch error.status {

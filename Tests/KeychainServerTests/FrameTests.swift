@@ -69,25 +69,32 @@ struct FrameTests {
     }
 
     /// Messages that a careless reader would build a house for.
-    private static let bombs: [[UInt8]] = [
-        [UInt8](repeating: 0x81, count: 100_000),
-        [0x9B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
-        [0x84, 1, 2, 21, 0xBB, 0, 0, 0, 1, 0, 0, 0, 0],
-        [0x84, 1, 2, 21, 0x9F, 0x01, 0xFF],
-        [0x84, 1, 2, 2, 0xA2, 0x61, 0x61, 1, 0x61, 0x61, 2],
-        [0x84, 1, 2, 2, 0x62, 0xC3, 0x28],
-        [0x84, 1, 2, 2, 0xF6, 0xF6],
-        [0x84, 2, 2, 2, 0xF6],
-        [0x84, 0x18, 1, 2, 2, 0xF6],
-        [0xFF],
-    ]
+    enum Bomb: String, CaseIterable, Sendable {
+        case deepNesting, hugeArray, hugeMap, indefiniteLength, duplicateKeys, invalidText, trailingOctets
+        case otherVersion, longInteger, strayBreak
 
-    @Test("structure bombs end their connection and no other", arguments: bombs)
-    func bomb(message: [UInt8]) async throws {
+        var message: [UInt8] {
+            switch self {
+            case .deepNesting: [UInt8](repeating: 0x81, count: 100_000)
+            case .hugeArray: [0x9B, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]
+            case .hugeMap: [0x84, 1, 2, 21, 0xBB, 0, 0, 0, 1, 0, 0, 0, 0]
+            case .indefiniteLength: [0x84, 1, 2, 21, 0x9F, 0x01, 0xFF]
+            case .duplicateKeys: [0x84, 1, 2, 2, 0xA2, 0x61, 0x61, 1, 0x61, 0x61, 2]
+            case .invalidText: [0x84, 1, 2, 2, 0x62, 0xC3, 0x28]
+            case .trailingOctets: [0x84, 1, 2, 2, 0xF6, 0xF6]
+            case .otherVersion: [0x84, 2, 2, 2, 0xF6]
+            case .longInteger: [0x84, 0x18, 1, 2, 2, 0xF6]
+            case .strayBreak: [0xFF]
+            }
+        }
+    }
+
+    @Test("structure bombs end their connection and no other", arguments: Bomb.allCases)
+    func bomb(bomb: Bomb) async throws {
         let server = try TestServer()
         let bystander = try await server.greetedClient()
         let client = try await server.greetedClient()
-        try? await client.write(TestClient.header(message.count) + message)
+        try? await client.write(TestClient.header(bomb.message.count) + bomb.message)
         #expect(try await client.isClosed())
         let reply = try await bystander.call(.copyItems, CopyItems.passwords())
         #expect(reply.status == .success)
@@ -125,7 +132,7 @@ struct FrameTests {
         for number: UInt64 in [1, 2, Method.copyItems.rawValue] { writer.write(unsigned: number) }
         writer.writeArrayHead(count: 3)
         writer.writeArrayHead(count: 6)
-        writer.write(text: "nope")
+        writer.write(text: "nothing of the kind")
         let message = writer.finish()
         try await client.write(TestClient.header(message.count) + message)
         #expect(try await client.reply().status == .noSuchClass)

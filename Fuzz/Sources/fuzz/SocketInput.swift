@@ -13,7 +13,12 @@ struct SocketInput: ~Copyable {
         let made = unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &pair)
         guard made == 0 else { fatalError("socketpair: errno \(errno)") }
         (receiver, sender) = (pair[0], pair[1])
-        let sent = unsafe send(sender, octets, octets.count, CInt(MSG_DONTWAIT.rawValue | MSG_NOSIGNAL.rawValue))
+        let sent = unsafe send(
+            sender,
+            octets,
+            octets.count,
+            CInt(MSG_DONTWAIT.rawValue | MSG_NOSIGNAL.rawValue)
+        )
         guard sent == octets.count else { fatalError("send: \(sent) of \(octets.count), errno \(errno)") }
         shutdown(sender, CInt(SHUT_WR))
     }

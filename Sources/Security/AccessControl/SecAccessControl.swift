@@ -34,7 +34,7 @@ public final class SecAccessControl: NSObject, CoreFoundationType, @unchecked Se
     }
 }
 
-/// `SecAccessControlGetTypeID`.
+/// `SecAccessControlGetTypeID`: a number that none of Core Foundation's own types has.
 public func SecAccessControlGetTypeID() -> CFTypeID { 0x101 }
 
 /// `SecAccessControlCreateWithFlags`: nil and an error for contradictory flags or an unknown protection.

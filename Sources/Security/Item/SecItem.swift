@@ -8,6 +8,7 @@ import SecretMemory
 ///
 /// Blocks while the user is asked to unlock the keychain. `result` receives what the `kSecReturn…` keys ask
 /// for.
+@discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     keychainStatus { () throws(KeychainError) in
         let item = try ParsedQuery(attributes, for: .add, hasResult: result != nil)
@@ -21,6 +22,7 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 /// `SecItemCopyMatching`: finds items and returns what the `kSecReturn…` keys ask for.
 ///
 /// Blocks while the user is asked for what an item's access control demands.
+@discardableResult
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?)
     -> OSStatus
 {
@@ -41,6 +43,7 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 }
 
 /// `SecItemUpdate`: changes all items that match, all or none.
+@discardableResult
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
     keychainStatus { () throws(KeychainError) in
         let parsed = try ParsedQuery(query, for: .update, hasResult: false)
@@ -51,6 +54,7 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 }
 
 /// `SecItemDelete`: deletes all items that match; asks nobody.
+@discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     keychainStatus { () throws(KeychainError) in
         let parsed = try ParsedQuery(query, for: .delete, hasResult: false)

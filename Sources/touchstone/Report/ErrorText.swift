@@ -6,7 +6,9 @@ enum ErrorText {
     /// Describes an error, and the secret it is about where there is one.
     static func describe(_ error: KeychainError, name: ItemName? = nil) -> CommandError {
         let (message, hint) =
-            byCause(error, name) ?? byStatus(error, name) ?? byAuthentication(error) ?? unknown(error)
+            error.cause.flatMap { CauseText.lines($0, name) } ?? byStatus(error, name) ?? byAuthentication(
+                error
+            ) ?? unknown(error)
         return CommandError(
             message,
             hint: hint ?? self.hint(for: error.remedy),
@@ -14,45 +16,8 @@ enum ErrorText {
         )
     }
 
-    private typealias Lines = (message: String, hint: String?)
-
-    private static func byCause(_ error: KeychainError, _ name: ItemName?) -> Lines? {
-        let subject = name.map { "'\($0.text)'" } ?? "the secret"
-        switch error.cause {
-        case .invalidated?:
-            return (
-                "\(subject) is gone for good: it demanded the fingers enrolled when it was stored, and they changed",
-                name.map { "store it again: touchstone set \($0.text) --replace" }
-            )
-        case .damaged?: return ("\(subject) or its keychain is damaged", "touchstone doctor")
-        case .closed?: return ("ten wrong passcodes have closed the keychain", "touchstone recover")
-        case .notSetUp?: return ("there is no keychain yet", "touchstone setup")
-        case .locked?:
-            return ("the keychain is locked, and the passcode cannot be asked for here", "touchstone unlock")
-        case let cause? where cause.domain == "touchstoned":
-            return ("the daemon did not start (\(cause.code))", "touchstone doctor")
-        case let cause? where cause.domain == "touchstone": return client(cause)
-        default: return nil
-        }
-    }
-
-    /// The client library's own causes.
-    private static func client(_ cause: DriverCause) -> Lines? {
-        switch cause.code {
-        case "daemonMissing":
-            let hint = "install touchstoned beside touchstone, or name it in TOUCHSTONE_DAEMON"
-            return ("the daemon, touchstoned, is not installed", hint)
-        case let code where code.hasPrefix("foreignDaemon"):
-            return ("the daemon's socket belongs to somebody else (\(code))", "touchstone doctor")
-        case let code where code.hasPrefix("connectionLost"):
-            return ("the daemon went away (\(code))", "try again")
-        case let code where code.hasPrefix("runtimeDirectory"):
-            return ("the daemon's directory cannot be used (\(code))", "touchstone doctor")
-        case "promptText": return ("the text for the prompt is too long", nil)
-        case "resultTooLarge": return ("the result needs more locked memory than there is", nil)
-        default: return nil
-        }
-    }
+    /// The error line and, where something can be done beside the error's own remedy, the hint line.
+    typealias Lines = (message: String, hint: String?)
 
     private static func byStatus(_ error: KeychainError, _ name: ItemName?) -> Lines? {
         switch error.status {

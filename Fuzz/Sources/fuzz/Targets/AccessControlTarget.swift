@@ -19,14 +19,19 @@ enum AccessControlTarget: FuzzTarget {
             require((decision == .granted) == control.constraints.isEmpty, "no proof opens no constraint")
         }
         let everything = control.satisfied(by: [.biometry, .passcode])
-        require(everything.isSuperset(of: control.constraints.filter { $0 != .companion }), "all factors meet all")
+        require(
+            everything.isSuperset(of: control.constraints.filter { $0 != .companion }),
+            "all factors meet all"
+        )
         require(control.satisfied(by: []).isEmpty, "no factor meets nothing")
     }
 
     static func seeds() -> [[UInt8]] {
         let single: [AccessControlFlags] = [
-            [], .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion, .applicationPassword,
-            .privateKeyUsage, [.biometryAny, .devicePasscode, .or], [.biometryCurrentSet, .devicePasscode, .and],
+            [], .userPresence, .biometryAny, .biometryCurrentSet, .devicePasscode, .companion,
+            .applicationPassword,
+            .privateKeyUsage, [.biometryAny, .devicePasscode, .or],
+            [.biometryCurrentSet, .devicePasscode, .and],
             [.userPresence, .applicationPassword], [.companion, .biometryAny, .or], [.or, .and],
         ]
         var seeds: [[UInt8]] = []

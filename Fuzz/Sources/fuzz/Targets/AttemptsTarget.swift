@@ -1,7 +1,8 @@
 import CBOR
 import Glibc
-@testable import KeychainEngine
 import KeychainModel
+
+@testable import KeychainEngine
 
 /// The two slots of the file of failed attempts, read as the daemon does after a start.
 ///
@@ -22,7 +23,10 @@ enum AttemptsTarget: FuzzTarget {
         let flags = input[0]
         let rest = Array(input.array.dropFirst())
         let half = rest.count / 2
-        store.write(slots: [Array(rest[..<half]), Array(rest[half...])], validCodes: [flags & 1 == 0, flags & 2 == 0])
+        store.write(
+            slots: [Array(rest[..<half]), Array(rest[half...])],
+            validCodes: [flags & 1 == 0, flags & 2 == 0]
+        )
         do throws(KeychainError) {
             let record = try store.attempts.load()
             require(flags & 3 != 3, "a slot counts only with its code")
@@ -74,7 +78,9 @@ enum AttemptsTarget: FuzzTarget {
     static func seeds() -> [[UInt8]] {
         var seeds: [[UInt8]] = []
         for (sequence, failures) in [(1, 0), (2, 4), (3, 10), (UInt64.max, 5)] {
-            for time in [nil, ("b", 5), ("8a0d0d1e-3f5c-4f0e-9c1e-2f4c8a6a7b11", Int64.max)] as [(String, Int64)?] {
+            for time in [nil, ("b", 5), ("8a0d0d1e-3f5c-4f0e-9c1e-2f4c8a6a7b11", Int64.max)]
+                as [(String, Int64)?]
+            {
                 let first = slot(0, sequence, failures, time)
                 let second = slot(1, sequence &+ 1, failures + 1, time)
                 let padded = max(first.count, second.count)
@@ -90,7 +96,9 @@ enum AttemptsTarget: FuzzTarget {
         octets + [UInt8](repeating: 0, count: count - octets.count)
     }
 
-    private static func slot(_ index: Int, _ sequence: UInt64, _ failures: Int, _ time: (String, Int64)?) -> [UInt8] {
+    private static func slot(_ index: Int, _ sequence: UInt64, _ failures: Int, _ time: (String, Int64)?)
+        -> [UInt8]
+    {
         cbor { writer in
             writer.writeArrayHead(count: 8)
             writer.write(unsigned: 1)

@@ -12,10 +12,13 @@ enum ConfigurationTarget: FuzzTarget {
         do throws(Configuration.Fault) {
             let settings = try Configuration(parsing: text)
             let paths = [
-                settings.pinentryProgram, settings.testParts.pinentryProgram, settings.testParts.templateDirectory,
+                settings.pinentryProgram, settings.testParts.pinentryProgram,
+                settings.testParts.templateDirectory,
             ]
             for case let path? in paths { require(path.hasPrefix("/"), "a path is absolute") }
-            if let rounds = settings.testParts.scryptLog2Rounds { require((1...22).contains(rounds), "rounds in range") }
+            if let rounds = settings.testParts.scryptLog2Rounds {
+                require((1...22).contains(rounds), "rounds in range")
+            }
         } catch {
             require(error.line >= 1 && !error.reason.isEmpty, "a fault says where and why")
         }
@@ -23,7 +26,9 @@ enum ConfigurationTarget: FuzzTarget {
 
     static func seeds() -> [[UInt8]] {
         let values = [
-            "idle-exit": ["0", "300", "604800", "604801", "-1", "0x10", "99999999999999999999", "", "\u{0663}"],
+            "idle-exit": [
+                "0", "300", "604800", "604801", "-1", "0x10", "99999999999999999999", "", "\u{0663}",
+            ],
             "pinentry-program": ["/usr/bin/pinentry", "pinentry", "", "/a b", "/x#y"],
             "log-level": ["trace", "debug", "info", "notice", "warning", "error", "critical", "loud"],
             "biometry": ["on", "off", "maybe"],
@@ -34,10 +39,14 @@ enum ConfigurationTarget: FuzzTarget {
             "test.template-directory": ["/var/lib/fprint", "."],
             "unknown": ["1"],
         ]
-        var texts = values.sorted { $0.key < $1.key }.flatMap { key, values in values.map { "\(key) = \($0)\n" } }
+        var texts = values.sorted { $0.key < $1.key }.flatMap { key, values in
+            values.map { "\(key) = \($0)\n" }
+        }
         texts += [
-            "", "\n", "# comment\n", "no equals sign", "=", " = ", "biometry=on # yes", "biometry=on\nbiometry=off\n",
-            "\tidle-exit\t=\t60\t\r\n", "idle-exit = 60\r\nbiometry = off\r\n", "idle-exit = 6=0", "\u{feff}biometry = on",
+            "", "\n", "# comment\n", "no equals sign", "=", " = ", "biometry=on # yes",
+            "biometry=on\nbiometry=off\n",
+            "\tidle-exit\t=\t60\t\r\n", "idle-exit = 60\r\nbiometry = off\r\n", "idle-exit = 6=0",
+            "\u{feff}biometry = on",
             "biometry = on\u{2028}idle-exit = 1", "biometry = on\u{0301}", "#\u{0301} = x",
             "idle-exit = 60\npinentry-program = /usr/bin/pinentry-curses\nlog-level = debug\nbiometry = off\n",
         ]

@@ -1,5 +1,6 @@
-@testable import FingerprintDriver
 import KeychainModel
+
+@testable import FingerprintDriver
 
 /// What comes over the bus from fprintd: error names, signals, and their order during one verification.
 enum FprintTarget: FuzzTarget {
@@ -25,7 +26,9 @@ enum FprintTarget: FuzzTarget {
             default:
                 guard let signal = signal(&choices) else { continue }
                 let step = pass.receive(signal.kind)
-                if step != nil { require(hasStarted && !hasEnded, "nothing counts outside of the verification") }
+                if step != nil {
+                    require(hasStarted && !hasEnded, "nothing counts outside of the verification")
+                }
                 guard case .end(let result)? = step else { continue }
                 hasEnded = true
                 guard case .success(.match) = result else { continue }
@@ -50,7 +53,13 @@ enum FprintTarget: FuzzTarget {
         let interface = choices.element(of: interfaces)
         let member = choices.element(of: members)
         let arguments = (0..<Int(choices.octet() % 4)).map { _ in value(&choices, depth: 0) }
-        return DeviceSignal(owner: ":1.8", path: "/d", interface: interface, member: member, arguments: arguments)
+        return DeviceSignal(
+            owner: ":1.8",
+            path: "/d",
+            interface: interface,
+            member: member,
+            arguments: arguments
+        )
     }
 
     private static func value(_ choices: inout Choices, depth: Int) -> BusValue {
@@ -63,7 +72,11 @@ enum FprintTarget: FuzzTarget {
         case 6: return .double(Double(bitPattern: choices.number()))
         case 7: return .variant(value(&choices, depth: depth + 1))
         case 8: return .structure([value(&choices, depth: depth + 1)])
-        case 9: return .array(of: "s", (0..<Int(choices.octet() % 4)).map { _ in value(&choices, depth: depth + 1) })
+        case 9:
+            return .array(
+                of: "s",
+                (0..<Int(choices.octet() % 4)).map { _ in value(&choices, depth: depth + 1) }
+            )
         case 10: return .entry(.string(choices.text()), value(&choices, depth: depth + 1))
         default:
             let key = choices.octet() & 1 == 0 ? "finger-present" : choices.text()
@@ -74,7 +87,8 @@ enum FprintTarget: FuzzTarget {
     private static let prefixes = [Fprint.errorPrefix, "org.freedesktop.DBus.Error.", ""]
     private static let errors = [
         "", "PermissionDenied", "ClaimDevice", "AlreadyInUse", "NoEnrolledPrints", "NoSuchDevice", "Internal",
-        "ServiceUnknown", "NameHasNoOwner", "NoReply", "Timeout", "AccessDenied", "UnknownObject", "Disconnected",
+        "ServiceUnknown", "NameHasNoOwner", "NoReply", "Timeout", "AccessDenied", "UnknownObject",
+        "Disconnected",
         "Spawn.", "NoActionInProgress", "InvalidFingername",
     ]
     private static let interfaces = [Fprint.deviceInterface, propertiesInterface, Fprint.managerInterface]
@@ -82,8 +96,10 @@ enum FprintTarget: FuzzTarget {
         "VerifyStatus", "VerifyFingerSelected", "EnrollStatus", "PropertiesChanged", "Other",
     ]
     private static let results = [
-        "verify-match", "verify-no-match", "verify-retry-scan", "verify-swipe-too-short", "verify-finger-not-centered",
-        "verify-remove-and-retry", "verify-disconnected", "verify-unknown-error", "enroll-completed", "verify-Match",
+        "verify-match", "verify-no-match", "verify-retry-scan", "verify-swipe-too-short",
+        "verify-finger-not-centered",
+        "verify-remove-and-retry", "verify-disconnected", "verify-unknown-error", "enroll-completed",
+        "verify-Match",
         Fprint.deviceInterface, "any",
     ]
 

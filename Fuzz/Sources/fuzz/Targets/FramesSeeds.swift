@@ -8,12 +8,19 @@ extension FramesTarget {
     )
     private static let queries: [ItemQuery] = [
         ItemQuery(itemClass: .genericPassword),
-        ItemQuery(itemClass: .internetPassword, attributes: Example.attributes, limit: .all, returns: [.data]),
+        ItemQuery(
+            itemClass: .internetPassword,
+            attributes: Example.attributes,
+            limit: .all,
+            returns: [.data]
+        ),
         ItemQuery(itemClass: .genericPassword, limit: .count(7), returns: [.attributes, .persistentRef]),
         ItemQuery(
             itemClass: nil,
-            references: [PersistentReference(octets: octets(16)), PersistentReference(octets: octets(16, from: 99))]
-                .compactMap(\.self),
+            references: [
+                PersistentReference(octets: octets(16)), PersistentReference(octets: octets(16, from: 99)),
+            ]
+            .compactMap(\.self),
             authenticationUI: .skip
         ),
     ]
@@ -22,7 +29,9 @@ extension FramesTarget {
         let messages = sessions() + contexts() + items()
         let whole = messages.map(\.octets)
         let framed = whole.map(frame)
-        var streams = [framed[0] + framed[1], framed.reduce([], +), Array(framed[2].dropLast(3)), [0, 0, 0, 0]]
+        var streams = [
+            framed[0] + framed[1], framed.reduce([], +), Array(framed[2].dropLast(3)), [0, 0, 0, 0],
+        ]
         streams.append([0, 0x10, 0, 1, 0x84])
         streams.append([0xFF, 0xFF, 0xFF, 0xFF])
         return whole + framed.prefix(8) + streams + damaged(whole[whole.count - 1], most: 8)
@@ -37,7 +46,12 @@ extension FramesTarget {
         messages += [Message(.status, prompt), Message(.check, EmptyBody()), Message(.lock, EmptyBody())]
         for method in [Method.setUp, .unlock, .changePasscode, .recover] {
             messages.append(Message(method, prompt))
-            messages.append(Message(method, PromptFields(cancelTitle: "Stop", fallbackTitle: "", interactionAllowed: false)))
+            messages.append(
+                Message(
+                    method,
+                    PromptFields(cancelTitle: "Stop", fallbackTitle: "", interactionAllowed: false)
+                )
+            )
         }
         return messages + [Message(.cancel, CancelRequest(id: 1)), Message(.cancel, CancelRequest(id: .max))]
     }
@@ -109,14 +123,21 @@ private struct Message {
 /// Values that several targets' seeds hold.
 enum Example {
     static let attributes: ItemAttributes = [
-        .account: .string("alice"), .service: .string("b\u{E4}r"), .generic: .data(octets(3)), .port: .integer(443),
+        .account: .string("alice"), .service: .string("b\u{E4}r"), .generic: .data(octets(3)),
+        .port: .integer(443),
         .isInvisible: .boolean(true), .creationDate: .date(1_700_000_000_000_000), .type: .integer(-1),
     ]
     static let accessControls: [AccessControl] = [
         AccessControl(accessibility: .whenUnlocked),
         try? AccessControl(accessibility: .whenPasscodeSetThisDeviceOnly, flags: .userPresence),
-        try? AccessControl(accessibility: .afterFirstUnlock, flags: [.biometryCurrentSet, .devicePasscode, .or]),
+        try? AccessControl(
+            accessibility: .afterFirstUnlock,
+            flags: [.biometryCurrentSet, .devicePasscode, .or]
+        ),
         try? AccessControl(accessibility: .always, flags: [.applicationPassword]),
-        try? AccessControl(accessibility: .whenUnlocked, flags: [.biometryAny, .devicePasscode, .applicationPassword]),
+        try? AccessControl(
+            accessibility: .whenUnlocked,
+            flags: [.biometryAny, .devicePasscode, .applicationPassword]
+        ),
     ].compactMap(\.self)
 }

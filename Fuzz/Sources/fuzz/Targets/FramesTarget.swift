@@ -1,7 +1,8 @@
 import CBOR
 import KeychainModel
-@testable import KeychainServer
 import SecretMemory
+
+@testable import KeychainServer
 
 /// What a client sends: the input as a stream of frames, and as one message.
 enum FramesTarget: FuzzTarget {

@@ -1,8 +1,9 @@
 import CBOR
 import Foundation
-@testable import KeychainEngine
 @_spi(AuthenticationEngine) import KeychainModel
 import SecretMemory
+
+@testable import KeychainEngine
 
 /// An item's opened attributes and its wrapped key, as they are once a row has been read.
 enum ItemTarget: FuzzTarget {
@@ -51,7 +52,9 @@ enum ItemTarget: FuzzTarget {
 
     private static let keys: KeyRing = {
         var ring = KeyRing()
-        for name in KeybagKeyName.allCases { ring[name] = Key(SecretBytes(copying: octets(32, from: name.rawValue))) }
+        for name in KeybagKeyName.allCases {
+            ring[name] = Key(SecretBytes(copying: octets(32, from: name.rawValue)))
+        }
         return ring
     }()
     private static let proof = AuthenticationProof(
@@ -94,7 +97,8 @@ enum ItemTarget: FuzzTarget {
             }
         }
         for count in [0, 1, 2, 3] {
-            let way = [UInt8(count)] + octets(PasscodeConstraint.publicKeyByteCount + ItemKeyWrap.wrapByteCount)
+            let way =
+                [UInt8(count)] + octets(PasscodeConstraint.publicKeyByteCount + ItemKeyWrap.wrapByteCount)
             seeds.append([2, UInt8(count)] + (0..<count).flatMap { _ in way })
         }
         seeds.append([1] + octets(ItemKeyWrap.wrapByteCount))
@@ -121,7 +125,9 @@ enum ItemTarget: FuzzTarget {
         ).encoded()
     }
 
-    private static func content(_ itemClass: ItemClass, _ control: AccessControl, _ group: String) -> ItemContent {
+    private static func content(_ itemClass: ItemClass, _ control: AccessControl, _ group: String)
+        -> ItemContent
+    {
         ItemContent(
             itemClass: itemClass,
             group: group,

@@ -1,7 +1,8 @@
 import CBOR
-@testable import KeychainEngine
 import KeychainModel
 import SecretMemory
+
+@testable import KeychainEngine
 
 /// The keybag's file, and the recovery code that a person types.
 enum KeybagTarget: FuzzTarget {

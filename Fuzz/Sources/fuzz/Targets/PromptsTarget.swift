@@ -1,6 +1,7 @@
 import KeychainModel
-@testable import PinentryDriver
 import SecretMemory
+
+@testable import PinentryDriver
 
 /// The texts that others choose for a box: they stay on their line and cannot hide or move anything.
 ///
@@ -11,8 +12,12 @@ enum PromptsTarget: FuzzTarget {
     static func run(_ input: Span<UInt8>) {
         guard input.count > 0 else { return }
         let inputs: [Prompt.Input] = [.secret, .newSecret, .confirmation, .touch, .touchOrSecret]
-        let texts = input.array.dropFirst().split(separator: 0, maxSplits: 5, omittingEmptySubsequences: false)
-            .map { String(decoding: $0, as: UTF8.self) }
+        let texts = input.array.dropFirst().split(
+            separator: 0,
+            maxSplits: 5,
+            omittingEmptySubsequences: false
+        )
+        .map { String(decoding: $0, as: UTF8.self) }
         func text(_ index: Int) -> String { index < texts.count ? texts[index] : "" }
         let prompt = Prompt(
             inputs[Int(input[0]) % inputs.count],
@@ -25,7 +30,10 @@ enum PromptsTarget: FuzzTarget {
         )
         for text in texts { runText(text) }
         check(PromptDescription(of: prompt).line.span)
-        if let shown = PromptDescription.line(of: prompt, showing: SecretBytes(copying: octets(80, from: 0x20))) {
+        if let shown = PromptDescription.line(
+            of: prompt,
+            showing: SecretBytes(copying: octets(80, from: 0x20))
+        ) {
             shown.withOctets { check($0.extracting(..<($0.count - 1))) }
         }
     }
@@ -60,8 +68,10 @@ enum PromptsTarget: FuzzTarget {
 
     static func seeds() -> [[UInt8]] {
         let texts = [
-            "", "to sign in", "<b>bold</b>", "100% sure", "\u{202E}esrever", "a\u{200B}b", "\u{1B}[31mred", "line\nbreak\r",
-            "e\u{301}", "e" + String(repeating: "\u{301}", count: 40), "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}",
+            "", "to sign in", "<b>bold</b>", "100% sure", "\u{202E}esrever", "a\u{200B}b", "\u{1B}[31mred",
+            "line\nbreak\r",
+            "e\u{301}", "e" + String(repeating: "\u{301}", count: 40),
+            "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}",
             "_under_score_", String(repeating: "%", count: 300), String(repeating: "\u{E4}", count: 300),
             String(repeating: " ", count: 50), "\u{FEFF}", "\u{E000}", "\u{2028}", "cancel",
         ]

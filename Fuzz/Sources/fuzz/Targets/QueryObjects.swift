@@ -29,12 +29,16 @@ indirect enum QueryValue {
 
     /// Texts that mean something in a query: keys first, then values.
     static let knownTexts = [
-        "class", "acct", "svce", "srvr", "agrp", "sync", "labl", "desc", "icmt", "gena", "crtr", "type", "invi", "nega",
-        "cdat", "mdat", "pdmn", "accc", "tkid", "sdmn", "ptcl", "atyp", "port", "path", "vwht", "v_Data", "v_Ref",
+        "class", "acct", "svce", "srvr", "agrp", "sync", "labl", "desc", "icmt", "gena", "crtr", "type",
+        "invi", "nega",
+        "cdat", "mdat", "pdmn", "accc", "tkid", "sdmn", "ptcl", "atyp", "port", "path", "vwht", "v_Data",
+        "v_Ref",
         "v_PersistentRef", "r_Data", "r_Attributes", "r_Ref", "r_PersistentRef", "m_Limit", "m_ItemList",
-        "m_CaseInsensitive", "m_Policy", "u_AuthCtx", "u_OpPrompt", "u_AuthUI", "u_NoAuthUI", "u_ItemList", "nleg",
+        "m_CaseInsensitive", "m_Policy", "u_AuthCtx", "u_OpPrompt", "u_AuthUI", "u_NoAuthUI", "u_ItemList",
+        "nleg",
         "kcls", "klbl", "atag", "bsiz", "unknown",
-        "genp", "inet", "keys", "cert", "idnt", "ak", "ck", "dk", "akpu", "aku", "cku", "dku", "syna", "m_LimitOne",
+        "genp", "inet", "keys", "cert", "idnt", "ak", "ck", "dk", "akpu", "aku", "cku", "dku", "syna",
+        "m_LimitOne",
         "m_LimitAll", "u_AuthUIA", "u_AuthUIF", "u_AuthUIS", "alice", "",
     ]
 

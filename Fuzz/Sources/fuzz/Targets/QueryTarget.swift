@@ -1,8 +1,9 @@
 import CBOR
 import Foundation
 import KeychainModel
-@testable import Security
 import SecretMemory
+
+@testable import Security
 
 /// The dictionaries of `SecItemAdd`, `SecItemCopyMatching`, `SecItemUpdate` and `SecItemDelete`.
 ///
@@ -38,7 +39,9 @@ enum QueryTarget: FuzzTarget {
                 try check(DeleteItems.self, .deleteItems, try parsed.deleteRequest())
             }
         } catch {
-            let known: [Status] = [.param, .noSuchAttr, .noSuchClass, .unimplemented, .dataTooLarge, .itemNotFound]
+            let known: [Status] = [
+                .param, .noSuchAttr, .noSuchClass, .unimplemented, .dataTooLarge, .itemNotFound,
+            ]
             require(known.contains(error.status), "a refusal by Apple's rules, not \(error)")
         }
     }
@@ -48,7 +51,8 @@ enum QueryTarget: FuzzTarget {
         while !choices.isAtEnd, pairs.count < mostPairs {
             let octet = choices.octet()
             if octet == separator { break }
-            let key = octet < QueryValue.knownTexts.count
+            let key =
+                octet < QueryValue.knownTexts.count
                 ? QueryValue.knownText(Int(octet)) : QueryValue(&choices)
             pairs.append((key, QueryValue(&choices)))
         }
@@ -79,22 +83,30 @@ enum QueryTarget: FuzzTarget {
 
     static func seeds() -> [[UInt8]] {
         let good: [Pair] = [
-            ("class", text("genp")), ("acct", text("alice")), ("svce", .text("mail")), ("v_Data", .data(octets(12))),
+            ("class", text("genp")), ("acct", text("alice")), ("svce", .text("mail")),
+            ("v_Data", .data(octets(12))),
         ]
         let attributes: [Pair] = [
-            ("sync", .flag(false)), ("sync", text("syna")), ("labl", .mutableText("L\u{E4}bel")), ("gena", .data(octets(4))),
-            ("crtr", .integer(7)), ("crtr", .double(0.5)), ("crtr", .unsigned(.max)), ("crtr", .decimal("1e400")),
-            ("type", .double(1e300)), ("invi", .integer(2)), ("invi", .flag(true)), ("cdat", .date(1_700_000_000)),
-            ("cdat", .date(.infinity)), ("mdat", .date(1e300)), ("pdmn", text("akpu")), ("pdmn", text("genp")),
-            ("accc", .accessControl(1)), ("accc", .data([0x83])), ("agrp", .text("group")), ("agrp", text("")),
+            ("sync", .flag(false)), ("sync", text("syna")), ("labl", .mutableText("L\u{E4}bel")),
+            ("gena", .data(octets(4))),
+            ("crtr", .integer(7)), ("crtr", .double(0.5)), ("crtr", .unsigned(.max)),
+            ("crtr", .decimal("1e400")),
+            ("type", .double(1e300)), ("invi", .integer(2)), ("invi", .flag(true)),
+            ("cdat", .date(1_700_000_000)),
+            ("cdat", .date(.infinity)), ("mdat", .date(1e300)), ("pdmn", text("akpu")),
+            ("pdmn", text("genp")),
+            ("accc", .accessControl(1)), ("accc", .data([0x83])), ("agrp", .text("group")),
+            ("agrp", text("")),
             ("svce", .null), ("svce", .list([.null, .list([])])), ("svce", .dictionary([(.null, .null)])),
             ("acct", .url), ("acct", .object), ("srvr", .text("example.org")), ("v_Data", text("alice")),
             ("v_Data", .mutableData([])), ("r_Data", .flag(true)), ("r_Attributes", .flag(true)),
             ("r_PersistentRef", .integer(1)), ("r_Ref", .flag(true)), ("m_Limit", text("m_LimitAll")),
             ("m_Limit", text("m_LimitOne")), ("m_Limit", .integer(0)), ("m_Limit", .unsigned(.max)),
-            ("m_Limit", .double(.nan)), ("m_ItemList", .list([.data(octets(16)), .data(octets(16, from: 9))])),
+            ("m_Limit", .double(.nan)),
+            ("m_ItemList", .list([.data(octets(16)), .data(octets(16, from: 9))])),
             ("m_ItemList", .list([])), ("m_ItemList", .set([.null])), ("v_PersistentRef", .data(octets(16))),
-            ("v_PersistentRef", .data(octets(15))), ("u_AuthCtx", .object), ("u_OpPrompt", .text("because\u{0}")),
+            ("v_PersistentRef", .data(octets(15))), ("u_AuthCtx", .object),
+            ("u_OpPrompt", .text("because\u{0}")),
             ("u_AuthUI", text("u_AuthUIS")), ("u_AuthUI", text("u_AuthUIF")), ("u_NoAuthUI", .flag(true)),
             ("nleg", .flag(true)), ("unknown", .uuid), ("class", .integer(1)), ("class", text("keys")),
         ]
@@ -102,7 +114,9 @@ enum QueryTarget: FuzzTarget {
         for (index, attribute) in attributes.enumerated() {
             let function = UInt8(index % 4)
             seeds.append(seed(function, good + [attribute]))
-            seeds.append(seed((function + 1) % 4, [good[0], attribute], changes: [("labl", .text("new")), attribute]))
+            seeds.append(
+                seed((function + 1) % 4, [good[0], attribute], changes: [("labl", .text("new")), attribute])
+            )
         }
         seeds.append(seed(0, good))
         seeds.append(seed(1, [("v_PersistentRef", .data(octets(16))), ("r_Data", .flag(true))]))

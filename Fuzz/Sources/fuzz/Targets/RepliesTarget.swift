@@ -1,7 +1,8 @@
 import CBOR
-@testable import KeychainClient
 import KeychainModel
 import SecretMemory
+
+@testable import KeychainClient
 
 /// What the daemon sends: the same octets as a reply to every kind of request.
 enum RepliesTarget: FuzzTarget {
@@ -30,7 +31,9 @@ enum RepliesTarget: FuzzTarget {
         guard let (head, body) = read(type, input) else { return }
         let once = head.message(body)
         once.withOctets { once in
-            guard let (headAgain, bodyAgain) = read(type, once) else { fatalError("a \(type) that does not read back") }
+            guard let (headAgain, bodyAgain) = read(type, once) else {
+                fatalError("a \(type) that does not read back")
+            }
             require(headAgain == head, "a reply's head reads back")
             let twice = headAgain.message(bodyAgain)
             twice.withOctets { require($0.array == once.array, "a \(type) has one encoding") }
@@ -43,7 +46,10 @@ enum RepliesTarget: FuzzTarget {
         do {
             try replies.accept(message)
         } catch {
-            require(error is CBORError || error is WireError || error is KeychainError, "\(error) is not ours")
+            require(
+                error is CBORError || error is WireError || error is KeychainError,
+                "\(error) is not ours"
+            )
             return
         }
         let results = ItemResults(replies)
@@ -97,7 +103,13 @@ extension RepliesTarget {
                 seeds.append(reply(status))
             }
         }
-        let report = StoreReport(items: 3, invalidated: 1, damaged: 1, isSetAuthentic: false, faults: ["item 2"])
+        let report = StoreReport(
+            items: 3,
+            invalidated: 1,
+            damaged: 1,
+            isSetAuthentic: false,
+            faults: ["item 2"]
+        )
         seeds.append(reply(CheckReply(report)))
         for count in [0, 1, -1, Int.max] { seeds.append(reply(CountBody(count))) }
         return seeds
@@ -112,7 +124,11 @@ extension RepliesTarget {
         for remedy in remedies {
             let error = AuthenticationError(.biometryLockout, cause: .locked, remedy: remedy)
             seeds.append(reply(Failure(KeychainError(error)), .authFailed))
-            let availability = AuthenticationAvailability(error: error, hasSensor: true, domainState: octets(32))
+            let availability = AuthenticationAvailability(
+                error: error,
+                hasSensor: true,
+                domainState: octets(32)
+            )
             seeds.append(reply(AvailabilityReply(availability)))
         }
         seeds.append(reply(Failure(KeychainError(.diskFull)), .diskFull))

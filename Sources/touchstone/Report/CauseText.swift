@@ -1,0 +1,90 @@
+import KeychainModel
+
+/// What lies under an error, where it says more than the error's own status: the daemon's names in words.
+enum CauseText {
+    /// The lines for a cause; nil where the status says it better.
+    static func lines(_ cause: DriverCause, _ name: ItemName?) -> ErrorText.Lines? {
+        switch cause.domain {
+        case "keybag": keybag(cause.code)
+        case "prompt": prompt(cause.code)
+        case "touchstoned": ("the daemon did not start (\(cause.code))", "touchstone doctor")
+        case "touchstone": item(cause, name) ?? attempt(cause.code) ?? connection(cause.code)
+        default: nil
+        }
+    }
+
+    private static func keybag(_ code: String) -> ErrorText.Lines? {
+        switch code {
+        case DriverCause.closed.code: ("ten wrong passcodes have closed the keychain", "touchstone recover")
+        case DriverCause.notSetUp.code: ("there is no keychain yet", "touchstone setup")
+        case DriverCause.locked.code:
+            ("the keychain is locked, and the passcode cannot be asked for here", "touchstone unlock")
+        case DriverCause.alreadySetUp.code: ("there is a keychain already", "touchstone status")
+        case "recoveryCode": ("that is not the recovery code", "try again with the code noted at set-up")
+        case "recovery code mistyped": ("the recovery code was mistyped", "try again")
+        default: nil
+        }
+    }
+
+    private static func prompt(_ code: String) -> ErrorText.Lines? {
+        switch code {
+        case "prompterMissing":
+            ("no program draws the prompt", "install pinentry: apt install pinentry-curses")
+        case "prompterFailed": ("the program that draws the prompt failed", "touchstone doctor")
+        default: nil
+        }
+    }
+
+    private static func item(_ cause: DriverCause, _ name: ItemName?) -> ErrorText.Lines? {
+        let subject = name.map { "'\($0.text)'" } ?? "the secret"
+        switch cause {
+        case .invalidated:
+            return (
+                "\(subject) is gone for good: it demanded the fingers enrolled when it was stored, and they changed",
+                name.map { "store it again: touchstone set \($0.text) --replace" }
+            )
+        case .damaged: return ("\(subject) or its keychain is damaged", "touchstone doctor")
+        default: return nil
+        }
+    }
+
+    private static func attempt(_ code: String) -> ErrorText.Lines? {
+        switch code {
+        case "timeout": ("nobody answered the prompt in time", "try again")
+        case "tooManyPrompts": ("too many requests wait for their prompt", "try again when they have ended")
+        case "promptRate": ("too many prompts ended without success within a minute", nil)
+        case "passcodeDelayed": ("after wrong passcodes, the next one may not be tried yet", nil)
+        case "passcodeDue": ("the passcode is due before a finger counts again", "touchstone unlock")
+        case "enrolmentChanged":
+            ("the enrolled fingers changed: the passcode is due before a finger counts", "touchstone unlock")
+        case "suspended": ("the machine is about to sleep", "try again")
+        case "attemptsUnavailable":
+            ("the counts of failed attempts cannot be saved, so nothing may be tried", "touchstone doctor")
+        case "weakPasscode": ("the passcode is too weak", "choose at least 12 characters, or 5 words")
+        default: nil
+        }
+    }
+
+    /// The client library's own causes.
+    private static func connection(_ code: String) -> ErrorText.Lines? {
+        switch code {
+        case "daemonMissing":
+            let hint = "install touchstoned beside touchstone, or name it in TOUCHSTONE_DAEMON"
+            return ("the daemon, touchstoned, is not installed", hint)
+        case _ where code.hasPrefix("foreignDaemon"):
+            return ("the daemon's socket belongs to somebody else (\(code))", "touchstone doctor")
+        case _ where code.hasPrefix("connectionLost"):
+            return ("the daemon went away (\(code))", "try again")
+        case _ where code.hasPrefix("runtimeDirectory"):
+            return ("the daemon's directory cannot be used (\(code))", "touchstone doctor")
+        case "promptText": return ("the text for the prompt is too long", nil)
+        case "resultTooLarge": return ("the result needs more locked memory than there is", nil)
+        default: return nil
+        }
+    }
+}
+
+extension DriverCause {
+    /// There is a keybag already.
+    static let alreadySetUp = DriverCause(domain: "keybag", code: "alreadySetUp")
+}
