@@ -202,7 +202,9 @@ let package = Package(
         ),
         .testTarget(
             name: "LocalAuthenticationTests",
-            dependencies: ["KeychainClient", "KeychainModel", "LocalAuthentication"],
+            dependencies: [
+                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "SecretMemory", "Security",
+            ],
             swiftSettings: settings
         ),
         // The usual spellings of iOS code, in both language modes; no upcoming feature, as in an app.

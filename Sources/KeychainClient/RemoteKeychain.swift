@@ -63,6 +63,9 @@ public final class RemoteKeychain: Sendable {
         return reply
     }
 
+    /// Whether there is a connection that can be used.
+    var isConnected: Bool { connection.withLock { $0?.isUsable ?? false } }
+
     private func usableConnection() throws(KeychainError) -> Connection {
         try connection.withLock { slot throws(KeychainError) in
             if let connection = slot, connection.isUsable { return connection }

@@ -30,6 +30,8 @@ public actor KeychainEngine {
     var storeFault: KeychainError?
     var pendingWrites: [PendingWrite] = []
     var isCommitDue = false
+    /// Empties the log some time after a deletion.
+    var purge: Task<Void, Never>?
 
     private var isKeybagBusy = false
     private var keybagWaiters: [CheckedContinuation<Void, Never>] = []
@@ -57,7 +59,10 @@ public actor KeychainEngine {
         attempts = AttemptFile(directory: directory)
         keybagFile = AtomicFile(.keybag, in: directory, longest: KeybagRecord.longestFile)
         switch try Self.readKeybag(keybagFile, directory) {
-        case .missing: return
+        case .missing:
+            // Items without their keybag are not a keychain that was never set up.
+            isKeybagDamaged = try ItemStore.hasItems(in: directory)
+            return
         case .authentic(let record): self.record = record
         case .damaged: isKeybagDamaged = true
         }
@@ -75,6 +80,10 @@ public actor KeychainEngine {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+
+    deinit {
+        purge?.cancel()
     }
 
     /// Waits until no other operation works on the keybag; operations on items go on meanwhile.

@@ -17,7 +17,7 @@ final class Connection: Sendable {
     let contexts: ContextTable
     let executor: ConnectionExecutor
     let limits: RequestLimits
-    let budget: LockedMemoryBudget
+    let memory: LockedMemory
     let services: KeychainServices
     /// Connected and non-blocking.
     let socket: CInt
@@ -32,20 +32,20 @@ final class Connection: Sendable {
         caller: Caller,
         services: KeychainServices,
         limits: RequestLimits,
-        budget: LockedMemoryBudget,
+        memory: LockedMemory,
         didLock: @escaping @Sendable () -> Void
     ) throws(ServerError) {
         executor = try ConnectionExecutor()
-        contexts = ContextTable(connection: number, limits: limits)
+        contexts = ContextTable(connection: number, limits: limits, budget: memory.passwords)
         self.socket = socket
         self.caller = caller
         self.limits = limits
-        self.budget = budget
+        self.memory = memory
         self.services = services
         handler = RequestHandler(
             services: services,
             limits: limits,
-            budget: budget,
+            budget: memory.requests,
             caller: caller,
             contexts: contexts,
             isStopping: { [stopFlag] in stopFlag.isSet },
@@ -60,8 +60,10 @@ final class Connection: Sendable {
 
     /// Starts to serve a request; it runs on this connection's thread, from its next look at its jobs on.
     ///
-    /// - Parameter room: held until the request is done.
+    /// - Parameter room: what the request's frame took; kept until a request with a secret is done. Others hold
+    ///   nothing, so that none that waits for room keeps another one from it.
     func start(_ request: consuming Request, id: UInt64, room: LockedMemoryBudget.Reservation) {
+        let room = request.holdsSecret ? room : nil
         let box = RequestBox(request)
         let task = Task(executorPreference: executor) {
             if let request = box.take() {

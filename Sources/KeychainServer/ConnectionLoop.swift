@@ -77,7 +77,7 @@ struct ConnectionLoop: ~Copyable {
 
     private mutating func takeRoom(_ length: Int) -> Bool {
         guard room == nil else { return true }
-        room = connection.budget.reserve(LockedMemoryBudget.cost(ofFrame: length)) { [connection] in
+        room = connection.memory.requests.reserve(LockedMemoryBudget.cost(ofFrame: length)) { [connection] in
             connection.executor.wake()
         }
         return room != nil

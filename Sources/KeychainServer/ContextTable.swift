@@ -1,4 +1,5 @@
 import KeychainModel
+import SecretMemory
 import Synchronization
 
 /// What the contexts of one connection hold: proofs and application passwords; gone with the connection.
@@ -13,6 +14,8 @@ final class ContextTable: Sendable {
     private struct Context {
         var proofs: [AuthenticationProof] = []
         var applicationPassword: ApplicationPassword?
+        /// What the password took of the locked memory.
+        var passwordRoom: LockedMemoryBudget.Reservation?
         /// Requests that work with it now.
         var requests: Set<UInt64> = []
         var lastUse: UInt64 = 0
@@ -29,10 +32,13 @@ final class ContextTable: Sendable {
 
     private let connection: UInt64
     private let limits: RequestLimits
+    private let budget: LockedMemoryBudget
     private let state = Mutex(State())
 
-    init(connection: UInt64, limits: RequestLimits) {
+    /// - Parameter budget: the locked memory that passwords come out of.
+    init(connection: UInt64, limits: RequestLimits, budget: LockedMemoryBudget) {
         self.connection = connection
+        self.budget = budget
         self.limits = limits
     }
 
@@ -81,11 +87,30 @@ final class ContextTable: Sendable {
     }
 
     /// Sets or removes the application password.
-    func setPassword(_ password: ApplicationPassword?, of number: UInt64) throws(KeychainError) {
+    ///
+    /// - Throws: ``KeychainError`` `errSecAllocate` when there is no locked memory for one more.
+    func setPassword(_ password: borrowing SecretBytes?, of number: UInt64) throws(KeychainError) {
+        let (kept, room) = try keep(password)
         try state.withLock { state throws(KeychainError) in
             try Self.check(number, in: state, ownAllowed: false)
-            touch(number, in: &state) { $0.applicationPassword = password }
+            touch(number, in: &state) { held in
+                held.applicationPassword = kept
+                held.passwordRoom = room
+            }
             if let held = state.contexts[number], held.isEmpty, held.isIdle { state.contexts[number] = nil }
+        }
+    }
+
+    private func keep(
+        _ password: borrowing SecretBytes?
+    ) throws(KeychainError) -> (ApplicationPassword?, LockedMemoryBudget.Reservation?) {
+        switch password {
+        case .none: return (nil, nil)
+        case .some(let password):
+            guard password.count <= limits.longestPassword else { throw KeychainError(.param) }
+            // Blocks of locked memory are powers of two.
+            guard let room = budget.reserve(max(32, 2 * password.count)) else { throw KeychainError(.allocate) }
+            return (ApplicationPassword(password.copy()), room)
         }
     }
 

@@ -24,7 +24,7 @@ public final class KeychainServer: Sendable {
     private let services: KeychainServices
     private let limits: RequestLimits
     private let identity: ClientIdentity
-    private let budget: LockedMemoryBudget
+    private let memory: LockedMemory
     private let stopSignal: CInt
     private let state = Mutex(State())
 
@@ -37,7 +37,7 @@ public final class KeychainServer: Sendable {
         self.services = services
         self.limits = limits
         self.identity = identity
-        budget = LockedMemoryBudget(octets: limits.lockedOctets)
+        memory = LockedMemory(limits)
         stopSignal = clinux_eventfd(0)
         guard stopSignal >= 0 else { throw ServerError(call: "eventfd", errno: errno) }
     }
@@ -162,7 +162,7 @@ public final class KeychainServer: Sendable {
             caller: caller,
             services: services,
             limits: limits,
-            budget: budget,
+            memory: memory,
             didLock: { [weak self] in self?.forgetProofs() }
         )
         let isStopping = state.withLock { state in

@@ -1,8 +1,23 @@
 import Glibc
+import KeychainModel
 import SecretMemory
 import Synchronization
 
-/// Locked memory that requests may hold, over all connections.
+/// The locked memory of a server.
+struct LockedMemory: Sendable {
+    /// For frames, and for the secrets of requests and replies; the largest frame always finds room.
+    let requests: LockedMemoryBudget
+    /// For the application passwords of contexts.
+    let passwords: LockedMemoryBudget
+
+    init(_ limits: RequestLimits) {
+        let largest = LockedMemoryBudget.cost(ofFrame: Frame.longest)
+        requests = LockedMemoryBudget(octets: max(limits.lockedOctets, largest))
+        passwords = LockedMemoryBudget(octets: limits.passwordOctets)
+    }
+}
+
+/// Locked memory that may be held, over all connections.
 ///
 /// `RLIMIT_MEMLOCK` is 8 MiB for an ordinary user, and memory that cannot be locked ends the process: so room is
 /// asked for here before a frame is received and before items are opened, and who gets none waits.
@@ -23,7 +38,7 @@ final class LockedMemoryBudget: Sendable {
     private let capacity: Int
 
     init(octets: Int) {
-        capacity = max(octets, Self.cost(ofFrame: 1 << 20))
+        capacity = octets
         state = Mutex(State(free: capacity))
     }
 

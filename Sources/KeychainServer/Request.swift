@@ -23,6 +23,15 @@ enum Request: ~Copyable, Sendable {
     case canEvaluatePolicy(CanEvaluatePolicy)
     case cancel(CancelRequest)
 
+    /// Whether a secret came with it, which it holds until it is done.
+    var holdsSecret: Bool {
+        switch self {
+        case .addItem: true
+        case .updateItems: true
+        default: false
+        }
+    }
+
     /// Reads the body that belongs to `method`.
     init(_ method: Method, from reader: inout CBORReader) throws {
         switch method {

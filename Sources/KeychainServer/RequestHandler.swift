@@ -62,7 +62,7 @@ struct RequestHandler: Sendable {
                 try await keybag(prompt, services.authenticator.recover)
                 try reply(head.message(EmptyBody()))
             case .setCredential(let body):
-                try setCredential(body)
+                try contexts.setPassword(body.password, of: body.context)
                 try reply(head.message(EmptyBody()))
             // The connection answers these itself, before anything that waits.
             case .hello: throw KeychainError(.badReq)
@@ -112,14 +112,5 @@ struct RequestHandler: Sendable {
             daemonVersion: services.daemonVersion,
             daemonProcess: DaemonProcess.number
         )
-    }
-
-    private func setCredential(_ body: consuming SetCredential) throws(KeychainError) {
-        let password: ApplicationPassword? =
-            switch body.password {
-            case .some(let password): ApplicationPassword(password.copy())
-            case .none: nil
-            }
-        try contexts.setPassword(password, of: body.context)
     }
 }

@@ -18,6 +18,10 @@ public struct RequestLimits: Sendable {
     public var authenticationRounds = 20
     /// Locked memory that all requests may hold together, in octets.
     public var lockedOctets = LockedMemoryBudget.octetsAllowed()
+    /// Locked memory that the application passwords of all contexts may hold together, in octets.
+    public var passwordOctets = 256 << 10
+    /// The longest application password, in octets.
+    public var longestPassword = 1024
 
     /// The limits that the daemon works with.
     public init() {}

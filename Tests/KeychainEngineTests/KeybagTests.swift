@@ -1,3 +1,4 @@
+import Glibc
 import KeychainEngine
 import KeychainModel
 import SecretMemory
@@ -72,6 +73,45 @@ struct KeybagTests {
         try keychain.write(whole, to: "keybag")
         try keychain.write(RandomBytes.array(count: 32), to: "device.key")
         #expect(await (try keychain.start()).state() == .damaged)
+    }
+
+    @Test("items without their keybag are damage, and a set-up does not replace them")
+    func missingKeybag() async throws {
+        var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
+        try await engine?.add("ann")
+        await engine?.close()
+        engine = nil
+        let whole = try keychain.octets("keybag")
+        unsafe unlink(keychain.file("keybag"))
+        engine = try keychain.start()
+        #expect(await engine?.state() == .damaged)
+        await #expect(throws: KeychainError(.duplicateItem)) {
+            try await engine?.setUp(passcode: .text("another"), recoveryCode: try engine.required.makeRecoveryCode())
+        }
+        await engine?.close()
+        engine = nil
+        let file = unsafe open(keychain.file("keybag"), O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        close(file)
+        try keychain.write(whole, to: "keybag")
+        #expect(try await (try keychain.restart()).secret("ann") == "secret")
+    }
+
+    @Test("a set-up that was cut short is done over")
+    func interruptedSetUp() async throws {
+        var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
+        await engine?.close()
+        engine = nil
+        unsafe unlink(keychain.file("keybag"))
+        let items = try keychain.octets("items.sqlite")
+        for length in [items.count, items.count / 2, 0] {
+            try keychain.write(Array(items[..<length]), to: "items.sqlite")
+            let next = try keychain.start()
+            #expect(await next.state() == .notSetUp)
+            try await next.setUp(passcode: .text(TestKeychain.passcode), recoveryCode: try next.makeRecoveryCode())
+            #expect(await next.check().isSetAuthentic)
+            await next.close()
+            unsafe unlink(keychain.file("keybag"))
+        }
     }
 
     @Test("a new passcode takes the place of the old one, all or nothing")

@@ -6,13 +6,15 @@ import Testing
 
 @Suite("Contexts of a connection")
 struct ContextTableTests {
-    private func table(contexts: Int = 4) -> ContextTable {
+    private func table(contexts: Int = 4, passwordOctets: Int = 4096) -> ContextTable {
         var limits = RequestLimits()
         limits.contextsPerConnection = contexts
-        return ContextTable(connection: 1, limits: limits)
+        return ContextTable(connection: 1, limits: limits, budget: LockedMemoryBudget(octets: passwordOctets))
     }
 
-    private func password() -> ApplicationPassword { ApplicationPassword(SecretBytes(copying: [1])) }
+    private func password(count: Int = 1) -> SecretBytes {
+        SecretBytes(copying: [UInt8](repeating: 1, count: count))
+    }
 
     @Test("beyond the limit, the context that was used longest ago is forgotten")
     func eviction() throws {
@@ -34,6 +36,24 @@ struct ContextTableTests {
         for number: UInt64 in 2...9 { try table.setPassword(password(), of: number) }
         #expect(table.invalidate(1) == [10])
         #expect(throws: KeychainError(.authFailed)) { try table.authorization(of: context) }
+    }
+
+    @Test("a password that is too long is refused")
+    func longPassword() {
+        let table = table()
+        #expect(throws: KeychainError(.param)) { try table.setPassword(password(count: 1025), of: 1) }
+        #expect(table.count == 0)
+    }
+
+    @Test("passwords are refused when their locked memory is used up, and accepted again once one is gone")
+    func passwordBudget() throws {
+        let table = table(contexts: 100, passwordOctets: 4096)
+        for number: UInt64 in 1...4 { try table.setPassword(password(count: 512), of: number) }
+        #expect(throws: KeychainError(.allocate)) { try table.setPassword(password(), of: 5) }
+        try table.setPassword(nil, of: 2)
+        try table.setPassword(password(), of: 5)
+        _ = table.invalidate(1)
+        try table.setPassword(password(count: 512), of: 6)
     }
 
     @Test("a context that holds nothing is not kept")

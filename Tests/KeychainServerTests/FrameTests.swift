@@ -90,7 +90,7 @@ struct FrameTests {
     }
 
     @Test("structure bombs end their connection and no other", arguments: Bomb.allCases)
-    func bomb(bomb: Bomb) async throws {
+    func structureBomb(bomb: Bomb) async throws {
         let server = try TestServer()
         let bystander = try await server.greetedClient()
         let client = try await server.greetedClient()

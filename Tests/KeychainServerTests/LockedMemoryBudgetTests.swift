@@ -19,7 +19,9 @@ struct LockedMemoryBudgetTests {
 
     @Test("the largest frame finds room even where the limit is low")
     func lowLimit() {
-        let budget = LockedMemoryBudget(octets: 0)
+        var limits = RequestLimits()
+        limits.lockedOctets = 0
+        let budget = LockedMemory(limits).requests
         #expect(budget.reserve(LockedMemoryBudget.cost(ofFrame: 1 << 20)) != nil)
     }
 

@@ -25,7 +25,7 @@ enum Fuzz {
     /// libFuzzer keeps the arguments for as long as the process lives.
     private static func runDriver(_ arguments: [String]) -> Never {
         var count = CInt(arguments.count)
-        let values = unsafe UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(
+        let values = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(
             capacity: arguments.count + 1
         )
         for (index, argument) in arguments.enumerated() { unsafe values[index] = strdup(argument) }

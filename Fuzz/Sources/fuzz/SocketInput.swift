@@ -17,7 +17,7 @@ struct SocketInput: ~Copyable {
             sender,
             octets,
             octets.count,
-            CInt(MSG_DONTWAIT.rawValue | MSG_NOSIGNAL.rawValue)
+            CInt(MSG_DONTWAIT | MSG_NOSIGNAL)
         )
         guard sent == octets.count else { fatalError("send: \(sent) of \(octets.count), errno \(errno)") }
         shutdown(sender, CInt(SHUT_WR))

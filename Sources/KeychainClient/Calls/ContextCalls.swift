@@ -33,7 +33,10 @@ extension RemoteKeychain {
     }
 
     /// Ends what is under way in a context; nothing shown in it counts any more.
+    ///
+    /// Contexts are gone with their connection, so without one there is nothing to do.
     public func invalidateContext(_ number: UInt64) throws(KeychainError) {
+        guard isConnected else { return }
         try call(.invalidateContext, ContextNumber(number), replies: Acknowledgement())
     }
 

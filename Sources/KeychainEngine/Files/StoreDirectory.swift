@@ -86,6 +86,15 @@ public final class StoreDirectory: Sendable {
         return false
     }
 
+    /// The octets of a file; nil when there is none.
+    func size(of file: StoreFile) throws(KeychainError) -> Int? {
+        guard let descriptor = try openFile(file.rawValue, O_RDONLY) else { return nil }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw FileError.keychainError(errno) }
+        return Int(status.st_size)
+    }
+
     /// Refuses to start where a file of ours is something else, or open to others.
     func checkFiles() throws(KeychainError) {
         for name in StoreFile.allCases {

@@ -48,6 +48,21 @@ final class ItemStore {
         return store
     }
 
+    /// Whether a directory without a keybag holds items all the same; what a set-up that was cut short left behind
+    /// does not count.
+    static func hasItems(in directory: StoreDirectory) throws(KeychainError) -> Bool {
+        guard let size = try directory.size(of: .items) else { return false }
+        do throws(KeychainError) {
+            let database = try ItemDatabase(openingIn: directory)
+            defer { database.shut() }
+            return try database.perform { try Int.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM items)") } == 1
+        } catch {
+            guard error.status == .decode else { throw error }
+            // A new file has a page for each table and index; half of one cannot be opened, nor can a damaged one.
+            return size > 32 * ItemSchema.pageByteCount
+        }
+    }
+
     /// Looks through all items once they can be opened.
     ///
     /// - Returns: whether all is well.
@@ -80,6 +95,8 @@ final class ItemStore {
     func noteDeleted(_ count: Int) {
         deletedCount += count
     }
+
+    var hasDeletedRecords: Bool { deletedCount > 0 }
 
     var isPurgeDue: Bool { deletedCount > Self.mostDeletedRecords }
 

@@ -126,6 +126,7 @@ extension KeychainEngine: ItemVault {
     /// Writes back and closes the files; the keybag is locked, and nothing works after.
     public func close() {
         keys = KeyRing()
+        purge?.cancel()
         store?.close()
         store = nil
         storeFault = KeychainError(.notAvailable)
@@ -192,10 +193,27 @@ extension KeychainEngine {
             guard let store else { throw storeFault ?? .damaged }
             store.commit(writes, context)
             if store.isPurgeDue { store.purge() }
+            purgeLater()
         } catch {
             for write in writes { write.result = .failure(error) }
         }
         for write in writes { write.waiter?.resume() }
+    }
+
+    /// How long a deleted record may stay in the log: one emptying then serves many deletions.
+    private static let purgeDelay = Duration.seconds(5)
+
+    private func purgeLater() {
+        guard purge == nil, store?.hasDeletedRecords == true else { return }
+        purge = Task { [weak self] in
+            guard (try? await Task.sleep(for: Self.purgeDelay)) != nil else { return }
+            await self?.purgeNow()
+        }
+    }
+
+    private func purgeNow() {
+        purge = nil
+        store?.purge()
     }
 
     // MARK: What the keybag asks for

@@ -30,8 +30,8 @@ struct EndToEndTests {
     }
 
     @Test("stores, finds, changes and deletes a password without asking anybody")
-    func lifeOfAPassword() throws {
-        let running = try RunningKeychain()
+    func lifeOfAPassword() async throws {
+        let running = try await RunningKeychain()
         try running.use {
             #expect(Self.read().status == errSecItemNotFound)
             var reference: CFTypeRef?
@@ -67,8 +67,8 @@ struct EndToEndTests {
     }
 
     @Test("returns all items as an array, in the shapes asked for")
-    func all() throws {
-        let running = try RunningKeychain()
+    func all() async throws {
+        let running = try await RunningKeychain()
         try running.use {
             for account in ["ada", "grace", "joan"] {
                 let item: [CFString: Any] = [kSecAttrAccount: account, kSecValueData: Data(account.utf8)]
@@ -94,8 +94,8 @@ struct EndToEndTests {
     }
 
     @Test("asks for an item that demands the user, and says that the user refused")
-    func userPresence() throws {
-        let running = try RunningKeychain()
+    func userPresence() async throws {
+        let running = try await RunningKeychain()
         try running.use {
             try #expect(Self.add(.userPresence) == errSecSuccess)
             #expect(running.prompts == 0)
@@ -119,7 +119,7 @@ struct EndToEndTests {
 
     @Test("follows the three rules of kSecUseAuthenticationContext, counted by prompts")
     func contexts() async throws {
-        let running = try RunningKeychain()
+        let running = try await RunningKeychain()
         try running.use { try #expect(Self.add(.userPresence) == errSecSuccess) }
         // Absent: a fresh one for each call.
         running.use {
@@ -149,7 +149,7 @@ struct EndToEndTests {
 
     @Test("tells why a policy cannot be met, and that the user refused")
     func policies() async throws {
-        let running = try RunningKeychain()
+        let running = try await RunningKeychain()
         let context = running.use { LAContext() }
         var error: NSError?
         #expect(!context.canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: &error))
@@ -176,8 +176,8 @@ struct EndToEndTests {
     }
 
     @Test("opens an item with an application password by that password alone")
-    func applicationPassword() throws {
-        let running = try RunningKeychain()
+    func applicationPassword() async throws {
+        let running = try await RunningKeychain()
         try running.use {
             let context = LAContext()
             #expect(context.setCredential(Data("sesame".utf8), type: .applicationPassword))
@@ -194,7 +194,7 @@ struct EndToEndTests {
 
     @Test("asks for the passcode of an item that demands it, and evaluates its rules beforehand")
     func devicePasscode() async throws {
-        let running = try RunningKeychain()
+        let running = try await RunningKeychain()
         try running.use {
             try #expect(Self.add(.devicePasscode) == errSecSuccess)
             #expect(Self.read().data == Data("secret".utf8))

@@ -24,11 +24,11 @@ final class RunningKeychain: Sendable {
     private let home: TemporaryDirectory
     private let terminal: PseudoTerminal
     private let pinentry: ScriptedPinentry
-    private let process: pid_t
+    private let process: ChildProcess
     private let promptsOfSetUp: Int
 
     /// Starts a daemon and sets the keychain up.
-    init() throws {
+    init() async throws {
         home = try TemporaryDirectory()
         terminal = try PseudoTerminal()
         pinentry = try ScriptedPinentry(Self.person(home.path))
@@ -45,19 +45,17 @@ final class RunningKeychain: Sendable {
         guard let layout = Layout(variable: { $0 == "TOUCHSTONE_HOME" ? path : nil }) else {
             throw KeychainError(.param)
         }
-        keychain = RemoteKeychain(layout: layout, daemon: .program(Self.daemon))
+        let keychain = RemoteKeychain(layout: layout, daemon: .none)
+        self.keychain = keychain
+        let environment = ["TOUCHSTONE_HOME": path, "HOME": path]
+        process = try await ChildProcess.start(Self.daemon, ["--foreground"], environment: environment)
         let origin = PromptOrigin(terminal: terminal.name, terminalType: "xterm", characterType: "C.UTF-8")
-        process = pid_t(try keychain.status().daemonProcess)
-        do {
-            try keychain.setUp(PromptFields(origin: origin))
-        } catch {
-            kill(process, SIGTERM)
-            throw error
-        }
+        _ = try await Deadline.wait(for: "the daemon", atMost: .seconds(15)) { try? keychain.status() }
+        try keychain.setUp(PromptFields(origin: origin))
         promptsOfSetUp = pinentry.notes.count
     }
 
-    deinit { kill(process, SIGTERM) }
+    deinit { process.stop() }
 
     /// Runs `body` with this keychain as the user's.
     func use<R>(_ body: () throws -> R) rethrows -> R {

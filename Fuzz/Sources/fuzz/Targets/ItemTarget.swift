@@ -19,9 +19,12 @@ enum ItemTarget: FuzzTarget {
     }
 
     private static func runHeader(_ opened: OpenedHeader) {
-        let octetCount = opened.header.count + opened.attributes.count
-        require(unsafe opened.byteCount == opened.header.count, "\(octetCount) octets, header first")
-        require(opened.digests.count == LookupDigests.byteCount, "all digests")
+        let (header, digests, attributes) = unsafe (opened.header, opened.digests, opened.attributes)
+        require(header.count == opened.byteCount, "the header ends where the attributes start")
+        require(
+            digests.count == LookupDigests.byteCount && attributes.count > 0,
+            "all digests, some attributes"
+        )
         for epoch in [0, opened.epoch, opened.epoch &+ 1] {
             guard let control = opened.accessControl(atEpoch: epoch) else {
                 require(opened.flags.contains(.biometryCurrentSet), "only a bound item is invalidated")

@@ -122,7 +122,7 @@ indirect enum QueryValue {
         case .list(let values): NSArray(array: values.map(\.object))
         case .dictionary(let pairs): Self.dictionary(pairs)
         case .accessControl(let index): SecAccessControl(Example.accessControls[index])
-        case .url: NSURL(string: "https://example.org") ?? NSURL()
+        case .url: NSURL(fileURLWithPath: "/")
         case .uuid: NSUUID()
         case .set(let values): NSSet(array: values.map(\.object))
         case .object: NSObject()

@@ -56,7 +56,6 @@ enum RepliesTarget: FuzzTarget {
         var count = 0
         var octetCount = 0
         results.forEach { item in
-            var item = item
             count += 1
             guard let data = item.data.take() else { return }
             octetCount += data.count

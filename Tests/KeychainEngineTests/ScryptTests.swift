@@ -1,0 +1,111 @@
+import Foundation
+import KeychainModel
+import SecretMemory
+import Testing
+
+@testable import KeychainEngine
+
+@Suite("scrypt gives the published values")
+struct ScryptTests {
+    struct Vectors: Decodable {
+        struct Case: Decodable, CustomStringConvertible {
+            let password: String
+            let salt: String?
+            let saltHex: String?
+            let N: Int
+            let r: Int
+            let p: Int
+            let dkLen: Int
+            let hex: String
+            var description: String { "N=\(N) r=\(r) p=\(p)" }
+        }
+        let cases: [Case]
+    }
+
+    /// The vectors beside the checkout, read in place; none where they are not there.
+    static let cases: [Vectors.Case] = {
+        let named = ProcessInfo.processInfo.environment["TOUCHSTONE_VECTORS"]
+        var candidates = [named].compactMap { $0 }
+        var folder = URL(fileURLWithPath: #filePath)
+        while folder.path != "/" {
+            folder.deleteLastPathComponent()
+            candidates.append(folder.appendingPathComponent("shared/vectors").path)
+        }
+        for candidate in candidates {
+            let file = URL(fileURLWithPath: candidate).appendingPathComponent("scrypt.json")
+            if let data = try? Data(contentsOf: file), let vectors = try? JSONDecoder().decode(Vectors.self, from: data) {
+                return vectors.cases
+            }
+        }
+        return []
+    }()
+
+    @Test("vector", .enabled(if: !cases.isEmpty), arguments: cases)
+    func vector(vector: Vectors.Case) throws {
+        let cost = try #require(
+            PasscodeDerivation.Cost(
+                roundsExponent: vector.N.trailingZeroBitCount,
+                blockSize: vector.r,
+                parallelism: vector.p
+            )
+        )
+        let salt = vector.saltHex.map { hex in
+            stride(from: 0, to: hex.count, by: 2).compactMap { offset in
+                UInt8(hex.dropFirst(offset).prefix(2), radix: 16)
+            }
+        }
+        let derived = unsafe Array(vector.password.utf8).withUnsafeBytes { password in
+            unsafe PasscodeDerivation.stretch(
+                password,
+                salt: salt ?? Array((vector.salt ?? "").utf8),
+                cost: cost,
+                count: vector.dkLen
+            )
+        }
+        let hex = derived.withOctets { octets in
+            octets.indices.map { index in
+                let digits = String(octets[index], radix: 16)
+                return digits.count == 1 ? "0" + digits : digits
+            }.joined()
+        }
+        #expect(hex == vector.hex)
+    }
+
+    @Test("costs beyond what a keybag may hold are refused")
+    func bounds() {
+        #expect(PasscodeDerivation.Cost(roundsExponent: 23, blockSize: 8, parallelism: 1) == nil)
+        #expect(PasscodeDerivation.Cost(roundsExponent: 17, blockSize: 33, parallelism: 1) == nil)
+        #expect(PasscodeDerivation.Cost(roundsExponent: 17, blockSize: 8, parallelism: 17) == nil)
+        #expect(PasscodeDerivation.Cost(roundsExponent: 22, blockSize: 32, parallelism: 1) == nil, "4 GiB")
+        #expect(PasscodeDerivation.Cost(roundsExponent: 0, blockSize: 8, parallelism: 1) == nil)
+    }
+}
+
+@Suite("The digest over the items follows the set")
+struct ItemSetDigestTests {
+    @Test("order does not matter, and taking out undoes putting in")
+    func algebra() {
+        let items = (0..<64).map { _ in
+            SIMD4<UInt64>(.random(in: 0...(.max)), .random(in: 0...(.max)), .random(in: 0...(.max)), .max)
+        }
+        var one = ItemSetDigest()
+        for item in items { one.insert(item) }
+        var other = ItemSetDigest()
+        for item in items.reversed() { other.insert(item) }
+        #expect(one == other)
+        for item in items.shuffled() { one.remove(item) }
+        #expect(one == ItemSetDigest())
+    }
+
+    @Test("sealed, it opens with its key and its store alone")
+    func sealed() {
+        let key = Key.random()
+        let storeID = RandomBytes.array(count: 16)
+        var digest = ItemSetDigest()
+        digest.insert(SIMD4(1, 2, 3, 4))
+        let sealed = digest.sealed(with: key, storeID: storeID)
+        #expect(ItemSetDigest(opening: sealed, with: key, storeID: storeID) == digest)
+        #expect(ItemSetDigest(opening: sealed, with: .random(), storeID: storeID) == nil)
+        #expect(ItemSetDigest(opening: sealed, with: key, storeID: RandomBytes.array(count: 16)) == nil)
+    }
+}

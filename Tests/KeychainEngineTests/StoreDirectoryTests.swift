@@ -1,0 +1,93 @@
+import Foundation
+import Glibc
+import KeychainEngine
+import KeychainModel
+import Testing
+
+@Suite("A store that is not ours alone is refused")
+struct StoreDirectoryTests {
+    let keychain = TestKeychain()
+
+    @Test("a new directory is made with its parents, for its user alone")
+    func made() throws {
+        let path = keychain.path + "/deeper/still"
+        let directory = try StoreDirectory(path: path)
+        #expect(directory.path == path)
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == 0o700)
+    }
+
+    @Test("a directory others may enter is refused", arguments: [0o777, 0o755, 0o710, 0o1700])
+    func openDirectory(mode: Int) throws {
+        unsafe mkdir(keychain.path, 0o700)
+        unsafe chmod(keychain.path, mode_t(mode))
+        #expect(throws: KeychainError(.notAvailable)) { try StoreDirectory(path: keychain.path) }
+    }
+
+    @Test("a directory behind a symbolic link is refused")
+    func linkedDirectory() throws {
+        let link = keychain.path + "-link"
+        defer { unsafe unlink(link) }
+        _ = try StoreDirectory(path: keychain.path)
+        unsafe symlink(keychain.path, link)
+        #expect(throws: KeychainError(.notAvailable)) { try StoreDirectory(path: link) }
+    }
+
+    @Test("a second process is refused while the first one lives")
+    func second() throws {
+        var first: StoreDirectory? = try StoreDirectory(path: keychain.path)
+        #expect(throws: KeychainError(.notAvailable)) { try StoreDirectory(path: keychain.path) }
+        #expect(first != nil)
+        first = nil
+        _ = try StoreDirectory(path: keychain.path)
+    }
+
+    @Test(
+        "links, pipes and files others may read are refused, whichever file it is",
+        arguments: ["keybag", "device.key", "attempts", "items.sqlite"]
+    )
+    func tricks(name: String) async throws {
+        var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
+        await engine?.close()
+        engine = nil
+        let file = keychain.file(name)
+        let aside = keychain.file("aside")
+        func expectRefusal(_ trick: String) {
+            #expect(throws: KeychainError(.notAvailable), "\(trick)") { try keychain.start() }
+        }
+        unsafe chmod(file, 0o644)
+        expectRefusal("readable by others")
+        unsafe chmod(file, 0o600)
+        unsafe link(file, aside)
+        expectRefusal("a second name")
+        unsafe unlink(aside)
+        unsafe rename(file, aside)
+        unsafe symlink(aside, file)
+        expectRefusal("a symbolic link")
+        unsafe unlink(file)
+        unsafe mkfifo(file, 0o600)
+        expectRefusal("a pipe")
+        unsafe unlink(file)
+        unsafe mkdir(file, 0o700)
+        expectRefusal("a directory")
+        unsafe rmdir(file)
+        unsafe rename(aside, file)
+        if geteuid() == 0 {
+            unsafe chown(file, 65534, 65534)
+            expectRefusal("another user's")
+            unsafe chown(file, 0, 0)
+        }
+        let next = try await keychain.restart()
+        #expect(await next.state() == .unlocked)
+    }
+
+    @Test("an umask that takes nothing away opens no file")
+    func modes() async throws {
+        let (engine, _) = try await keychain.setUp()
+        try await engine.add("ann")
+        for name in try FileManager.default.contentsOfDirectory(atPath: keychain.path) {
+            let attributes = try FileManager.default.attributesOfItem(atPath: keychain.file(name))
+            #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+        }
+    }
+}

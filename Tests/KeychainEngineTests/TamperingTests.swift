@@ -1,0 +1,242 @@
+import Foundation
+import GRDB
+import KeychainEngine
+import KeychainModel
+import SecretMemory
+import Testing
+
+@Suite("What is changed behind the daemon's back is found")
+struct TamperingTests {
+    let keychain = TestKeychain()
+
+    /// A closed keychain with some items.
+    private func fill(_ count: Int = 30) async throws {
+        let (engine, _) = try await keychain.setUp()
+        for index in 0..<count { try await engine.add("account \(index)", "secret \(index)") }
+        await engine.close()
+    }
+
+    private func edit(_ body: (Database) throws -> Void) throws {
+        let queue = try DatabaseQueue(path: keychain.file("items.sqlite"))
+        try queue.writeWithoutTransaction { database in
+            try body(database)
+            try database.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        try queue.close()
+        unsafe chmod(keychain.file("items.sqlite"), 0o600)
+    }
+
+    @Test("no flipped bit changes an item silently, or makes it look absent", .timeLimit(.minutes(2)))
+    func bitFlips() async throws {
+        let count = 12
+        try await fill(count)
+        let whole = try keychain.octets("items.sqlite")
+        var generator = SystemRandomNumberGenerator()
+        let deadline = ContinuousClock.now + .seconds(8)
+        var flips = 0
+        var found = 0
+        while ContinuousClock.now < deadline {
+            var flipped = whole
+            let bit = Int.random(in: 0..<(8 * whole.count), using: &generator)
+            flipped[bit / 8] ^= 1 << UInt8(bit % 8)
+            try keychain.write(flipped, to: "items.sqlite")
+            guard try await isUnharmed(count, "bit \(bit)") else {
+                found += 1
+                continue
+            }
+            flips += 1
+        }
+        #expect(flips + found > 20)
+    }
+
+    /// Reads all items one by one: each is right or refused as damaged.
+    private func isUnharmed(_ count: Int, _ what: String) async throws -> Bool {
+        let engine: KeychainEngine
+        do { engine = try keychain.start() } catch {
+            // The file's own version number was hit.
+            #expect(error as? KeychainError == KeychainError(.notAvailable), "\(what)")
+            return false
+        }
+        _ = try await engine.key(TestKeychain.passcode)
+        var isUnharmed = true
+        for index in 0..<count {
+            do {
+                let secret = try await engine.secret("account \(index)")
+                #expect(secret == "secret \(index)", "\(what)")
+            } catch {
+                #expect(error as? KeychainError == KeychainError(.decode), "\(what) \(index)")
+                isUnharmed = false
+            }
+        }
+        let report = await engine.check()
+        if !isUnharmed { #expect(report.damaged > 0 || !report.faults.isEmpty, "\(what)") }
+        await engine.close()
+        return isUnharmed
+    }
+
+    @Test("a file cut at a page, a zeroed page and swapped pages are damage")
+    func brokenPages() async throws {
+        let count = 12
+        try await fill(count)
+        let whole = try keychain.octets("items.sqlite")
+        let page = 1024
+        let pages = whole.count / page
+        #expect(whole.count % page == 0)
+        for index in stride(from: 0, to: pages, by: 3) {
+            try keychain.write(Array(whole[..<(index * page)]), to: "items.sqlite")
+            let isCutUnharmed = try await isUnharmed(count, "cut at page \(index)")
+            #expect(!isCutUnharmed)
+            var zeroed = whole
+            for place in (index * page)..<((index + 1) * page) { zeroed[place] = 0 }
+            try keychain.write(zeroed, to: "items.sqlite")
+            _ = try await isUnharmed(count, "zeroed page \(index)")
+            var swapped = whole
+            let other = (index + 1) % pages
+            for place in 0..<page { swapped.swapAt(index * page + place, other * page + place) }
+            try keychain.write(swapped, to: "items.sqlite")
+            _ = try await isUnharmed(count, "swapped page \(index)")
+        }
+        try keychain.write(Array("garbage, not a database at all".utf8), to: "items.sqlite")
+        let isGarbageUnharmed = try await isUnharmed(count, "garbage")
+        #expect(!isGarbageUnharmed)
+        #expect(try keychain.octets("items.sqlite").starts(with: Array("garbage".utf8)), "never made anew")
+    }
+
+    @Test("one damaged item does not take the others with it")
+    func oneDamagedItem() async throws {
+        try await fill(5)
+        try edit { try $0.execute(sql: "UPDATE items SET data = zeroblob(length(data)) WHERE id = 3") }
+        let engine = try await keychain.restart()
+        await #expect(throws: KeychainError(.decode)) { try await engine.secret("account 2") }
+        for index in [0, 1, 3, 4] { #expect(try await engine.secret("account \(index)") == "secret \(index)") }
+        await #expect(throws: KeychainError(.decode)) { try await engine.all() }
+        let report = await engine.check()
+        #expect(report.damaged == 1)
+        #expect(report.items == 4)
+        #expect(try await engine.delete("account 2") == 1, "attributes are whole: it can be deleted")
+        #expect(try await engine.all().count == 4)
+    }
+
+    @Test("a removed row, a row put back and a row of another place show in the set")
+    func rows() async throws {
+        try await fill(4)
+        let whole = try keychain.octets("items.sqlite")
+        let edits: [(String, String)] = [
+            ("removed", "DELETE FROM items WHERE id = 2"),
+            (
+                "doubled",
+                """
+                INSERT INTO items (reference, scope, name, variant, attributes, keys, data) \
+                SELECT randomblob(16), scope, randomblob(16), variant, attributes, keys, data FROM items WHERE id = 2
+                """
+            ),
+            (
+                "moved data",
+                "UPDATE items SET data = (SELECT data FROM items WHERE id = 1), keys = (SELECT keys FROM items WHERE id = 1) WHERE id = 2"
+            ),
+            ("another name", "UPDATE items SET name = randomblob(16) WHERE id = 2"),
+            ("no set", "DELETE FROM item_set"),
+            ("a foreign set", "UPDATE item_set SET sealed = randomblob(68)"),
+        ]
+        for (name, sql) in edits {
+            try keychain.write(whole, to: "items.sqlite")
+            try edit { try $0.execute(sql: sql) }
+            let engine = try await keychain.restart()
+            let report = await engine.check()
+            #expect(!report.isSetAuthentic || report.damaged > 0, "\(name)")
+            #expect(report.damaged > 0 || report.items != 4 || !report.faults.isEmpty, "\(name)")
+            if name != "moved data" { #expect(keychain.audit.kinds.contains(.tamperDetected), "\(name)") }
+            await engine.close()
+        }
+    }
+
+    @Test("an older state of one row, put back, shows in the set")
+    func rolledBackRow() async throws {
+        try await fill(3)
+        var row: Row?
+        try edit { row = try Row.fetchOne($0, sql: "SELECT attributes, keys, data FROM items WHERE id = 2") }
+        var engine: KeychainEngine? = try await keychain.restart()
+        _ = try await engine?.update("account 1", secret: "newer")
+        await engine?.close()
+        engine = nil
+        let old = try #require(row)
+        try edit { database in
+            try database.execute(
+                sql: "UPDATE items SET attributes = ?, keys = ?, data = ? WHERE id = 2",
+                arguments: [old[0] as Data, old[1] as Data, old[2] as Data]
+            )
+        }
+        let report = await (try keychain.restart()).check()
+        #expect(report == StoreReport(items: 3, invalidated: 0, damaged: 0, isSetAuthentic: false, faults: []))
+    }
+
+    @Test(
+        "a schema that is not ours is refused, and nothing of it runs",
+        arguments: [
+            "CREATE TRIGGER t AFTER INSERT ON items BEGIN DELETE FROM items; END",
+            "CREATE VIEW v AS SELECT * FROM items", "CREATE TABLE extra (a)", "DROP INDEX items_label",
+            "CREATE VIRTUAL TABLE f USING fts5(a)", "ALTER TABLE items ADD COLUMN extra BLOB",
+        ]
+    )
+    func hostileSchema(sql: String) async throws {
+        try await fill(2)
+        try edit { try $0.execute(sql: sql) }
+        let engine = try await keychain.restart()
+        await #expect(throws: KeychainError(.decode)) { try await engine.secret("account 0") }
+        await #expect(throws: KeychainError(.decode)) { try await engine.add("another") }
+        let report = await engine.check()
+        #expect(!report.isSetAuthentic)
+    }
+
+    @Test("a newer format is refused and left as it is")
+    func newerFormat() async throws {
+        try await fill(2)
+        try edit { try $0.execute(sql: "PRAGMA user_version = 2") }
+        let before = try keychain.octets("items.sqlite")
+        let error = #expect(throws: KeychainError(.notAvailable)) { try keychain.start() }
+        #expect(error?.cause?.code == "newer format")
+        #expect(try keychain.octets("items.sqlite") == before)
+    }
+
+    @Test("a missing file is damage, never an empty keychain")
+    func missingFile() async throws {
+        try await fill(2)
+        try FileManager.default.removeItem(atPath: keychain.file("items.sqlite"))
+        let engine = try await keychain.restart()
+        await #expect(throws: KeychainError(.decode)) { try await engine.secret("account 0") }
+        #expect(!FileManager.default.fileExists(atPath: keychain.file("items.sqlite")))
+    }
+
+    @Test("a deleted item's record is in no file any more")
+    func deletedIsGone() async throws {
+        try await fill(8)
+        var record = Data()
+        try edit { record = try Data.fetchOne($0, sql: "SELECT keys FROM items WHERE id = 4") ?? Data() }
+        #expect(record.count == 61)
+        let files = ["items.sqlite", "items.sqlite-wal"]
+        func hits() throws -> Int {
+            try files.count { name in
+                guard FileManager.default.fileExists(atPath: keychain.file(name)) else { return false }
+                return Data(try keychain.octets(name)).range(of: record) != nil
+            }
+        }
+        #expect(try hits() > 0)
+        let engine = try await keychain.restart()
+        #expect(try await engine.delete("account 3") == 1)
+        await engine.lock()
+        #expect(try hits() == 0)
+    }
+
+    @Test("nothing of an item is in the files in clear")
+    func nothingInClear() async throws {
+        let (engine, _) = try await keychain.setUp()
+        let marker = "marker-\(UUID().uuidString)"
+        try await engine.add(marker, marker, attributes: [.label: .string(marker)])
+        let group = Data(AccessGroup.ours.name.utf8)
+        for name in try FileManager.default.contentsOfDirectory(atPath: keychain.path) {
+            let octets = Data(try keychain.octets(name))
+            #expect(octets.range(of: Data(marker.utf8)) == nil, "\(name)")
+            #expect(octets.range(of: group) == nil, "\(name)")
+        }
+    }
+}
