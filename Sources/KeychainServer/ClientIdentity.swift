@@ -3,8 +3,8 @@ import KeychainModel
 
 /// Gives a peer the access group whose items it sees.
 ///
-/// The group is the path of the program: a hint, since programs of one user can imitate each other. What really
-/// protects an item from them is its access control.
+/// The group is the path of the program: a hint, since programs of one user can imitate each other. What
+/// really protects an item from them is its access control.
 public struct ClientIdentity: Sendable {
     /// The group of the daemon's own `touchstone`, so that its items survive a move or an upgrade.
     public static let ownGroup = "touchstone"
@@ -15,7 +15,9 @@ public struct ClientIdentity: Sendable {
 
     /// Knows the `touchstone` that lies beside the program of this process.
     public init() {
-        self.init(ownProgram: ProgramPath.ofProcess("self").map { ProgramPath.directory(of: $0) + "/touchstone" })
+        self.init(
+            ownProgram: ProgramPath.ofProcess("self").map { ProgramPath.directory(of: $0) + "/touchstone" }
+        )
     }
 
     /// Knows the `touchstone` with this path; nil for none.

@@ -58,10 +58,10 @@ final class Connection: Sendable {
     /// How many requests run.
     var requestCount: Int { state.withLock { $0.tasks.count } }
 
-    /// Starts to serve a request; it runs on this connection's thread, from its next look at its jobs on.
+    /// Starts to serve a request, on this connection's thread, from its next look at its jobs on.
     ///
-    /// - Parameter room: what the request's frame took; kept until a request with a secret is done. Others hold
-    ///   nothing, so that none that waits for room keeps another one from it.
+    /// What the frame took of the locked memory is kept until a request with a secret is done. Others hold
+    /// nothing, so that none that waits for room keeps another one from it.
     func start(_ request: consuming Request, id: UInt64, room: LockedMemoryBudget.Reservation) {
         let room = request.holdsSecret ? room : nil
         let box = RequestBox(request)

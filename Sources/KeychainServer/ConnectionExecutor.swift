@@ -4,8 +4,8 @@ import Synchronization
 
 /// Runs the requests of one connection on the connection's own thread, between two looks at its socket.
 ///
-/// A request that waits for nobody thus runs without any change of thread; actors without an executor of their
-/// own run here as well while they work for such a request.
+/// A request that waits for nobody thus runs without any change of thread.
+/// Actors without an executor of their own run here as well while they work for such a request.
 final class ConnectionExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []

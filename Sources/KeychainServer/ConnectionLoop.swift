@@ -37,7 +37,9 @@ struct ConnectionLoop: ~Copyable {
         while true {
             takeFrames()
             connection.executor.runJobs()
-            if connection.isBroken || (connection.isStopping && connection.requestCount == 0) { stopReading() }
+            if connection.isBroken || (connection.isStopping && connection.requestCount == 0) {
+                stopReading()
+            }
             if !isReading, connection.requestCount == 0, connection.executor.endIfEmpty() { return }
             waitForSomething()
         }

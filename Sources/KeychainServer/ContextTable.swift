@@ -35,7 +35,7 @@ final class ContextTable: Sendable {
     private let budget: LockedMemoryBudget
     private let state = Mutex(State())
 
-    /// - Parameter budget: the locked memory that passwords come out of.
+    /// Begins with no contexts; their passwords come out of `budget`.
     init(connection: UInt64, limits: RequestLimits, budget: LockedMemoryBudget) {
         self.connection = connection
         self.budget = budget
@@ -109,7 +109,9 @@ final class ContextTable: Sendable {
         case .some(let password):
             guard password.count <= limits.longestPassword else { throw KeychainError(.param) }
             // Blocks of locked memory are powers of two.
-            guard let room = budget.reserve(max(32, 2 * password.count)) else { throw KeychainError(.allocate) }
+            guard let room = budget.reserve(max(32, 2 * password.count)) else {
+                throw KeychainError(.allocate)
+            }
             return (ApplicationPassword(password.copy()), room)
         }
     }

@@ -15,8 +15,11 @@ extension RequestHandler {
     }
 
     /// Evaluates an access control for one operation; its success belongs to the context.
-    func evaluate(_ body: EvaluateAccessControl, request: UInt64) async throws(KeychainError) -> EvaluationReply {
-        guard let number = Int(exactly: body.operation), let operation = AccessOperation(rawValue: number) else {
+    func evaluate(_ body: EvaluateAccessControl, request: UInt64) async throws(KeychainError)
+        -> EvaluationReply
+    {
+        guard let number = Int(exactly: body.operation), let operation = AccessOperation(rawValue: number)
+        else {
             throw KeychainError(AuthenticationError(.invalidParameter))
         }
         return try await evaluate(

@@ -24,7 +24,7 @@ extension RequestHandler {
                 let items = try await services.vault.add(item, group: group)
                 record("add", itemClass, count: 1)
                 return try reply(ItemsReply.message(head: head, items: items))
-            } catch where isLocked(error) && prompt.interactionAllowed {
+            } catch  where isLocked(error) && prompt.interactionAllowed {
                 try countRound(&rounds)
             } catch {
                 throw named(error, adding: accessControl)
@@ -60,7 +60,7 @@ extension RequestHandler {
                     authorization: try contexts.authorization(of: context),
                     after: cursor
                 )
-            } catch where needsUnlock(error, query, body.prompt) {
+            } catch  where needsUnlock(error, query, body.prompt) {
                 room = nil
                 try countRound(&rounds)
                 try await unlock(for: context, prompt: body.prompt)
@@ -98,10 +98,14 @@ extension RequestHandler {
         let (accessControl, prompt) = (body.accessControl, body.prompt)
         let context = try contexts.enter(body.context, request: request)
         defer { contexts.leave(context, request: request) }
-                var rounds = 0
+        var rounds = 0
         while true {
             guard !Task.isCancelled else { throw AuthenticationError(.appCancel) }
-            let changes = ItemChanges(attributes: attributes, accessControl: accessControl, data: Self.copy(body.data))
+            let changes = ItemChanges(
+                attributes: attributes,
+                accessControl: accessControl,
+                data: Self.copy(body.data)
+            )
             let outcome: UpdateOutcome
             do {
                 outcome = try await services.vault.update(
@@ -110,7 +114,7 @@ extension RequestHandler {
                     changes: changes,
                     authorization: try contexts.authorization(of: context)
                 )
-            } catch where needsUnlock(error, query, prompt) {
+            } catch  where needsUnlock(error, query, prompt) {
                 try countRound(&rounds)
                 try await unlock(for: context, prompt: prompt)
                 continue
@@ -137,7 +141,7 @@ extension RequestHandler {
                 let count = try await services.vault.delete(query, groups: [group])
                 record("delete", query.itemClass, count: count)
                 return count
-            } catch where needsUnlock(error, query, body.prompt) {
+            } catch  where needsUnlock(error, query, body.prompt) {
                 try countRound(&rounds)
             } catch {
                 throw named(error)

@@ -79,7 +79,7 @@ public final class KeychainServer: Sendable {
         for connection in connections { connection.contexts.forgetProofs() }
     }
 
-    /// Stops accepting, ends all requests (their clients are told `systemCancel`) and waits for the last thread.
+    /// Stops accepting, ends all requests (clients are told `systemCancel`) and waits for the last thread.
     ///
     /// - Parameter grace: after this time, connections whose peers do not read are cut off.
     public func stop(grace: Duration = .seconds(1)) async {
@@ -147,7 +147,9 @@ public final class KeychainServer: Sendable {
         guard fcntl(socket, F_SETFL, O_NONBLOCK) == 0 else { throw ServerError(call: "fcntl", errno: errno) }
         let caller = try identity.caller(on: socket)
         // Nobody else's business, root's included: root has other ways.
-        guard caller.uid == geteuid() else { return refuse(socket, caller, "another user", .missingEntitlement) }
+        guard caller.uid == geteuid() else {
+            return refuse(socket, caller, "another user", .missingEntitlement)
+        }
         let isFull = state.withLock { state in
             state.connections.values.count { $0.caller.uid == caller.uid } >= limits.connectionsPerUser
         }
@@ -194,7 +196,8 @@ public final class KeychainServer: Sendable {
     private func refuse(_ socket: CInt, _ caller: Caller, _ reason: String, _ status: Status) {
         services.audit.record(AuditEvent(.clientRefused, caller: caller, detail: reason))
         let failure = Failure(KeychainError(status, remedy: .retry))
-        try? Frame.send(ReplyHead(id: 0, status: status).message(failure), to: socket) { () throws(WireError) in
+        try? Frame.send(ReplyHead(id: 0, status: status).message(failure), to: socket) {
+            () throws(WireError) in
             throw .closed
         }
         close(socket)

@@ -10,8 +10,9 @@ public struct KeychainServices: Sendable {
     public var vault: any ItemVault
     /// Takes security events.
     public var audit: any AuditLog
-    /// Tells why no prompt could be shown for a request from there; nil when one could. Without a place it
-    /// tells what would fail anywhere.
+    /// Tells why no prompt could be shown for a request from there; nil when one could.
+    ///
+    /// Without a place it tells what would fail anywhere.
     public var promptFault: @Sendable (PromptOrigin?) async -> String?
     /// The daemon's version, for people.
     public var daemonVersion: String

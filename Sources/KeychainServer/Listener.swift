@@ -36,7 +36,8 @@ public struct Listener: ~Copyable, Sendable {
     public init(adopting socket: CInt, layout: Layout) throws(ServerError) {
         var isListening: CInt = 0
         var length = socklen_t(MemoryLayout<CInt>.size)
-        guard unsafe getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) == 0, isListening == 1
+        guard unsafe getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) == 0,
+            isListening == 1
         else { throw ServerError(.notASocket, "descriptor \(socket) does not listen") }
         try RuntimeDirectory.prepare(layout.runtimeDirectory)
         let lock = try Self.takeLock(layout.lockFile)

@@ -19,8 +19,8 @@ struct LockedMemory: Sendable {
 
 /// Locked memory that may be held, over all connections.
 ///
-/// `RLIMIT_MEMLOCK` is 8 MiB for an ordinary user, and memory that cannot be locked ends the process: so room is
-/// asked for here before a frame is received and before items are opened, and who gets none waits.
+/// `RLIMIT_MEMLOCK` is 8 MiB for an ordinary user, and memory that cannot be locked ends the process: so room
+/// is asked for here before a frame is received and before items are opened, and who gets none waits.
 final class LockedMemoryBudget: Sendable {
     /// What the arena of small blocks and the keys may take, which no request is charged for.
     private static let reserved = 2 << 20
@@ -45,7 +45,9 @@ final class LockedMemoryBudget: Sendable {
     /// What `RLIMIT_MEMLOCK` leaves for requests, at most 62 MiB.
     static func octetsAllowed() -> Int {
         var limit = rlimit()
-        guard unsafe getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit) == 0 else { return 6 << 20 }
+        guard unsafe getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit) == 0 else {
+            return 6 << 20
+        }
         return Int(min(limit.rlim_cur, 64 << 20)) - reserved
     }
 
@@ -65,9 +67,7 @@ final class LockedMemoryBudget: Sendable {
         deinit { budget.giveBack(octets) }
     }
 
-    /// Room for `octets`; nil when there is none now.
-    ///
-    /// - Parameter onRelease: called once, should there be none, when it may be tried again.
+    /// Room for `octets`; nil when there is none now: `onRelease` is then called once, when to try again.
     func reserve(_ octets: Int, onRelease: (@Sendable () -> Void)? = nil) -> Reservation? {
         let isThere = state.withLock { state in
             if state.free >= octets || state.free == capacity {

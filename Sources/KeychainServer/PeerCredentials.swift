@@ -12,8 +12,8 @@ struct PeerCredentials {
 
     /// Asks the kernel about the peer of `socket`.
     ///
-    /// The number of a process may be used again: the path counts only if the very process that connected still
-    /// runs after it was read, and started at the same time before and after.
+    /// The number of a process may be used again: the path counts only if the very process that connected
+    /// still runs after it was read, and started at the same time before and after.
     init(of socket: CInt) throws(ServerError) {
         var peer = clinux_peer()
         guard unsafe clinux_peer_credentials(socket, &peer) == 0 else {
@@ -27,7 +27,8 @@ struct PeerCredentials {
 
         let start = Self.startTime(of: peer.pid)
         let path = ProgramPath.ofProcess(String(peer.pid))
-        let isSame = handle >= 0 && clinux_pidfd_signal(handle, 0) == 0 && Self.startTime(of: peer.pid) == start
+        let isSame =
+            handle >= 0 && clinux_pidfd_signal(handle, 0) == 0 && Self.startTime(of: peer.pid) == start
         processStart = isSame ? start ?? 0 : 0
         program = isSame && start != nil ? path : nil
     }
@@ -61,7 +62,9 @@ enum ProgramPath {
         }
         // Cut off at the end of the buffer, it would name another program.
         guard count > 0, count < octets.count else { return nil }
-        guard let path = String(validating: octets[..<count], as: UTF8.self), path.hasPrefix("/") else { return nil }
+        guard let path = String(validating: octets[..<count], as: UTF8.self), path.hasPrefix("/") else {
+            return nil
+        }
         guard path.hasSuffix(deletedMark), unsafe access(path, F_OK) != 0 else { return path }
         return String(path.dropLast(deletedMark.count))
     }

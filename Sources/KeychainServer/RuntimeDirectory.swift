@@ -9,7 +9,9 @@ public enum RuntimeDirectory {
         try make(path)
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else {
-            guard errno == ELOOP || errno == ENOTDIR else { throw ServerError(call: "open \(path)", errno: errno) }
+            guard errno == ELOOP || errno == ENOTDIR else {
+                throw ServerError(call: "open \(path)", errno: errno)
+            }
             throw ServerError(.unsafePath, "\(path) is not a directory")
         }
         defer { close(descriptor) }

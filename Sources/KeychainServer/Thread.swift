@@ -21,11 +21,16 @@ enum Thread {
         unsafe pthread_attr_setstacksize(&attributes, stackByteCount)
         let start = unsafe Unmanaged.passRetained(Start(body))
         var thread = pthread_t()
-        let result = unsafe pthread_create(&thread, &attributes, { argument in
-            guard let argument = unsafe argument else { return nil }
-            unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
-            return nil
-        }, start.toOpaque())
+        let result = unsafe pthread_create(
+            &thread,
+            &attributes,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue().body()
+                return nil
+            },
+            start.toOpaque()
+        )
         if result != 0 { unsafe start.release() }
         return result == 0
     }

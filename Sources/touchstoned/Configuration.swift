@@ -19,7 +19,7 @@ struct Configuration: Sendable, Equatable {
         var isUsed: Bool { self != TestParts() }
     }
 
-    /// `idle-exit`: seconds without any client after which the daemon ends, unless it is unlocked; 0 for never.
+    /// `idle-exit`: seconds without a client after which the daemon ends, unless it is unlocked; 0 for never.
     var idleExit: Duration? = .seconds(300)
     /// `pinentry-program`: what draws the boxes; must be root's.
     var pinentryProgram: String?
@@ -50,9 +50,13 @@ struct Configuration: Sendable, Equatable {
             let content = line.prefix { $0 != "#" }
             guard content.contains(where: { !$0.isWhitespace }) else { continue }
             let parts = content.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard parts.count == 2 else { throw Fault(line: index + 1, reason: "not of the form key = value") }
+            guard parts.count == 2 else {
+                throw Fault(line: index + 1, reason: "not of the form key = value")
+            }
             let key = Self.trimmed(parts[0])
-            guard seen.insert(key).inserted else { throw Fault(line: index + 1, reason: "\(key) is set twice") }
+            guard seen.insert(key).inserted else {
+                throw Fault(line: index + 1, reason: "\(key) is set twice")
+            }
             do throws(Reason) {
                 try set(key, to: String(Self.trimmed(parts[1])))
             } catch {
@@ -93,9 +97,14 @@ struct Configuration: Sendable, Equatable {
         }
     }
 
-    private static func number(_ value: String, in range: ClosedRange<Int>, of key: Substring) throws(Reason) -> Int {
-        guard value.allSatisfy({ ("0"..."9").contains($0) }), let number = Int(value), range.contains(number) else {
-            throw Reason(text: "\(key) must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+    private static func number(_ value: String, in range: ClosedRange<Int>, of key: Substring) throws(Reason)
+        -> Int
+    {
+        guard value.allSatisfy({ ("0"..."9").contains($0) }), let number = Int(value), range.contains(number)
+        else {
+            throw Reason(
+                text: "\(key) must be a whole number from \(range.lowerBound) to \(range.upperBound)"
+            )
         }
         return number
     }

@@ -7,7 +7,10 @@ extension Configuration {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return Configuration() }
-            throw StartError("\(path) cannot be read (errno \(errno))", hint: "make it a readable file of yours")
+            throw StartError(
+                "\(path) cannot be read (errno \(errno))",
+                hint: "make it a readable file of yours"
+            )
         }
         defer { close(descriptor) }
         var status = stat()
@@ -21,7 +24,10 @@ extension Configuration {
         do throws(Fault) {
             return try Configuration(parsing: text)
         } catch {
-            throw StartError("\(path), line \(error.line): \(error.reason)", hint: "see touchstoned(8) for the settings")
+            throw StartError(
+                "\(path), line \(error.line): \(error.reason)",
+                hint: "see touchstoned(8) for the settings"
+            )
         }
     }
 
@@ -30,7 +36,11 @@ extension Configuration {
         var count = 0
         while count < octets.count {
             let step = unsafe octets.withUnsafeMutableBytes { buffer in
-                unsafe Glibc.read(descriptor, buffer.baseAddress.map { unsafe $0 + count }, buffer.count - count)
+                unsafe Glibc.read(
+                    descriptor,
+                    buffer.baseAddress.map { unsafe $0 + count },
+                    buffer.count - count
+                )
             }
             if step < 0 && errno == EINTR { continue }
             guard step >= 0 else {

@@ -11,7 +11,10 @@ enum Hardening {
         guard clinux_process_forbid_dump() == 0, clinux_process_forbid_core() == 0,
             clinux_process_no_new_privileges() == 0
         else {
-            StartError("the process cannot be protected (errno \(errno))", hint: "start it outside the sandbox").tell()
+            StartError(
+                "the process cannot be protected (errno \(errno))",
+                hint: "start it outside the sandbox"
+            ).tell()
             _exit(StartError.exitStatus)
         }
         // Linux 6.3; an older kernel does without.

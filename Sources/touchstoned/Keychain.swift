@@ -76,7 +76,9 @@ struct Keychain: Sendable {
         )
     }
 
-    private static func prompter(_ settings: Configuration, _ session: PinentryEnvironment) -> PinentryPrompter {
+    private static func prompter(_ settings: Configuration, _ session: PinentryEnvironment)
+        -> PinentryPrompter
+    {
         let program =
             settings.testParts.pinentryProgram.map { PinentryProgram.testing($0) }
             ?? settings.pinentryProgram.map { PinentryProgram([$0]) }

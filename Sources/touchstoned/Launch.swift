@@ -102,7 +102,9 @@ struct Launch: Sendable {
                 }
                 return try Listener(at: layout)
             } catch {
-                guard error == ServerError(.alreadyRunning, ""), report != nil else { throw StartError(error) }
+                guard error == ServerError(.alreadyRunning, ""), report != nil else {
+                    throw StartError(error)
+                }
                 if Listener.isAnswering(at: layout) { return nil }
                 // The other one is about to listen, or about to end.
                 guard ContinuousClock.now < deadline else { throw StartError(error) }

@@ -30,7 +30,12 @@ struct ServiceManager: Sendable {
         _ = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 unsafe sendto(
-                    descriptor, message, message.count, CInt(MSG_NOSIGNAL), pointer, socklen_t(length)
+                    descriptor,
+                    message,
+                    message.count,
+                    CInt(MSG_NOSIGNAL),
+                    pointer,
+                    socklen_t(length)
                 )
             }
         }

@@ -22,7 +22,8 @@ struct StartError: Error {
         let hint =
             switch error.code {
             case .alreadyRunning: "stop the other daemon first"
-            case .unsafePath: "make it yours alone: chown it to your user, chmod 700 a directory, remove a link"
+            case .unsafePath:
+                "make it yours alone: chown it to your user, chmod 700 a directory, remove a link"
             case .pathTooLong: "set XDG_RUNTIME_DIR or TOUCHSTONE_HOME to a shorter path"
             case .notASocket: "start the daemon through its socket unit"
             case .system: "look at the system's log and at the directory's permissions"

@@ -10,8 +10,8 @@ struct Touchstoned: ParsableCommand {
         commandName: "touchstoned",
         abstract: "Keeps the keychain of one user: a finger or a passcode releases a key.",
         discussion: """
-            Started on first use by the programs that need it, or by the user's service manager. Paths come from \
-            XDG_RUNTIME_DIR, XDG_DATA_HOME and XDG_CONFIG_HOME; TOUCHSTONE_HOME moves all of them.
+            Started on first use by the programs that need it, or by the user's service manager. Paths come \
+            from XDG_RUNTIME_DIR, XDG_DATA_HOME and XDG_CONFIG_HOME; TOUCHSTONE_HOME moves all of them.
             """,
         version: Version.text
     )
@@ -47,7 +47,10 @@ struct Touchstoned: ParsableCommand {
     func run() throws {
         let environment = LaunchEnvironment.take()
         guard let layout = environment.layout else {
-            throw StartError("there is no home directory", hint: "set HOME or TOUCHSTONE_HOME to an absolute path")
+            throw StartError(
+                "there is no home directory",
+                hint: "set HOME or TOUCHSTONE_HOME to an absolute path"
+            )
         }
         let settings = try Configuration.read(layout.configurationFile)
         guard !checkConfiguration else { return }

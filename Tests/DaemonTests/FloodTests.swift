@@ -17,7 +17,9 @@ struct FloodTests {
             var octets: [UInt8] = []
             // Most would end the connection by themselves; those behind must do no harm either.
             for id in 2...201 {
-                let noise = (0..<Int.random(in: 0...40)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+                let noise = (0..<Int.random(in: 0...40)).map { _ in
+                    UInt8.random(in: 0...255, using: &generator)
+                }
                 let message = [0x84, 1, UInt8(id % 24), UInt8.random(in: 0...23)] + noise
                 octets += TestClient.header(message.count) + message
             }
@@ -36,7 +38,9 @@ struct FloodTests {
         for _ in 0..<4 {
             var sockets: [CInt] = []
             for _ in 0..<500 {
-                if let socket = try? RunningDaemon.socket(at: daemon.home.layout.socket) { sockets.append(socket) }
+                if let socket = try? RunningDaemon.socket(at: daemon.home.layout.socket) {
+                    sockets.append(socket)
+                }
             }
             for socket in sockets { close(socket) }
         }
@@ -54,7 +58,9 @@ struct FloodTests {
         )
         var sockets: [CInt] = []
         for _ in 0..<60 {
-            if let socket = try? RunningDaemon.socket(at: daemon.home.layout.socket) { sockets.append(socket) }
+            if let socket = try? RunningDaemon.socket(at: daemon.home.layout.socket) {
+                sockets.append(socket)
+            }
         }
         let before = try Self.processorTime(of: daemon.process.processID)
         try await Task.sleep(for: .seconds(1))

@@ -1,3 +1,4 @@
+import CBOR
 import Glibc
 import KeychainModel
 import Testing
@@ -20,7 +21,7 @@ struct LifecycleTests {
     @Test("a second daemon in the foreground is refused")
     func second() async throws {
         let daemon = try await RunningDaemon(DaemonHome())
-        let second = try await Finished.running([Programs.daemon], environment: daemon.home.environment)
+        let second = try await Finished.running([Programs.touchstoned], environment: daemon.home.environment)
         #expect(second.status == 1)
         let lines = second.output.split(separator: "\n")
         #expect(lines.count == 2)
@@ -31,17 +32,23 @@ struct LifecycleTests {
     @Test("started in the background it returns once it listens; started again it is content with the first")
     func detached() async throws {
         let home = try DaemonHome(["idle-exit = 0"])
-        let first = try await Finished.running([Programs.daemon, "--detach"], environment: home.environment)
+        let first = try await Finished.running(
+            [Programs.touchstoned, "--detach"],
+            environment: home.environment
+        )
         #expect(first.status == 0)
         #expect(first.output.isEmpty)
         let client = try TestClient(RunningDaemon.socket(at: home.layout.socket))
         try await client.hello()
         let reply = try await client.call(.status, EmptyBody())
-        guard case .array(let fields) = reply.body, case .unsigned(let number) = fields.last,
+        guard case .array(let fields)? = reply.body, case .unsigned(let number)? = fields.last,
             let process = pid_t(exactly: number)
         else { throw TestFailure.unexpected("\(reply)") }
         defer { kill(process, SIGKILL) }
-        let second = try await Finished.running([Programs.daemon, "--detach"], environment: home.environment)
+        let second = try await Finished.running(
+            [Programs.touchstoned, "--detach"],
+            environment: home.environment
+        )
         #expect(second.status == 0)
         #expect(try String(contentsOf: home.layout.dataDirectory + "/daemon.log").contains("listening"))
         kill(process, SIGTERM)
@@ -64,18 +71,21 @@ struct LifecycleTests {
         #expect(try await second.client().call(.status, EmptyBody()).status == .success)
     }
 
-    @Test("the configuration is checked without starting anything", arguments: [
-        ("colour = red", "colour is not a setting"),
-        ("idle-exit = soon", "idle-exit must be a whole number"),
-        ("idle-exit", "not of the form key = value"),
-        ("pinentry-program = pinentry", "pinentry-program must be an absolute path"),
-        ("biometry = maybe", "biometry must be on or off"),
-        ("log-level = loud", "log-level must be one of"),
-    ])
+    @Test(
+        "the configuration is checked without starting anything",
+        arguments: [
+            ("colour = red", "colour is not a setting"),
+            ("idle-exit = soon", "idle-exit must be a whole number"),
+            ("idle-exit", "not of the form key = value"),
+            ("pinentry-program = pinentry", "pinentry-program must be an absolute path"),
+            ("biometry = maybe", "biometry must be on or off"),
+            ("log-level = loud", "log-level must be one of"),
+        ]
+    )
     func configuration(line: String, message: String) async throws {
         let home = try DaemonHome(["# a comment", line])
         let finished = try await Finished.running(
-            [Programs.daemon, "--check-configuration"],
+            [Programs.touchstoned, "--check-configuration"],
             environment: home.environment
         )
         #expect(finished.status == 1)
@@ -88,7 +98,7 @@ struct LifecycleTests {
     func goodConfiguration() async throws {
         let home = try DaemonHome(["log-level = debug  # more", "biometry = off", ""])
         let finished = try await Finished.running(
-            [Programs.daemon, "--check-configuration"],
+            [Programs.touchstoned, "--check-configuration"],
             environment: home.environment
         )
         #expect(finished.status == 0)

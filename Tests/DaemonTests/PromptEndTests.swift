@@ -22,7 +22,9 @@ struct PromptEndTests {
             try await client.request(.setUp, PromptFields(origin: origin))
             let pinentry = pinentry
             try await Deadline.wait(for: "the prompt") { pinentry.received.contains("GETPIN") ? true : nil }
-            guard let prompter = pinentry.processIdentifier else { throw TestFailure.unexpected("no process") }
+            guard let prompter = pinentry.processIdentifier else {
+                throw TestFailure.unexpected("no process")
+            }
             self.prompter = prompter
         }
 
@@ -45,7 +47,9 @@ struct PromptEndTests {
     func killed() async throws {
         let scene = try await Scene()
         scene.daemon.process.stop()
-        try await Deadline.wait(for: "the end of the prompt", atMost: .seconds(2)) { scene.hasOrphan ? nil : true }
+        try await Deadline.wait(for: "the end of the prompt", atMost: .seconds(2)) {
+            scene.hasOrphan ? nil : true
+        }
         #expect(try await scene.client.isClosed())
     }
 
@@ -53,7 +57,9 @@ struct PromptEndTests {
     func clientGone() async throws {
         let scene = try await Scene()
         await scene.client.hangUp()
-        try await Deadline.wait(for: "the end of the prompt", atMost: .seconds(5)) { scene.hasOrphan ? nil : true }
+        try await Deadline.wait(for: "the end of the prompt", atMost: .seconds(5)) {
+            scene.hasOrphan ? nil : true
+        }
         #expect(try await scene.daemon.client().call(.status, EmptyBody()).status == .success)
     }
 }

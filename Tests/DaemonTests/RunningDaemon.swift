@@ -2,36 +2,14 @@ import Glibc
 import KeychainModel
 import TouchstoneTesting
 
-/// Where the built programs are.
-enum Programs {
-    /// `TOUCHSTONE_BIN`, a directory or one of its programs; otherwise the directory of this test's own program.
-    static var directory: String {
-        if let chosen = getenv("TOUCHSTONE_BIN").map({ String(cString: $0) }) {
-            return isDirectory(chosen) ? chosen : parent(of: chosen)
-        }
-        var path = [CChar](repeating: 0, count: 4096)
-        let count = readlink("/proc/self/exe", &path, path.count)
-        return parent(of: String(decoding: path[..<max(0, count)].map { UInt8(bitPattern: $0) }, as: UTF8.self))
-    }
-
-    static var daemon: String { directory + "/touchstoned" }
-
+extension Programs {
     /// Whether the daemon was built.
-    static var isBuilt: Bool { access(daemon, X_OK) == 0 }
+    static var isBuilt: Bool { access(touchstoned, X_OK) == 0 }
 
     static let setpriv = "/usr/bin/setpriv"
 
     /// Whether tests can become other users.
     static var canChangeUser: Bool { geteuid() == 0 && access(setpriv, X_OK) == 0 }
-
-    private static func parent(of path: String) -> String {
-        path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-    }
-
-    private static func isDirectory(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-    }
 }
 
 /// A home for a daemon: private, removed at the end.
@@ -39,7 +17,7 @@ final class DaemonHome {
     let directory: TemporaryDirectory
     let layout: Layout
 
-    /// - Parameter configuration: lines beside those that keep the daemon off the machine's own parts.
+    /// Makes a home whose configuration has these lines beside those that keep the machine's own parts out.
     init(_ configuration: [String] = [], mode: UInt32 = 0o700) throws {
         directory = try TemporaryDirectory(mode: mode)
         let path = directory.path
@@ -51,7 +29,10 @@ final class DaemonHome {
             "test.system-bus-address = unix:path=\(path)/no-bus",
             "test.scrypt-log2-rounds = 10",
         ]
-        _ = try directory.write((usual + configuration).joined(separator: "\n") + "\n", to: "touchstoned.conf")
+        _ = try directory.write(
+            (usual + configuration).joined(separator: "\n") + "\n",
+            to: "touchstoned.conf"
+        )
     }
 
     var environment: [String: String] { ["TOUCHSTONE_HOME": directory.path, "HOME": directory.path] }
@@ -75,7 +56,7 @@ final class RunningDaemon {
         environment: [String: String] = [:]
     ) async throws {
         self.home = home
-        let command = wrapper + [Programs.daemon, "--foreground"]
+        let command = wrapper + [Programs.touchstoned, "--foreground"]
         let log = home.directory.appending("log")
         process = try await ChildProcess.start(
             command[0],

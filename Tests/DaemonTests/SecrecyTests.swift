@@ -14,7 +14,8 @@ struct SecrecyTests {
 
     private static func looks(at pid: Int32) -> [String] {
         [
-            "cat /proc/\(pid)/environ", "cat /proc/\(pid)/mem", "cat /proc/\(pid)/maps", "readlink /proc/\(pid)/exe",
+            "cat /proc/\(pid)/environ", "cat /proc/\(pid)/mem", "cat /proc/\(pid)/maps",
+            "readlink /proc/\(pid)/exe",
             "readlink /proc/\(pid)/cwd", "ls /proc/\(pid)/fd", "cat /proc/\(pid)/stack",
         ]
     }
@@ -94,7 +95,7 @@ private enum Python {
 
     static var isThere: Bool { access(path, X_OK) == 0 }
 
-    /// Prints "missing" when the first message is `errSecMissingEntitlement` with number 0, "greeted" otherwise.
+    /// Prints "missing" when the first message is `errSecMissingEntitlement` with number 0, else "greeted".
     static func firstOctets(from socket: String, through wrapper: [String]) async throws -> String {
         let program = """
             import socket, sys

@@ -7,7 +7,8 @@ import TouchstoneTesting
 struct UnsafePathTests {
     /// What somebody did to the home before the daemon starts.
     enum Trick: String, CaseIterable, Sendable {
-        case openData, linkedData, foreignData, openRun, linkedRun, pipeForKeybag, linkedKeybag, secondNameOfAttempts
+        case openData, linkedData, foreignData, openRun, linkedRun, pipeForKeybag, linkedKeybag,
+            secondNameOfAttempts
         case writableConfiguration, linkedConfiguration, fileForData
 
         func apply(to home: DaemonHome) throws {
@@ -51,7 +52,7 @@ struct UnsafePathTests {
         guard trick != .foreignData || geteuid() == 0 else { return }
         let home = try DaemonHome()
         try trick.apply(to: home)
-        let finished = try await Finished.running([Programs.daemon], environment: home.environment)
+        let finished = try await Finished.running([Programs.touchstoned], environment: home.environment)
         #expect(finished.status == 1)
         let lines = finished.output.split(separator: "\n")
         #expect(lines.count == 2)
@@ -64,7 +65,10 @@ struct UnsafePathTests {
     func refusedDetached() async throws {
         let home = try DaemonHome()
         try Trick.openData.apply(to: home)
-        let finished = try await Finished.running([Programs.daemon, "--detach"], environment: home.environment)
+        let finished = try await Finished.running(
+            [Programs.touchstoned, "--detach"],
+            environment: home.environment
+        )
         #expect(finished.status == 1)
         #expect(finished.output.hasPrefix("error: "))
         #expect(finished.output.contains("\nhint: "))

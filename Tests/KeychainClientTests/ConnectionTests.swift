@@ -142,9 +142,9 @@ struct ConnectionTests {
         inThreads(6) { thread in
             do throws(KeychainError) {
                 try keychain.delete(Self.numbered(thread))
-            } catch  where error.remedy == .retry {
-                lost.withLock { $0 += 1 }
-            } catch {}
+            } catch {
+                if error.remedy == .retry { lost.withLock { $0 += 1 } }
+            }
         }
         #expect(lost.withLock { $0 } == 6)
         #expect(daemon.connections == 1)

@@ -145,7 +145,8 @@ struct FrameTests {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<300 {
             let client = try await server.greetedClient()
-            let message = (0..<Int.random(in: 1...64)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            let message = (0..<Int.random(in: 1...64)).map { _ in UInt8.random(in: 0...255, using: &generator)
+            }
             try? await client.write(TestClient.header(message.count) + message)
             #expect(try await client.isClosed())
         }
@@ -159,12 +160,17 @@ struct FrameTests {
             for _ in 0..<6 {
                 group.addTask {
                     let client = try await server.greetedClient()
-                    let attribute = AttributeValue.data([UInt8](repeating: 1, count: ItemLimits.longestAttribute))
+                    let attribute = AttributeValue.data(
+                        [UInt8](repeating: 1, count: ItemLimits.longestAttribute)
+                    )
                     let keys = (0..<60).map { AttributeKey(rawValue: "a\($0 + 100)") }
                     let query = ItemQuery.passwords(
                         attributes: Dictionary(uniqueKeysWithValues: keys.map { ($0, attribute) })
                     )
-                    let reply = try await client.call(.copyItems, CopyItems(query: query, prompt: PromptFields()))
+                    let reply = try await client.call(
+                        .copyItems,
+                        CopyItems(query: query, prompt: PromptFields())
+                    )
                     #expect(reply.status == .success)
                 }
             }

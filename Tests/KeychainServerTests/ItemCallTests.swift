@@ -134,7 +134,10 @@ struct ItemCallTests {
         let server = try TestServer(vault: Self.guarded(by: Self.presence))
         let client = try await server.greetedClient()
         _ = try await client.call(.evaluatePolicy, EvaluatePolicy.policy(2, context: 4))
-        let reply = try await client.call(.copyItems, CopyItems.passwords(context: 4, interactionAllowed: false))
+        let reply = try await client.call(
+            .copyItems,
+            CopyItems.passwords(context: 4, interactionAllowed: false)
+        )
         #expect(reply.status == .success)
         #expect(server.authenticator.evaluations.count == 1)
     }
@@ -145,7 +148,10 @@ struct ItemCallTests {
         let client = try await server.greetedClient()
         _ = try await client.call(.evaluatePolicy, EvaluatePolicy.policy(2, context: 4))
         let thief = try await server.greetedClient()
-        let reply = try await thief.call(.copyItems, CopyItems.passwords(context: 4, interactionAllowed: false))
+        let reply = try await thief.call(
+            .copyItems,
+            CopyItems.passwords(context: 4, interactionAllowed: false)
+        )
         #expect(reply.status == .interactionNotAllowed)
     }
 
@@ -161,7 +167,10 @@ struct ItemCallTests {
             prompt: PromptFields(reason: "to test")
         )
         #expect(try await client.call(.evaluateAccessControl, weak).status == .success)
-        let refused = try await client.call(.copyItems, CopyItems.passwords(context: 4, interactionAllowed: false))
+        let refused = try await client.call(
+            .copyItems,
+            CopyItems.passwords(context: 4, interactionAllowed: false)
+        )
         #expect(refused.status == .interactionNotAllowed)
         #expect(try await client.call(.copyItems, CopyItems.passwords(context: 4)).status == .success)
         #expect(server.authenticator.evaluations.count == 2)
@@ -173,7 +182,10 @@ struct ItemCallTests {
         let client = try await server.greetedClient()
         _ = try await client.call(.evaluatePolicy, EvaluatePolicy.policy(2, context: 4))
         _ = try await client.call(.lock, EmptyBody())
-        let reply = try await client.call(.copyItems, CopyItems.passwords(context: 4, interactionAllowed: false))
+        let reply = try await client.call(
+            .copyItems,
+            CopyItems.passwords(context: 4, interactionAllowed: false)
+        )
         #expect(reply.status == .interactionNotAllowed)
     }
 

@@ -22,7 +22,11 @@ struct ListenerTests {
         }
 
         var layout: Layout {
-            Layout(runtimeDirectory: path + "/run", dataDirectory: path + "/data", configurationFile: path + "/conf")
+            Layout(
+                runtimeDirectory: path + "/run",
+                dataDirectory: path + "/data",
+                configurationFile: path + "/conf"
+            )
         }
     }
 

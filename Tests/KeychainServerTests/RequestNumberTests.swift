@@ -8,7 +8,10 @@ struct RequestNumberTests {
         TestClient.frame(RequestHead(id: id, method: method), CopyItems.passwords())
     }
 
-    @Test("a number that was used before, or a smaller one, ends the connection", arguments: [1, 2, 5] as [UInt64])
+    @Test(
+        "a number that was used before, or a smaller one, ends the connection",
+        arguments: [1, 2, 5] as [UInt64]
+    )
     func repeated(id: UInt64) async throws {
         let server = try TestServer()
         let client = try await server.greetedClient()
@@ -24,14 +27,17 @@ struct RequestNumberTests {
         let server = try TestServer()
         let client = try server.connect()
         let greeting = try await client.greeting()
-        try await client.write(TestClient.frame(RequestHead(id: 0, method: .hello), Hello(nonce: greeting.nonce)))
+        try await client.write(
+            TestClient.frame(RequestHead(id: 0, method: .hello), Hello(nonce: greeting.nonce))
+        )
         #expect(try await client.isClosed())
     }
 
     @Test("each of many pipelined requests is answered once, with its own result")
     func pipelined() async throws {
         let vault = ScriptedVault { calls throws(KeychainError) in
-            guard case .copy(let query, _, _, _) = calls.last, case .string(let name) = query.attributes[.account]
+            guard case .copy(let query, _, _, _) = calls.last,
+                case .string(let name) = query.attributes[.account]
             else { throw KeychainError(.internalComponent) }
             return .page([Array(name.utf8)], next: nil)
         }
@@ -50,7 +56,9 @@ struct RequestNumberTests {
         for _ in 0..<count {
             let reply = try await client.reply()
             #expect(answered.insert(reply.head.id).inserted)
-            #expect(reply.body == .array([.map([CBORPair(.unsigned(3), .bytes(Array("\(reply.head.id)".utf8)))])]))
+            #expect(
+                reply.body == .array([.map([CBORPair(.unsigned(3), .bytes(Array("\(reply.head.id)".utf8)))])])
+            )
         }
         try await written
         #expect(answered == Set(2...(count + 1)))
@@ -60,7 +68,9 @@ struct RequestNumberTests {
     func outOfOrder() async throws {
         let gate = Flag()
         let authenticator = ScriptedAuthenticator { _ throws(AuthenticationError) in
-            do { try await eventually("gate") { gate.isRaised } } catch { throw AuthenticationError(.systemCancel) }
+            do { try await eventually("gate") { gate.isRaised } } catch {
+                throw AuthenticationError(.systemCancel)
+            }
             return [.biometry]
         }
         let server = try TestServer(authenticator: authenticator)

@@ -84,8 +84,11 @@ struct ScriptedKeybag: KeybagKeeper {
     ) async throws(KeychainError) {}
     func open(passcode: borrowing SecretBytes) async throws(KeychainError) -> PasscodeOpening { .wrong }
     func lock() async {}
-    func changePasscode(to passcode: consuming SecretBytes, proof: AuthenticationProof) async throws(KeychainError) {}
-    func recover(code: borrowing SecretBytes, newPasscode: consuming SecretBytes) async throws(KeychainError) {}
+    func changePasscode(to passcode: consuming SecretBytes, proof: AuthenticationProof)
+        async throws(KeychainError)
+    {}
+    func recover(code: borrowing SecretBytes, newPasscode: consuming SecretBytes) async throws(KeychainError)
+    {}
     func accepts(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> Bool { false }
     func observe(_ enrolment: Enrolment) async throws(KeychainError) -> EnrolmentObservation {
         throw KeychainError(.notAvailable)

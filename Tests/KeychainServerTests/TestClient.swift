@@ -47,14 +47,16 @@ actor TestClient {
     }
 
     /// Sends a request and waits for the next reply, whatever it answers.
-    func call<Body: WireBody & ~Copyable>(_ method: Method, _ body: borrowing Body) async throws -> TestReply {
+    func call<Body: WireBody & ~Copyable>(_ method: Method, _ body: borrowing Body) async throws -> TestReply
+    {
         try await request(method, body)
         return try await reply()
     }
 
     /// Sends a request; its number is one more than that of the last.
     @discardableResult
-    func request<Body: WireBody & ~Copyable>(_ method: Method, _ body: borrowing Body) async throws -> UInt64 {
+    func request<Body: WireBody & ~Copyable>(_ method: Method, _ body: borrowing Body) async throws -> UInt64
+    {
         lastID += 1
         try await write(Self.frame(RequestHead(id: lastID, method: method), body))
         return lastID
@@ -94,7 +96,11 @@ actor TestClient {
         return try message.read { reader in
             let head = try ReplyHead(from: &reader)
             guard head.status == .success else {
-                return TestReply(head: head, body: nil, error: try Failure(from: &reader, status: head.status).error)
+                return TestReply(
+                    head: head,
+                    body: nil,
+                    error: try Failure(from: &reader, status: head.status).error
+                )
             }
             return TestReply(head: head, body: try reader.readValue(), error: nil)
         }
@@ -164,7 +170,14 @@ extension CopyItems {
 
 extension EvaluatePolicy {
     /// An evaluation for a reason.
-    static func policy(_ number: Int64, context: UInt64 = 1, reuse: Double = 0, reason: String = "to test") -> Self {
-        EvaluatePolicy(policy: number, context: context, reuseSeconds: reuse, prompt: PromptFields(reason: reason))
+    static func policy(_ number: Int64, context: UInt64 = 1, reuse: Double = 0, reason: String = "to test")
+        -> Self
+    {
+        EvaluatePolicy(
+            policy: number,
+            context: context,
+            reuseSeconds: reuse,
+            prompt: PromptFields(reason: reason)
+        )
     }
 }

@@ -37,7 +37,8 @@ final class TestServer: Sendable {
     /// A client that has not said hello.
     func connect() throws -> TestClient {
         var pair: [CInt] = [-1, -1]
-        guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &pair) == 0 else {
+        guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &pair) == 0
+        else {
             throw TestFailure.system(errno)
         }
         server.serve(pair[0])

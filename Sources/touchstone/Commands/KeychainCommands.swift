@@ -10,8 +10,12 @@ struct SetupCommand: ParsableCommand {
     )
 
     func run() throws {
-        try RemoteKeychain.shared.setUp(PromptFields(origin: .current(), reason: "Make the keychain."))
-        Output.complain("The keychain is ready: touchstone set NAME")
+        let keychain = RemoteKeychain.shared
+        try keychain.setUp(PromptFields(origin: .current(), reason: "Make the keychain."))
+        let status = try keychain.status()
+        Output.print("The keychain is ready. Its assurance is \(status.assurance.name):")
+        for reason in status.assuranceReasons { Output.print("  \(Printable.text(reason))") }
+        Output.print("Next: touchstone set NAME")
     }
 }
 

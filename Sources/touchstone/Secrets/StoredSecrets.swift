@@ -42,7 +42,7 @@ struct StoredSecrets {
 
     /// All secrets, by name; asks only for a keychain that is locked.
     func all(interactionAllowed: Bool = true) throws(CommandError) -> [StoredSecret] {
-        do {
+        do throws(KeychainError) {
             let query = ItemQuery(
                 itemClass: .genericPassword,
                 attributes: [.service: .string(Self.service)],
@@ -51,26 +51,23 @@ struct StoredSecrets {
             )
             let prompt = prompt("List the secrets.", interactionAllowed: interactionAllowed)
             return secrets(of: try keychain.copy(CopyItems(query: query, prompt: prompt)))
-        } catch  where error == KeychainError(.itemNotFound) {
-            return []
         } catch {
+            if error.status == .itemNotFound { return [] }
             throw ErrorText.describe(error)
         }
     }
 
     /// What is known of one secret.
     func find(_ name: ItemName) throws(CommandError) -> StoredSecret {
-        do {
+        do throws(KeychainError) {
             let query = query(name, returns: [.attributes, .persistentRef])
             let results = try keychain.copy(
                 CopyItems(query: query, prompt: prompt("Look up '\(name.text)'."))
             )
             guard let secret = secrets(of: results).first else { throw KeychainError(.itemNotFound) }
             return secret
-        } catch let error as KeychainError {
-            throw ErrorText.describe(error, name: name)
         } catch {
-            throw CommandError("\(error)")
+            throw ErrorText.describe(error, name: name)
         }
     }
 
@@ -109,13 +106,9 @@ struct StoredSecrets {
             if try overwrite(name, secret.copy(), rule) { return }
             do throws(KeychainError) {
                 try store(name, secret.copy(), rule)
-            } catch  where error.status == .duplicateItem {
-                // Somebody was faster, or what is there is invalidated and only its place is taken.
-                if try overwrite(name, secret.copy(), rule) { return }
-                try keychain.delete(
-                    DeleteItems(query: query(name), prompt: prompt("Replace '\(name.text)'."))
-                )
-                try store(name, secret, rule)
+            } catch {
+                // A duplicate now: somebody was faster.
+                guard error.status == .duplicateItem, try overwrite(name, secret, rule) else { throw error }
             }
         } catch {
             throw ErrorText.describe(error, name: name)
@@ -146,7 +139,8 @@ struct StoredSecrets {
         )
         do throws(KeychainError) {
             return try keychain.update(request) > 0
-        } catch  where error.status == .itemNotFound {
+        } catch {
+            guard error.status == .itemNotFound else { throw error }
             return false
         }
     }

@@ -38,10 +38,12 @@ final class AuditTrail: AuditLog {
         switch kind {
         case .itemAccessed: .info
         case .tamperDetected, .forgedSignal, .assuranceLowered, .keybagClosed: .error
-        case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .enrolmentChanged, .itemsInvalidated,
+        case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .enrolmentChanged,
+            .itemsInvalidated,
             .clientRefused:
             .warning
-        case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked, .keybagLocked,
+        case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked,
+            .keybagLocked,
             .passcodeChanged, .keybagRecovered:
             .notice
         }
@@ -52,9 +54,11 @@ final class AuditTrail: AuditLog {
         case .keybagCreated, .authenticationSucceeded, .keybagUnlocked, .keybagLocked, .passcodeChanged,
             .keybagRecovered, .itemAccessed:
             "success"
-        case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .keybagClosed, .clientRefused: "refused"
+        case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .keybagClosed, .clientRefused:
+            "refused"
         case .authenticationCancelled: "cancelled"
-        case .enrolmentChanged, .itemsInvalidated, .tamperDetected, .forgedSignal, .assuranceLowered: "noticed"
+        case .enrolmentChanged, .itemsInvalidated, .tamperDetected, .forgedSignal, .assuranceLowered:
+            "noticed"
         }
     }
 }

@@ -19,7 +19,8 @@ struct LineLogHandler: LogHandler {
     func log(event: LogEvent) {
         var fields = metadata
         if let more = event.metadata { fields.merge(more) { $1 } }
-        var line = "\(LogLine.timestamp()) \(event.level.rawValue) \(LogLine.plain(event.message.description))"
+        var line =
+            "\(LogLine.timestamp()) \(event.level.rawValue) \(LogLine.plain(event.message.description))"
         for (key, value) in fields.sorted(by: { $0.key < $1.key }) {
             line += " \(LogLine.plain(key))=\(LogLine.quoted("\(value)"))"
         }

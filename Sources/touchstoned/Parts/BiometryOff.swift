@@ -2,7 +2,10 @@ import KeychainModel
 
 /// The sensor of a daemon whose configuration says `biometry = off`: there is none.
 struct BiometryOff: FingerprintReader {
-    private static let error = FingerprintError(.noSuchDevice, message: "biometry is off in the configuration")
+    private static let error = FingerprintError(
+        .noSuchDevice,
+        message: "biometry is off in the configuration"
+    )
 
     func enrolment() async throws(FingerprintError) -> Enrolment { throw Self.error }
 

@@ -22,7 +22,7 @@ indirect enum QueryValue {
     case url
     case uuid
     case set([QueryValue])
-    case object
+    case other
 
     /// Nesting beyond this is no other case.
     private static let greatestDepth = 6
@@ -64,7 +64,7 @@ indirect enum QueryValue {
         case 15: self = .url
         case 16: self = .uuid
         case 17 where !isDeep: self = .set(Self.values(&choices, depth))
-        case 18: self = .object
+        case 18: self = .other
         default: self = .null
         }
     }
@@ -94,7 +94,7 @@ indirect enum QueryValue {
         case .url: kind(15)
         case .uuid: kind(16)
         case .set(let values): kind(17); Self.write(values, to: &writer)
-        case .object: kind(18)
+        case .other: kind(18)
         case .null: kind(19)
         }
     }
@@ -125,7 +125,7 @@ indirect enum QueryValue {
         case .url: NSURL(fileURLWithPath: "/")
         case .uuid: NSUUID()
         case .set(let values): NSSet(array: values.map(\.object))
-        case .object: NSObject()
+        case .other: NSObject()
         }
     }
 
