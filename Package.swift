@@ -175,7 +175,10 @@ let package = Package(
         // The real programs, which the build puts beside the tests.
         .testTarget(
             name: "DaemonTests",
-            dependencies: ["KeychainModel", "TouchstoneTesting", "touchstone", "touchstoned"],
+            dependencies: [
+                "CBOR", "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting", "touchstone",
+                "touchstoned",
+            ],
             swiftSettings: settings
         ),
         .testTarget(

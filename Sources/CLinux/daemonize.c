@@ -15,7 +15,8 @@ static _Noreturn void wait_for_report(int report, pid_t child) {
     } while (count < 0 && errno == EINTR);
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
     if (count != 1) {
-        static const char text[] = "error: the daemon ended before it was ready\nhint: start it with --foreground\n";
+        static const char text[] = "error: the daemon ended before it was ready\n"
+                                   "hint: start it with --foreground\n";
         (void)!write(STDERR_FILENO, text, sizeof text - 1);
         _exit(1);
     }

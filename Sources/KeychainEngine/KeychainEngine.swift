@@ -38,9 +38,13 @@ public actor KeychainEngine {
 
     /// Opens the keychain of a directory, locked; an empty directory is a keychain that is not set up.
     ///
-    /// - Parameter derivation: the cost of deriving a passcode's key in keybags made here; nil measures it, so
-    ///   that one derivation takes at least 500 ms. A keybag that exists keeps its own.
-    /// - Parameter wallClock: microseconds since 1970, for the dates of items.
+    /// - Parameters:
+    ///   - directory: where its files are.
+    ///   - sealer: seals the device part of the keybag's keys.
+    ///   - derivation: the cost of deriving a passcode's key in keybags made here; nil measures it, so that one
+    ///     derivation takes at least 500 ms. A keybag that exists keeps its own.
+    ///   - wallClock: microseconds since 1970, for the dates of items.
+    ///   - audit: takes security events.
     /// - Throws: ``KeychainError`` with `errSecNotAvailable` when a file is not a plain file of ours alone, or when
     ///   a newer version wrote it. Damage does not throw: ``state()`` tells it.
     public init(

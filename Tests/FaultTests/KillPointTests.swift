@@ -1,67 +1,149 @@
 import Glibc
+import KeychainClient
 import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("A crash at the worst moment", .serialized)
+@Suite(
+    "A crash at the worst moment (S01)",
+    .serialized,
+    .enabled(if: Strace.isThere, "needs root and strace")
+)
 struct KillPointTests {
-    /// The calls that change files; each of them is a point to die at.
-    private static let writes = "pwrite64,fdatasync,fsync,ftruncate,unlink,unlinkat,rename,renameat,linkat"
+    /// How many calls are let through between two deaths; every place in between is a power-loss image too.
+    private static let steps = ["pwrite64": 9]
 
-    /// Adds, changes and deletes, and notes what was answered.
-    private func play(_ keychain: TemporaryKeychain, _ model: inout Model) throws {
-        for round in 0..<3 {
-            let account = "item \(round)"
-            model.before(account, becomes: "first")
-            try keychain.add(account, "first")
-            model.answered(account, is: "first")
-            model.before(account, becomes: "second")
-            try keychain.update(account, "second")
-            model.answered(account, is: "second")
-            let former = "former \(round)"
-            model.before(former, becomes: nil)
-            try keychain.delete(former)
-            model.answered(former, is: nil)
+    /// Starts the daemon, which is killed at one call, and plays the script; gives the answers that came.
+    private func answers(_ keychain: TemporaryKeychain, killedAt number: Int, of call: String) async -> (Int, Bool) {
+        var count = 0
+        do {
+            try await keychain.start(through: Strace.wrapper(Strace.killing(at: number, of: call)))
+            try keychain.unlock()
+            for change in Change.script {
+                try keychain.apply(change)
+                count += 1
+            }
+            // Empties the log: the deleted items' records are overwritten.
+            try keychain.client.lock()
+        } catch {
+            return (count, true)
+        }
+        return (count, false)
+    }
+
+    // A store that answers before it flushed, or writes outside of a transaction, loses what was acknowledged.
+    @Test(
+        "killed at a write, the store opens, holds all that was acknowledged and nothing that was deleted",
+        .timeLimit(.minutes(5))
+    )
+    func items() async throws {
+        let keychain = try await TemporaryKeychain.withFormerItems()
+        keychain.stop(with: SIGKILL)
+        let former = try FileImage(of: keychain.layout.dataDirectory)
+        var killed: [String: Int] = [:]
+        for call in Strace.writes {
+            for number in stride(from: 1, to: 2000, by: Self.steps[call] ?? 1) {
+                try former.write(to: keychain.layout.dataDirectory)
+                let (count, wasKilled) = await answers(keychain, killedAt: number, of: call)
+                keychain.stop(with: SIGKILL)
+                guard wasKilled else { break }
+                killed[call, default: 0] += 1
+                let model = Change.model(afterAnswers: count)
+                let image = try FileImage(of: keychain.layout.dataDirectory)
+                let faults = try await OpenedImage(image).faults(model)
+                #expect(faults.isEmpty, "killed at \(call) \(number) after \(count) answers")
+                // Now and then the daemon itself, which takes longer.
+                guard killed.values.reduce(0, +) % 8 == 1 else { continue }
+                try await keychain.start()
+                try keychain.unlock()
+                #expect(model.faults(in: try keychain.all()).isEmpty, "\(call) \(number)")
+                keychain.stop(with: SIGKILL)
+            }
+        }
+        // Nine changes, each of some writes and a flush, beside those of starting, unlocking and emptying the log.
+        #expect(killed["pwrite64", default: 0] >= 12 && killed["fdatasync", default: 0] >= 9, "\(killed)")
+    }
+
+    // A keybag that is written before the items, or in place, is damaged or opens an absent store.
+    @Test("killed while it is made, a keychain is not there at all or opens", .timeLimit(.minutes(3)))
+    func setUp() async throws {
+        let keychain = try TemporaryKeychain()
+        var killed: [String: Int] = [:]
+        for call in ["renameat", "fsync", "fdatasync", "ftruncate", "pwrite64"] {
+            for number in stride(from: 1, to: 500, by: call == "pwrite64" ? 6 : 1) {
+                try FileImage().write(to: keychain.layout.dataDirectory)
+                var isMade = false
+                var wasKilled = false
+                do {
+                    try await keychain.start(through: Strace.wrapper(Strace.killing(at: number, of: call)))
+                    try keychain.client.setUp(keychain.prompt())
+                    isMade = true
+                } catch {
+                    wasKilled = true
+                }
+                keychain.stop(with: SIGKILL)
+                guard wasKilled else { break }
+                killed[call, default: 0] += 1
+                let image = try FileImage(of: keychain.layout.dataDirectory)
+                try await Self.checkMade(image, isMade: isMade, "killed at \(call) \(number)")
+            }
+        }
+        // Device key, attempts and keybag are each put in place by a rename.
+        #expect(killed["renameat", default: 0] >= 3 && killed["fsync", default: 0] >= 6, "\(killed)")
+    }
+
+    /// A keychain that was not made can be made, one that was opens.
+    static func checkMade(_ image: FileImage, isMade: Bool, _ moment: String) async throws {
+        let found = try await OpenedImage(image)
+        if found.state == .notSetUp {
+            #expect(!isMade, "\(moment): it was acknowledged")
+            let canBeMade = try await OpenedImage.canBeMade(in: image)
+            #expect(canBeMade, "\(moment): it cannot be made any more")
+        } else {
+            #expect(found.faults(Model()).isEmpty, "\(moment)")
+            #expect(found.attempts != nil, "\(moment): the attempts are damaged")
         }
     }
 
-    @Test(
-        "killed at any write, the store opens, holds all that was acknowledged and nothing that was deleted (S01)",
-        .enabled(if: access("/usr/bin/strace", X_OK) == 0, "strace is not installed"),
-        .timeLimit(.minutes(5))
-    )
-    func everyWrite() async throws {
+    // A keybag that is changed in place, or whose old file is wiped too early, opens with neither passcode.
+    @Test("killed during a change of the passcode, exactly one of the old and the new one opens (L10)")
+    func passcodeChange() async throws {
+        let new = "harbour velvet copper lantern sparrow"
+        let keychain = try await TemporaryKeychain.withFormerItems()
+        keychain.stop(with: SIGKILL)
+        let former = try FileImage(of: keychain.layout.dataDirectory)
+        var outcomes: [String: Int] = [:]
         var killed = 0
-        for point in 1... {
-            let keychain = try await TemporaryKeychain.ready()
-            var model = Model()
-            for round in 0..<3 {
-                try keychain.add("former \(round)", "old")
-                model.answered("former \(round)", is: "old")
+        for call in ["renameat", "fsync", "fdatasync", "pwrite64"] {
+            for number in 1..<40 {
+                try former.write(to: keychain.layout.dataDirectory)
+                try await keychain.start()
+                // The keychain is locked: what is counted is the change alone.
+                let strace = try await Strace.attach(
+                    to: keychain.processID,
+                    Strace.killing(at: number, of: call)
+                )
+                try keychain.tellPerson([.types(TemporaryKeychain.passcode), .types(new)])
+                var wasKilled = false
+                do {
+                    try keychain.client.changePasscode(keychain.prompt())
+                } catch {
+                    wasKilled = true
+                }
+                keychain.stop(with: SIGKILL)
+                strace.detach()
+                guard wasKilled else { break }
+                killed += 1
+                let image = try FileImage(of: keychain.layout.dataDirectory)
+                let found = try await OpenedImage(image, passcodes: [TemporaryKeychain.passcode, new])
+                #expect(found.opening.count == 1, "killed at \(call) \(number): \(found.state)")
+                #expect(found.faults(Change.model(afterAnswers: 0)).isEmpty, "killed at \(call) \(number)")
+                #expect(found.attempts.map { $0.passcodeFailures <= 1 } == true, "killed at \(call) \(number)")
+                for passcode in found.opening { outcomes[passcode, default: 0] += 1 }
             }
-            keychain.stop(with: SIGKILL)
-            try await keychain.start(through: [
-                "/usr/bin/strace", "-f", "-qq", "-e", "trace=none", "-e", "signal=none",
-                "-e", "inject=\(Self.writes):signal=KILL:when=\(point)",
-            ])
-            var wasKilled = false
-            do {
-                try keychain.unlock()
-                try play(keychain, &model)
-            } catch {
-                wasKilled = true
-            }
-            keychain.stop(with: SIGKILL)
-            try await keychain.start()
-            try keychain.unlock()
-            let faults = model.faults(in: try keychain.all())
-            #expect(faults.isEmpty, "killed at write \(point)")
-            let report = try keychain.client.check()
-            #expect(report.damaged == 0 && report.isSetAuthentic, "killed at write \(point): \(report)")
-            guard wasKilled else { break }
-            killed += 1
         }
-        // Nine changes, each of some writes and a flush, beside the unlocking's own.
-        #expect(killed >= 30, "only \(killed) points were found")
+        #expect(killed >= 6, "only \(killed) points were found")
+        // Both sides of the change were seen.
+        #expect(outcomes.count == 2, "\(outcomes)")
     }
 }

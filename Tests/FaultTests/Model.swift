@@ -35,8 +35,49 @@ struct Model {
     }
 }
 
+/// One change of one account.
+struct Change {
+    /// What is asked of the keychain.
+    enum Kind {
+        case add, update, delete
+    }
+
+    let kind: Kind
+    let account: String
+    /// The value after it; nil for nothing.
+    let value: String?
+
+    /// Adds, changes and deletes; the accounts of ``former`` are there before.
+    static let script: [Change] = (0..<3).flatMap { round in
+        [
+            Change(kind: .add, account: "item \(round)", value: "first \(round)"),
+            Change(kind: .update, account: "item \(round)", value: "second \(round)"),
+            Change(kind: .delete, account: "former \(round)", value: nil),
+        ]
+    }
+
+    /// What the script finds.
+    static let former: [Change] = (0..<3).map { Change(kind: .add, account: "former \($0)", value: "old \($0)") }
+
+    /// The model after so many answers to ``script``, with the next change under way.
+    static func model(afterAnswers count: Int) -> Model {
+        var model = Model()
+        for change in former { model.answered(change.account, is: change.value) }
+        for change in script.prefix(count) { model.answered(change.account, is: change.value) }
+        for change in script.dropFirst(count).prefix(1) { model.before(change.account, becomes: change.value) }
+        return model
+    }
+}
+
 extension TemporaryKeychain {
-    private static let service = AttributeValue.string("faults")
+    static let service = AttributeValue.string("faults")
+
+    /// A keychain with the items that ``Change/script`` finds.
+    static func withFormerItems(settings: [String] = []) async throws -> TemporaryKeychain {
+        let keychain = try await ready(settings: settings)
+        for change in Change.former { try keychain.apply(change) }
+        return keychain
+    }
 
     func query(_ account: String? = nil) -> ItemQuery {
         var attributes: ItemAttributes = [.service: Self.service]
@@ -44,20 +85,33 @@ extension TemporaryKeychain {
         return ItemQuery(itemClass: .genericPassword, attributes: attributes)
     }
 
-    func add(_ account: String, _ value: String) throws {
-        _ = try client.add(
+    func apply(_ change: Change) throws {
+        switch change.kind {
+        case .add: try add(change.account, change.value ?? "")
+        case .update: try update(change.account, change.value ?? "")
+        case .delete: try delete(change.account)
+        }
+    }
+
+    func add(
+        _ account: String,
+        _ value: String,
+        _ control: AccessControl = AccessControl(accessibility: .whenUnlocked),
+        through other: RemoteKeychain? = nil
+    ) throws {
+        _ = try (other ?? client).add(
             AddItem(
                 itemClass: .genericPassword,
                 attributes: [.service: Self.service, .account: .string(account)],
-                accessControl: AccessControl(accessibility: .whenUnlocked),
+                accessControl: control,
                 data: SecretBytes(copying: Array(value.utf8)),
                 prompt: prompt()
             )
         )
     }
 
-    func update(_ account: String, _ value: String) throws {
-        _ = try client.update(
+    func update(_ account: String, _ value: String, through other: RemoteKeychain? = nil) throws {
+        _ = try (other ?? client).update(
             UpdateItems(
                 query: query(account),
                 attributes: [:],
@@ -68,8 +122,18 @@ extension TemporaryKeychain {
         )
     }
 
-    func delete(_ account: String) throws {
-        _ = try client.delete(DeleteItems(query: query(account), prompt: prompt()))
+    func delete(_ account: String, through other: RemoteKeychain? = nil) throws {
+        _ = try (other ?? client).delete(DeleteItems(query: query(account), prompt: prompt()))
+    }
+
+    /// The value of one account.
+    func value(_ account: String, through other: RemoteKeychain? = nil) throws -> String? {
+        var one = query(account)
+        one.returns = .data
+        let results = try (other ?? client).copy(CopyItems(query: one, prompt: prompt()))
+        var item = results.first()
+        guard let data = item?.data.take() else { return nil }
+        return data.text()
     }
 
     /// All values, by account.
@@ -77,19 +141,26 @@ extension TemporaryKeychain {
         var everything = query()
         everything.limit = .all
         everything.returns = [.attributes, .data]
-        var found: [String: String] = [:]
         do {
-            let results = try client.copy(CopyItems(query: everything, prompt: prompt()))
-            try results.forEach { (item: inout ItemResult) throws in
-                guard case .string(let account) = item.attributes?[.account] else { return }
-                guard let data = item.data.take() else { return }
-                found[account] = data.withOctets { octets in
-                    String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self)
-                }
-            }
+            return try Self.values(in: try client.copy(CopyItems(query: everything, prompt: prompt())))
         } catch let error as KeychainError where error.status == .itemNotFound {
             return [:]
         }
+    }
+
+    private static func values(in results: borrowing ItemResults) throws -> [String: String] {
+        var found: [String: String] = [:]
+        try results.forEach { (item: inout ItemResult) throws in
+            guard case .string(let account) = item.attributes?[.account], let data = item.data.take() else { return }
+            found[account] = data.text()
+        }
         return found
+    }
+}
+
+extension SecretBytes {
+    /// The octets as text; for secrets of tests, which are none.
+    borrowing func text() -> String {
+        withOctets { octets in String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self) }
     }
 }

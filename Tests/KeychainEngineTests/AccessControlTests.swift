@@ -26,7 +26,9 @@ struct AccessControlTests {
     private static func opens(_ flags: AccessControlFlags, _ factors: Set<AuthenticationFactor>) -> Bool {
         if flags.contains(.userPresence) { return !factors.isEmpty }
         var met: [Bool] = []
-        if !flags.isDisjoint(with: [.biometryAny, .biometryCurrentSet]) { met.append(factors.contains(.biometry)) }
+        if !flags.isDisjoint(with: [.biometryAny, .biometryCurrentSet]) {
+            met.append(factors.contains(.biometry))
+        }
         if flags.contains(.devicePasscode) { met.append(factors.contains(.passcode)) }
         if flags.contains(.companion) { met.append(false) }
         return flags.contains(.or) ? met.contains(true) : met.allSatisfy { $0 }
@@ -49,7 +51,10 @@ struct AccessControlTests {
             for factors in shown {
                 let proofs = factors.isEmpty ? [] : [Proofs.of(control, factors, key: key)]
                 if Self.opens(flags, factors) {
-                    #expect(try await engine.secret(account, proofs: proofs) == "secret", "\(flags) \(factors)")
+                    #expect(
+                        try await engine.secret(account, proofs: proofs) == "secret",
+                        "\(flags) \(factors)"
+                    )
                 } else {
                     let needs = await #expect(throws: NeedsAuthentication.self, "\(flags) \(factors)") {
                         try await engine.secret(account, proofs: proofs)
@@ -152,7 +157,9 @@ struct AccessControlTests {
         let flags: [AccessControlFlags] = [.applicationPassword, [.applicationPassword, .userPresence]]
         for (index, flags) in flags.enumerated() {
             let control = try AccessControl(accessibility: .whenUnlocked, flags: flags)
-            await #expect(throws: KeychainError(.authFailed)) { try await engine.add("\(index)", "secret", control) }
+            await #expect(throws: KeychainError(.authFailed)) {
+                try await engine.add("\(index)", "secret", control)
+            }
             try await engine.add("\(index)", "secret", control, password: ApplicationPassword(.text("right")))
             let proofs = [Proofs.of(control, [.biometry])]
             func read(_ password: String?) async throws -> String? {

@@ -18,7 +18,9 @@ struct AttemptFileTests {
         )
     }
 
-    private func file() throws -> AttemptFile { AttemptFile(directory: try StoreDirectory(path: keychain.path)) }
+    private func file() throws -> AttemptFile {
+        AttemptFile(directory: try StoreDirectory(path: keychain.path))
+    }
 
     @Test("what was saved last is loaded, also by the next run")
     func roundTrip() throws {

@@ -49,7 +49,9 @@ struct ConcurrencyTests {
             try await group.waitForAll()
         }
         let report = await shared.check()
-        #expect(report == StoreReport(items: 80, invalidated: 0, damaged: 0, isSetAuthentic: true, faults: []))
+        #expect(
+            report == StoreReport(items: 80, invalidated: 0, damaged: 0, isSetAuthentic: true, faults: [])
+        )
         engine = nil
     }
 

@@ -6,7 +6,12 @@ import Testing
 @Suite("A change of the enrolled fingers kills the items of the old set")
 struct EnrolmentTests {
     let keychain = TestKeychain()
-    private static let left = Enrolment(device: "sensor", fingers: ["left-index"], templateDigest: nil, completions: 0)
+    private static let left = Enrolment(
+        device: "sensor",
+        fingers: ["left-index"],
+        templateDigest: nil,
+        completions: 0
+    )
     private static let both = Enrolment(
         device: "sensor",
         fingers: ["left-index", "right-index"],
@@ -67,7 +72,9 @@ struct EnrolmentTests {
             try await engine.secret("either", proofs: [Proofs.of(control, [.biometry])])
         }
         #expect(needs?.controls.map(\.constraints) == [[.devicePasscode]])
-        #expect(try await engine.secret("either", proofs: [Proofs.of(control, [.passcode], key: key)]) == "secret")
+        #expect(
+            try await engine.secret("either", proofs: [Proofs.of(control, [.passcode], key: key)]) == "secret"
+        )
     }
 
     @Test("removing the last finger and enrolling it again brings nothing back")
@@ -97,7 +104,12 @@ struct EnrolmentTests {
     func templates() async throws {
         let (engine, _) = try await keychain.setUp()
         let one = Enrolment(device: "sensor", fingers: ["left-index"], templateDigest: [1], completions: 0)
-        let counted = Enrolment(device: "sensor", fingers: ["left-index"], templateDigest: [1], completions: 5)
+        let counted = Enrolment(
+            device: "sensor",
+            fingers: ["left-index"],
+            templateDigest: [1],
+            completions: 5
+        )
         let other = Enrolment(device: "sensor", fingers: ["left-index"], templateDigest: [2], completions: 5)
         _ = try await engine.observe(one)
         #expect(try await engine.observe(counted).changed == false)

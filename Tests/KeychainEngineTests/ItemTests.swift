@@ -139,7 +139,12 @@ struct ItemTests {
         let large = String(repeating: "x", count: 60_000)
         for index in 0..<12 { try await engine.add("account \(index)", large + "\(index)") }
         let query = ItemQuery(itemClass: .genericPassword, limit: .all, returns: .data)
-        let first = try await engine.copy(query, groups: [.ours], authorization: ItemAuthorization(), after: nil)
+        let first = try await engine.copy(
+            query,
+            groups: [.ours],
+            authorization: ItemAuthorization(),
+            after: nil
+        )
         guard case .items(let page) = first else { throw MissingValue() }
         let next = page.next
         #expect(next != nil)
@@ -156,7 +161,9 @@ struct ItemTests {
         #expect(try await engine.all(references: [ours]).map(\.text) == ["ours"])
         await #expect(throws: KeychainError(.itemNotFound)) { try await engine.all(references: [theirs]) }
         let query = ItemQuery(itemClass: nil, references: [theirs])
-        await #expect(throws: KeychainError(.itemNotFound)) { try await engine.delete(query, groups: [.ours]) }
+        await #expect(throws: KeychainError(.itemNotFound)) {
+            try await engine.delete(query, groups: [.ours])
+        }
         let both = try await engine.all(references: [theirs, ours], groups: [.ours, .theirs])
         #expect(both.map(\.text) == ["ours", "theirs"])
         let unknown = try #require(PersistentReference(octets: [UInt8](repeating: 0, count: 16)))
@@ -211,14 +218,18 @@ struct ItemTests {
         for index in 0..<5 { try await engine.add("account \(index)", "\(index)") }
         let query = ItemQuery(itemClass: .genericPassword, attributes: [.service: .string("tests")])
         #expect(try await engine.delete(query, groups: [.ours]) == 5)
-        await #expect(throws: KeychainError(.itemNotFound)) { try await engine.delete(query, groups: [.ours]) }
+        await #expect(throws: KeychainError(.itemNotFound)) {
+            try await engine.delete(query, groups: [.ours])
+        }
         await #expect(throws: KeychainError(.itemNotFound)) { try await engine.all() }
     }
 
     @Test("internet passwords and keys have primary keys of their own")
     func otherClasses() async throws {
         let (engine, _) = try await keychain.setUp()
-        let internet: ItemAttributes = [.account: .string("ann"), .server: .string("example.org"), .port: .integer(443)]
+        let internet: ItemAttributes = [
+            .account: .string("ann"), .server: .string("example.org"), .port: .integer(443),
+        ]
         _ = try await engine.add(NewItem(.internetPassword, internet), group: .ours)
         await #expect(throws: KeychainError(.duplicateItem)) {
             _ = try await engine.add(NewItem(.internetPassword, internet), group: .ours)
@@ -229,7 +240,12 @@ struct ItemTests {
         let key: ItemAttributes = [AttributeKey(rawValue: "atag"): .data([1, 2, 3])]
         _ = try await engine.add(NewItem(.key, key), group: .ours)
         let query = ItemQuery(itemClass: .key, attributes: key, returns: .attributes)
-        let outcome = try await engine.copy(query, groups: [.ours], authorization: ItemAuthorization(), after: nil)
+        let outcome = try await engine.copy(
+            query,
+            groups: [.ours],
+            authorization: ItemAuthorization(),
+            after: nil
+        )
         guard case .items(let page) = outcome else { throw MissingValue() }
         #expect(page.count == 1)
     }

@@ -56,7 +56,9 @@ struct KeybagTests {
             // The version's own octets may say that a newer program wrote it.
             guard let next else { continue }
             #expect(await next.state() == .damaged)
-            await #expect(throws: KeychainError(.decode)) { try await next.open(passcode: .text(TestKeychain.passcode)) }
+            await #expect(throws: KeychainError(.decode)) {
+                try await next.open(passcode: .text(TestKeychain.passcode))
+            }
         }
         try keychain.write(whole, to: "keybag")
         #expect(await (try keychain.restart()).state() == .unlocked)
@@ -86,7 +88,10 @@ struct KeybagTests {
         engine = try keychain.start()
         #expect(await engine?.state() == .damaged)
         await #expect(throws: KeychainError(.duplicateItem)) {
-            try await engine?.setUp(passcode: .text("another"), recoveryCode: try engine.required.makeRecoveryCode())
+            try await engine?.setUp(
+                passcode: .text("another"),
+                recoveryCode: try engine.required.makeRecoveryCode()
+            )
         }
         await engine?.close()
         engine = nil
@@ -107,7 +112,10 @@ struct KeybagTests {
             try keychain.write(Array(items[..<length]), to: "items.sqlite")
             let next = try keychain.start()
             #expect(await next.state() == .notSetUp)
-            try await next.setUp(passcode: .text(TestKeychain.passcode), recoveryCode: try next.makeRecoveryCode())
+            try await next.setUp(
+                passcode: .text(TestKeychain.passcode),
+                recoveryCode: try next.makeRecoveryCode()
+            )
             #expect(await next.check().isSetAuthentic)
             await next.close()
             unsafe unlink(keychain.file("keybag"))
@@ -120,7 +128,10 @@ struct KeybagTests {
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)
         try await engine?.add("guarded", "secret", control)
         let former = try keychain.octets("keybag")
-        try await engine?.changePasscode(to: .text("new passcode"), proof: Proofs.of(control, [.passcode], key: key))
+        try await engine?.changePasscode(
+            to: .text("new passcode"),
+            proof: Proofs.of(control, [.passcode], key: key)
+        )
         let latter = try keychain.octets("keybag")
         await engine?.close()
         engine = nil

@@ -78,7 +78,9 @@ struct RecoveryTests {
         var symbols = Array(code)
         symbols[0] = symbols[0] == "7" ? "8" : "7"
         for mistyped in [String(symbols), String(code.dropLast()), code + "0", ""] {
-            await #expect(throws: KeychainError(.param)) { try await engine.accepts(recoveryCode: .text(mistyped)) }
+            await #expect(throws: KeychainError(.param)) {
+                try await engine.accepts(recoveryCode: .text(mistyped))
+            }
             await #expect(throws: KeychainError(.authFailed)) {
                 try await engine.recover(code: .text(mistyped), newPasscode: .text("new passcode"))
             }

@@ -33,7 +33,9 @@ struct ScryptTests {
         }
         for candidate in candidates {
             let file = URL(fileURLWithPath: candidate).appendingPathComponent("scrypt.json")
-            if let data = try? Data(contentsOf: file), let vectors = try? JSONDecoder().decode(Vectors.self, from: data) {
+            if let data = try? Data(contentsOf: file),
+                let vectors = try? JSONDecoder().decode(Vectors.self, from: data)
+            {
                 return vectors.cases
             }
         }

@@ -108,7 +108,9 @@ struct TamperingTests {
         try edit { try $0.execute(sql: "UPDATE items SET data = zeroblob(length(data)) WHERE id = 3") }
         let engine = try await keychain.restart()
         await #expect(throws: KeychainError(.decode)) { try await engine.secret("account 2") }
-        for index in [0, 1, 3, 4] { #expect(try await engine.secret("account \(index)") == "secret \(index)") }
+        for index in [0, 1, 3, 4] {
+            #expect(try await engine.secret("account \(index)") == "secret \(index)")
+        }
         await #expect(throws: KeychainError(.decode)) { try await engine.all() }
         let report = await engine.check()
         #expect(report.damaged == 1)
@@ -167,7 +169,9 @@ struct TamperingTests {
             )
         }
         let report = await (try keychain.restart()).check()
-        #expect(report == StoreReport(items: 3, invalidated: 0, damaged: 0, isSetAuthentic: false, faults: []))
+        #expect(
+            report == StoreReport(items: 3, invalidated: 0, damaged: 0, isSetAuthentic: false, faults: [])
+        )
     }
 
     @Test(

@@ -8,33 +8,37 @@ enum ChangeRows {
         let fresh = stage.fresh(scale.changes)
         func number(_ run: Int) -> Int { fresh.lowerBound + run }
 
-        let added = try Stopwatch.medians(
-            of: scale.changes,
-            inTurnsOf: 10,
-            [
-                { run in _ = try keychain.add(BenchItem.add(number(run), prompt: prompt)) },
-                { run in try client.call(.add, number(run), value: BenchItem.secret) },
+        let medians = try OneProcessor.with(try stage.processes()) {
+            try [
+                Stopwatch.medians(
+                    of: scale.changes,
+                    inTurnsOf: 10,
+                    [
+                        { run in _ = try keychain.add(BenchItem.add(number(run), prompt: prompt)) },
+                        { run in try client.call(.add, number(run), value: BenchItem.secret) },
+                    ]
+                ),
+                Stopwatch.medians(
+                    of: scale.changes,
+                    inTurnsOf: 10,
+                    [
+                        { run in try keychain.update(BenchItem.update(number(run), prompt: prompt)) },
+                        { run in try client.call(.update, number(run), value: BenchItem.secret) },
+                    ]
+                ),
+                Stopwatch.medians(
+                    of: scale.changes,
+                    inTurnsOf: 10,
+                    [
+                        { run in try keychain.delete(BenchItem.delete(number(run), prompt: prompt)) },
+                        { run in try client.call(.delete, number(run)) },
+                    ]
+                ),
             ]
-        )
-        table.add(row("add, durable", added, stage))
-        let updated = try Stopwatch.medians(
-            of: scale.changes,
-            inTurnsOf: 10,
-            [
-                { run in try keychain.update(BenchItem.update(number(run), prompt: prompt)) },
-                { run in try client.call(.update, number(run), value: BenchItem.secret) },
-            ]
-        )
-        table.add(row("update, durable", updated, stage))
-        let deleted = try Stopwatch.medians(
-            of: scale.changes,
-            inTurnsOf: 10,
-            [
-                { run in try keychain.delete(BenchItem.delete(number(run), prompt: prompt)) },
-                { run in try client.call(.delete, number(run)) },
-            ]
-        )
-        table.add(row("delete, durable", deleted, stage))
+        }
+        for (name, medians) in zip(["add", "update", "delete"], medians) {
+            table.add(row("\(name), durable", medians, stage))
+        }
         try measureMany(&stage, scale, into: &table)
     }
 

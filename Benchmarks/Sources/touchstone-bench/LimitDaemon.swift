@@ -21,6 +21,9 @@ struct LimitDaemon {
         return LimitDaemon(directory: directory, process: process, socket: socket)
     }
 
+    /// Its process.
+    var processID: Int32 { process.processID }
+
     /// A connection to it.
     func connect() throws -> LimitClient { try LimitClient(path: socket) }
 

@@ -26,6 +26,9 @@ struct Stage {
     /// Numbers of items that are there, all over the store.
     func present(_ run: Int) -> Int { (run &* 7919) % count }
 
+    /// Their processes.
+    func processes() throws -> [Int32] { [try keychain.daemonProcess(), limit.processID] }
+
     /// Ends both.
     func stop() async throws {
         try await keychain.stop()

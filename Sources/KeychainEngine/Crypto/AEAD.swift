@@ -21,7 +21,9 @@ enum AEAD {
     ) -> Data {
         do {
             let box = try unsafe AES.GCM.seal(plaintext, using: key, authenticating: context)
-            guard let combined = box.combined else { fatalError("touchstone: a GCM box with a foreign nonce") }
+            guard let combined = box.combined else {
+                fatalError("touchstone: a GCM box with a foreign nonce")
+            }
             return combined
         } catch {
             // Sealing has no input that can be refused: a 256-bit key and less than 2^36 octets.
@@ -49,7 +51,9 @@ enum AEAD {
             throw NotAuthentic()
         }
         defer { unsafe plaintext.withUnsafeMutableBytes { unsafe clinux_wipe($0.baseAddress, $0.count) } }
-        return try unsafe plaintext.withUnsafeBytes { (octets: UnsafeRawBufferPointer) in try unsafe body(octets) }
+        return try unsafe plaintext.withUnsafeBytes { (octets: UnsafeRawBufferPointer) in
+            try unsafe body(octets)
+        }
     }
 
     /// Opens a sealed key.

@@ -19,7 +19,8 @@ public enum PasscodeDerivation {
 
         /// Accepts what a keybag may hold: N from 2 to 2^22, r up to 32, p up to 16, at most 1 GiB of memory.
         public init?(roundsExponent: Int, blockSize: Int, parallelism: Int) {
-            guard (1...22).contains(roundsExponent), (1...32).contains(blockSize), (1...16).contains(parallelism),
+            guard (1...22).contains(roundsExponent), (1...32).contains(blockSize),
+                (1...16).contains(parallelism),
                 128 * blockSize << roundsExponent <= 1 << 30
             else { return nil }
             self.roundsExponent = roundsExponent
@@ -71,7 +72,9 @@ public enum PasscodeDerivation {
         await withCheckedContinuation { continuation in
             // A queue of its own: half a second on a thread of Swift's pool would stall other tasks.
             DispatchQueue(label: "touchstone.derivation", qos: .userInitiated).async {
-                let derived = unsafe passcode.withUnsafeBytes { unsafe stretch($0, salt: salt, cost: cost, count: 32) }
+                let derived = unsafe passcode.withUnsafeBytes {
+                    unsafe stretch($0, salt: salt, cost: cost, count: 32)
+                }
                 continuation.resume(returning: derived)
             }
         }
@@ -111,14 +114,13 @@ public enum PasscodeDerivation {
     /// swift-crypto frees its output without wiping it; the allocator hands the same piece to the next of its
     /// size, which is wiped here.
     private static func scrubFreedMemory(count: Int) {
-        var pieces: [UnsafeMutableRawPointer] = unsafe []
         for extra in [0, 32] {
-            for _ in 0..<8 {
-                guard let piece = unsafe malloc(count + extra) else { continue }
-                unsafe pieces.append(piece)
-                unsafe clinux_wipe(piece, count + extra)
+            let pieces = (0..<8).map { _ in unsafe UInt(bitPattern: malloc(count + extra)) }
+            for address in pieces {
+                let piece = unsafe UnsafeMutableRawPointer(bitPattern: address)
+                if unsafe piece != nil { unsafe clinux_wipe(piece, count + extra) }
+                unsafe free(piece)
             }
         }
-        for unsafe piece in unsafe pieces { unsafe free(piece) }
     }
 }

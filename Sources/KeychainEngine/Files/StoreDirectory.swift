@@ -1,5 +1,5 @@
-public import KeychainModel
 internal import Glibc
+public import KeychainModel
 
 /// The one directory that holds a keychain: keybag, device key, attempts and items.
 ///
@@ -18,7 +18,9 @@ public final class StoreDirectory: Sendable {
         self.path = path
         try Self.make(path)
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .refused("the directory cannot be opened: \(FileError.name(errno))") }
+        guard descriptor >= 0 else {
+            throw .refused("the directory cannot be opened: \(FileError.name(errno))")
+        }
         do throws(KeychainError) {
             try Self.check(descriptor)
         } catch {
@@ -35,11 +37,15 @@ public final class StoreDirectory: Sendable {
     private static func check(_ descriptor: CInt) throws(KeychainError) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw FileError.keychainError(errno) }
-        guard status.st_uid == geteuid() else { throw .refused("the directory belongs to user \(status.st_uid)") }
+        guard status.st_uid == geteuid() else {
+            throw .refused("the directory belongs to user \(status.st_uid)")
+        }
         guard status.st_mode & 0o7777 == 0o700 else {
             throw .refused("the directory has mode \(String(status.st_mode & 0o7777, radix: 8)), not 700")
         }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { throw .refused("another process uses the directory") }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            throw .refused("another process uses the directory")
+        }
     }
 
     private static func make(_ path: String) throws(KeychainError) {
@@ -67,7 +73,9 @@ public final class StoreDirectory: Sendable {
             var status = stat()
             guard unsafe fstat(file, &status) == 0 else { throw FileError.keychainError(errno) }
             guard status.st_mode & S_IFMT == S_IFREG else { throw .refused("\(name) is not a plain file") }
-            guard status.st_uid == geteuid() else { throw .refused("\(name) belongs to user \(status.st_uid)") }
+            guard status.st_uid == geteuid() else {
+                throw .refused("\(name) belongs to user \(status.st_uid)")
+            }
             guard status.st_nlink == 1 else { throw .refused("\(name) has \(status.st_nlink) names") }
             guard status.st_mode & 0o7777 == 0o600 else {
                 throw .refused("\(name) has mode \(String(status.st_mode & 0o7777, radix: 8)), not 600")

@@ -64,9 +64,13 @@ struct AttributeMatch {
         return nil
     }
 
-    private static func areEqual(_ octets: [UInt8], _ map: UnsafeRawBufferPointer, _ range: Range<Int>) -> Bool {
+    private static func areEqual(_ octets: [UInt8], _ map: UnsafeRawBufferPointer, _ range: Range<Int>)
+        -> Bool
+    {
         guard octets.count == range.count else { return false }
-        for index in 0..<octets.count where unsafe octets[index] != map[range.lowerBound + index] { return false }
+        for index in 0..<octets.count where unsafe octets[index] != map[range.lowerBound + index] {
+            return false
+        }
         return true
     }
 

@@ -44,7 +44,9 @@ struct ItemContext {
 
     /// Label, reference and header in one piece, with a single allocation: done three times for each item read.
     private func join(_ label: [UInt8], _ reference: Data, _ header: UnsafeRawBufferPointer) -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: label.count + reference.count + header.count) { buffer, count in
+        unsafe [UInt8](unsafeUninitializedCapacity: label.count + reference.count + header.count) {
+            buffer,
+            count in
             let octets = UnsafeMutableRawBufferPointer(buffer)
             unsafe label.withUnsafeBytes { unsafe octets.copyMemory(from: $0) }
             count = label.count

@@ -113,9 +113,14 @@ final class ItemDatabase {
         for pragma in wanted {
             _ = try Row.fetchAll(database, sql: "PRAGMA \(pragma.name) = \(pragma.value)")
             let found = try DatabaseValue.fetchOne(database, sql: "PRAGMA \(pragma.name)")
-            let text = found.flatMap { String.fromDatabaseValue($0) ?? Int.fromDatabaseValue($0).map(String.init) }
+            let text = found.flatMap {
+                String.fromDatabaseValue($0) ?? Int.fromDatabaseValue($0).map(String.init)
+            }
             guard text == pragma.reads else {
-                throw KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: pragma.name))
+                throw KeychainError(
+                    .internalComponent,
+                    cause: DriverCause(domain: "sqlite", code: pragma.name)
+                )
             }
         }
         // Answered with no row where memory mapping is compiled out.

@@ -17,11 +17,15 @@ struct ItemHeader {
     let digests: LookupDigests
 
     func encoded() -> [UInt8] {
-        var octets: [UInt8] = [Self.format, Self.code(of: itemClass), Self.code(of: accessControl.accessibility)]
+        var octets: [UInt8] = [
+            Self.format, Self.code(of: itemClass), Self.code(of: accessControl.accessibility),
+        ]
         Self.append(generation, to: &octets)
         Self.append(epoch, to: &octets)
         Self.append(accessControl.flags.rawValue, to: &octets)
-        octets += [UInt8(truncatingIfNeeded: group.utf8.count >> 8), UInt8(truncatingIfNeeded: group.utf8.count)]
+        octets += [
+            UInt8(truncatingIfNeeded: group.utf8.count >> 8), UInt8(truncatingIfNeeded: group.utf8.count),
+        ]
         octets += Array(group.utf8)
         octets += digests.octets
         return octets
@@ -95,7 +99,9 @@ struct OpenedHeader {
     var generation: UInt64 { unsafe octets.loadUnaligned(fromByteOffset: 3, as: UInt64.self).bigEndian }
     var epoch: UInt64 { unsafe octets.loadUnaligned(fromByteOffset: 11, as: UInt64.self).bigEndian }
     var flags: AccessControlFlags {
-        AccessControlFlags(rawValue: unsafe octets.loadUnaligned(fromByteOffset: 19, as: UInt64.self).bigEndian)
+        AccessControlFlags(
+            rawValue: unsafe octets.loadUnaligned(fromByteOffset: 19, as: UInt64.self).bigEndian
+        )
     }
     var accessibility: Accessibility? { unsafe ItemHeader.accessibility(of: octets[2]) }
     var itemClass: ItemClass? { ItemClass.allCases.first { has($0) } }
@@ -110,7 +116,9 @@ struct OpenedHeader {
 
     /// The group's octets.
     var group: UnsafeRawBufferPointer {
-        unsafe UnsafeRawBufferPointer(rebasing: octets[Self.fixedByteCount..<(byteCount - LookupDigests.byteCount)])
+        unsafe UnsafeRawBufferPointer(
+            rebasing: octets[Self.fixedByteCount..<(byteCount - LookupDigests.byteCount)]
+        )
     }
 
     var digests: UnsafeRawBufferPointer {

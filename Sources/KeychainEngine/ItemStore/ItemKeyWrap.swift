@@ -34,7 +34,7 @@ enum ItemKeyWrap {
             }
         }
         if control.constraints.isEmpty { return [password] }
-        if control.flags.contains(.userPresence) { 
+        if control.flags.contains(.userPresence) {
             return [password.union(.biometryAny), password.union(.passcode)]
         }
         switch control.combination {
@@ -68,7 +68,9 @@ enum ItemKeyWrap {
             if demand.contains(.biometryAny) { secrets.append(try keys.require(.biometryAny)) }
             if demand.contains(.biometryCurrentSet) { secrets.append(try keys.require(.biometryCurrentSet)) }
             if demand.contains(.passcode) {
-                guard let fresh = PasscodeConstraint.encapsulate(to: passcodePublicKey) else { throw .damaged }
+                guard let fresh = PasscodeConstraint.encapsulate(to: passcodePublicKey) else {
+                    throw .damaged
+                }
                 share = fresh.share
                 secrets.append(fresh.key)
             }
@@ -79,14 +81,16 @@ enum ItemKeyWrap {
             let wrapping = wrappingKey(secrets, demand)
             octets.append(demand.rawValue)
             octets.append(contentsOf: share)
-            octets.append(AEAD.seal(itemKey, with: wrapping.symmetric, authenticating: context + [demand.rawValue]))
+            octets.append(
+                AEAD.seal(itemKey, with: wrapping.symmetric, authenticating: context + [demand.rawValue])
+            )
         }
         return octets
     }
 
     /// Opens an item's key with what the proofs hold.
     ///
-    /// - Parameter proofs: those that cover the access control; what they say is not enough, the keys are needed.
+    /// `proofs` are those that cover the access control; what they say is not enough, the keys are needed.
     static func open(
         _ octets: Data,
         control: AccessControl,
@@ -136,7 +140,9 @@ enum ItemKeyWrap {
     /// What is left of an item's wraps when the key of its enrolled set is gone; nil when nothing is.
     static func withoutCurrentSet(_ octets: Data) -> Data? {
         let octets = Array(octets)
-        guard octets.count >= 2, octets[0] == ways, octets.count == 2 + Int(octets[1]) * wayByteCount else { return nil }
+        guard octets.count >= 2, octets[0] == ways, octets.count == 2 + Int(octets[1]) * wayByteCount else {
+            return nil
+        }
         var kept: [UInt8] = []
         for start in stride(from: 2, to: octets.count, by: wayByteCount)
         where !Demand(rawValue: octets[start]).contains(.biometryCurrentSet) {
@@ -146,7 +152,9 @@ enum ItemKeyWrap {
     }
 
     /// A way of constraints needs a proof; one of a password alone needs none.
-    private static func candidates(for demand: Demand, _ proofs: [AuthenticationProof]) -> [AuthenticationProof?] {
+    private static func candidates(for demand: Demand, _ proofs: [AuthenticationProof])
+        -> [AuthenticationProof?]
+    {
         demand.subtracting(.applicationPassword).isEmpty ? [nil] : proofs.reversed()
     }
 
@@ -182,6 +190,9 @@ enum ItemKeyWrap {
 extension KeychainError {
     /// The item wants an application password and the context has none.
     static var passwordMissing: KeychainError {
-        KeychainError(.authFailed, cause: DriverCause(domain: "touchstone", code: "application password missing"))
+        KeychainError(
+            .authFailed,
+            cause: DriverCause(domain: "touchstone", code: "application password missing")
+        )
     }
 }

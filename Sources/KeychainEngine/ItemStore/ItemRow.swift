@@ -41,7 +41,8 @@ struct ItemRow {
         in context: ItemContext,
         _ body: (OpenedHeader) throws -> R
     ) throws -> R {
-        try unsafe AEAD.open(attributes, with: metadata, authenticating: context.attributes(reference)) { octets in
+        try unsafe AEAD.open(attributes, with: metadata, authenticating: context.attributes(reference)) {
+            octets in
             guard let header = unsafe OpenedHeader(octets) else { throw AEAD.NotAuthentic() }
             return try body(header)
         }
@@ -69,7 +70,8 @@ struct ItemRow {
         switch source {
         case .rows(let column, let digests):
             guard !digests.isEmpty else { return }
-            let marks = digests.count == 1 ? "= ?" : "IN (\(digests.map { _ in "?" }.joined(separator: ", ")))"
+            let marks =
+                digests.count == 1 ? "= ?" : "IN (\(digests.map { _ in "?" }.joined(separator: ", ")))"
             let statement = try database.cachedStatement(
                 sql: """
                     SELECT \(columns) FROM items INDEXED BY items_\(column.rawValue) \

@@ -43,7 +43,9 @@ enum ItemSchema {
         try database.execute(sql: "PRAGMA page_size = \(pageByteCount)")
         try database.inTransaction(.exclusive) {
             // A table comes before its indexes: "items" sorts before "items_…".
-            for (_, statement) in statements.sorted(by: { $0.key < $1.key }) { try database.execute(sql: statement) }
+            for (_, statement) in statements.sorted(by: { $0.key < $1.key }) {
+                try database.execute(sql: statement)
+            }
             try database.execute(sql: "PRAGMA application_id = \(applicationID)")
             try database.execute(sql: "PRAGMA user_version = \(version)")
             return .commit

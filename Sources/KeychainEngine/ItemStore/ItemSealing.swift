@@ -51,7 +51,9 @@ struct ItemContent {
 
     /// Reads back what ``map`` wrote.
     init(_ opened: OpenedHeader) throws(KeychainError) {
-        guard let itemClass = opened.itemClass, let accessControl = opened.accessControl else { throw .damaged }
+        guard let itemClass = opened.itemClass, let accessControl = opened.accessControl else {
+            throw .damaged
+        }
         do {
             attributes = try unsafe CBORReader.read(opened.attributes) { try $0.readAttributes() }
         } catch {

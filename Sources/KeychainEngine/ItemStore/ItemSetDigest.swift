@@ -52,7 +52,9 @@ struct ItemSetDigest: Equatable {
 
     // MARK: Sealed form
 
-    private static func context(_ storeID: [UInt8]) -> [UInt8] { Array("touchstone 1 item set ".utf8) + storeID }
+    private static func context(_ storeID: [UInt8]) -> [UInt8] {
+        Array("touchstone 1 item set ".utf8) + storeID
+    }
 
     func sealed(with key: Key, storeID: [UInt8]) -> Data {
         let numbers = [count, words[0], words[1], words[2], words[3]].map { $0.littleEndian }

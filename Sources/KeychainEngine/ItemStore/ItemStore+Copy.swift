@@ -11,7 +11,9 @@ enum ItemOpening {
     case invalidated
     case never(AuthenticationError)
 
-    /// Judges an item by the authorisation at hand. Says what may be tried: the keys decide what opens.
+    /// Judges an item by the authorisation at hand.
+    ///
+    /// Says what may be tried: the keys decide what opens.
     init(_ header: OpenedHeader, authorization: ItemAuthorization, epoch: UInt64) throws(KeychainError) {
         guard let current = header.accessControl(atEpoch: epoch) else {
             self = .invalidated
@@ -48,7 +50,12 @@ extension ItemStore {
         let returned = cursor?.returned ?? 0
         let most = search.limit - returned
         let page = ItemPage(expectsMany: search.limit > 8)
-        var reader = PageReader(search: search, context: context, authorization: authorization, password: password)
+        var reader = PageReader(
+            search: search,
+            context: context,
+            authorization: authorization,
+            password: password
+        )
         var next: ItemCursor?
         try database.perform { database in
             try ItemRow.forEach(database, search.source, after: cursor?.row ?? 0) { row in
@@ -110,7 +117,9 @@ private struct PageReader {
         case .needsUser(let current):
             guard search.query.authenticationUI != .skip else { return true }
             if wantsData {
-                guard search.query.authenticationUI == .allow else { throw KeychainError(.interactionNotAllowed) }
+                guard search.query.authenticationUI == .allow else {
+                    throw KeychainError(.interactionNotAllowed)
+                }
                 // From here on nothing is returned: all controls are collected, so that the user is asked at once.
                 if !needed.contains(current) { needed.append(current) }
                 neededCount += 1

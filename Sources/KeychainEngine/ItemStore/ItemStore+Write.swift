@@ -11,11 +11,14 @@ extension ItemStore {
     func commit(_ writes: [PendingWrite], _ context: ItemContext) {
         do throws(KeychainError) {
             try reopenIfNeeded(context)
+            try ensureRoom(for: writes)
             let former = itemSet
             do throws(KeychainError) {
                 try database.perform { database in
                     try database.inTransaction(.immediate) {
-                        for write in writes { try self.run(write, alone: writes.count == 1, context, database) }
+                        for write in writes {
+                            try self.run(write, alone: writes.count == 1, context, database)
+                        }
                         guard writes.contains(where: \.hasChanged) else { return .rollback }
                         if let itemSet = self.itemSet {
                             let key = try context.keys.require(.itemSet)
@@ -110,7 +113,9 @@ extension ItemStore {
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """
         )
-        try statement.execute(arguments: StatementArguments([Data(item.reference).databaseValue] + item.columns))
+        try statement.execute(
+            arguments: StatementArguments([Data(item.reference).databaseValue] + item.columns)
+        )
         itemSet?.insert(try item.contribution(context))
     }
 
@@ -156,7 +161,7 @@ extension ItemStore {
 
     /// Finds all items of a search.
     ///
-    /// - Parameter authorization: nil when items are not opened.
+    /// Without an authorisation no item is opened, and none is asked for.
     private func find(
         _ search: ItemSearch,
         authorization: ItemAuthorization?,
@@ -263,7 +268,12 @@ extension ItemStore {
         let reference = Array(row.reference)
         if update.changes.data != nil {
             let password = update.password
-            return try content.sealed(reference: reference, data: update.changes.data, password: password, in: context)
+            return try content.sealed(
+                reference: reference,
+                data: update.changes.data,
+                password: password,
+                in: context
+            )
         }
         return try content.sealed(reference: reference, data: old, password: update.password, in: context)
     }

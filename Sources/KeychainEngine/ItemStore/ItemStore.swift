@@ -13,7 +13,13 @@ final class ItemStore {
     /// The digest over the items as the last commit left it; nil before the first unlock, or when it is damaged.
     var itemSet: ItemSetDigest?
     /// What looking through all items at the first unlock found.
-    private(set) var health = StoreReport(items: 0, invalidated: 0, damaged: 0, isSetAuthentic: true, faults: [])
+    private(set) var health = StoreReport(
+        items: 0,
+        invalidated: 0,
+        damaged: 0,
+        isSetAuthentic: true,
+        faults: []
+    )
     /// After a write that failed on the disk nothing in memory is believed until it was read anew.
     var needsReopening = false
     /// Records that were deleted or replaced since the log was last emptied.
@@ -55,7 +61,8 @@ final class ItemStore {
         do throws(KeychainError) {
             let database = try ItemDatabase(openingIn: directory)
             defer { database.shut() }
-            return try database.perform { try Int.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM items)") } == 1
+            return try database.perform { try Int.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM items)") }
+                == 1
         } catch {
             guard error.status == .decode else { throw error }
             // A new file has a page for each table and index; half of one cannot be opened, nor can a damaged one.
@@ -115,7 +122,9 @@ final class ItemStore {
 
     func write(_ itemSet: ItemSetDigest, with key: Key, storeID: [UInt8], in database: Database) throws {
         let sealed = itemSet.sealed(with: key, storeID: storeID)
-        let statement = try database.cachedStatement(sql: "INSERT OR REPLACE INTO item_set (id, sealed) VALUES (1, ?)")
+        let statement = try database.cachedStatement(
+            sql: "INSERT OR REPLACE INTO item_set (id, sealed) VALUES (1, ?)"
+        )
         try statement.execute(arguments: [sealed])
     }
 
@@ -130,7 +139,7 @@ final class ItemStore {
 
     /// Reads every item and the set's digest.
     ///
-    /// - Parameter readsData: whether the data of items that need no user are opened too.
+    /// With `readsData` the data of items that need no user are opened too.
     func check(_ context: ItemContext, readsData: Bool) -> StoreReport {
         var report = StoreReport(items: 0, invalidated: 0, damaged: 0, isSetAuthentic: false, faults: [])
         do throws(KeychainError) {

@@ -31,7 +31,12 @@ extension KeychainEngine: ItemVault {
             created: wallClock()
         )
         let reference = RandomBytes.array(count: PersistentReference.octetCount)
-        let sealed = try content.sealed(reference: reference, data: item.data, password: password, in: context)
+        let sealed = try content.sealed(
+            reference: reference,
+            data: item.data,
+            password: password,
+            in: context
+        )
         _ = try await commit(.add(sealed))
 
         let page = ItemPage(expectsMany: false)
@@ -95,7 +100,9 @@ extension KeychainEngine: ItemVault {
             password: password,
             time: wallClock()
         )
-        guard case .updated(let outcome) = try await commit(.update(update)) else { throw KeychainError(.param) }
+        guard case .updated(let outcome) = try await commit(.update(update)) else {
+            throw KeychainError(.param)
+        }
         if case .needsAuthentication = outcome, query.authenticationUI != .allow {
             throw KeychainError(.interactionNotAllowed)
         }
@@ -105,7 +112,9 @@ extension KeychainEngine: ItemVault {
     /// Deletes all items that match, all or none.
     public func delete(_ query: ItemQuery, groups: [AccessGroup]) async throws(KeychainError) -> Int {
         let search = try ItemSearch(query, groups: groups, keys: try context().keys)
-        guard case .deleted(let count) = try await commit(.delete(search)) else { throw KeychainError(.param) }
+        guard case .deleted(let count) = try await commit(.delete(search)) else {
+            throw KeychainError(.param)
+        }
         // Only items that were gone already: they are gone from the file now too.
         guard count > 0 else { throw KeychainError(.itemNotFound, cause: .invalidated) }
         return count

@@ -85,7 +85,9 @@ struct LookupDigester {
 
     /// The attributes that name an item of a class.
     static func nameKeys(of itemClass: ItemClass) -> [AttributeKey] {
-        PrimaryKey.attributes(of: itemClass).filter { ![.accessGroup, .synchronizable, .tokenID].contains($0) }
+        PrimaryKey.attributes(of: itemClass).filter {
+            ![.accessGroup, .synchronizable, .tokenID].contains($0)
+        }
     }
 
     static func firstKey(of itemClass: ItemClass) -> AttributeKey {

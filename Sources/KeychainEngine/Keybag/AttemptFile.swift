@@ -46,7 +46,8 @@ public final class AttemptFile: AttemptStore {
     /// Saves the counts durably before it returns.
     public func save(_ record: AttemptRecord) throws(KeychainError) {
         try gate.withLock { _ throws(KeychainError) in
-            guard let file = try directory.openFile(StoreFile.attempts.rawValue, O_RDWR), let key = try key() else {
+            guard let file = try directory.openFile(StoreFile.attempts.rawValue, O_RDWR), let key = try key()
+            else {
                 return try make(record)
             }
             defer { close(file) }
@@ -109,7 +110,9 @@ public final class AttemptFile: AttemptStore {
             let count = unsafe pread(file, &octets, octets.count, off_t(index * slotDistance))
             guard count == octets.count else { return nil }
             let content = Array(octets.dropLast(codeByteCount))
-            guard KeyedDigest.isValid(Array(octets.suffix(codeByteCount)), of: content, key: key) else { return nil }
+            guard KeyedDigest.isValid(Array(octets.suffix(codeByteCount)), of: content, key: key) else {
+                return nil
+            }
             return try? decode(content, index: index)
         }
     }

@@ -18,7 +18,9 @@ public struct FileKeySealer: KeySealer {
     public func assurance() async -> AssuranceReport {
         AssuranceReport(
             .softwareUser,
-            reasons: ["The device key is a file of this user: no hardware limits how often a passcode is tried."]
+            reasons: [
+                "The device key is a file of this user: no hardware limits how often a passcode is tried."
+            ]
         )
     }
 

@@ -67,5 +67,7 @@ struct KeyRing {
 }
 
 extension KeychainError {
-    static var locked: KeychainError { KeychainError(.interactionNotAllowed, cause: .locked, remedy: .unlock) }
+    static var locked: KeychainError {
+        KeychainError(.interactionNotAllowed, cause: .locked, remedy: .unlock)
+    }
 }

@@ -170,6 +170,10 @@ extension KeybagRecord {
 extension KeychainError {
     /// A newer version of this program wrote the file; it is left as it is.
     static var newerFormat: KeychainError {
-        KeychainError(.notAvailable, cause: DriverCause(domain: "store", code: "newer format"), remedy: .check)
+        KeychainError(
+            .notAvailable,
+            cause: DriverCause(domain: "store", code: "newer format"),
+            remedy: .check
+        )
     }
 }

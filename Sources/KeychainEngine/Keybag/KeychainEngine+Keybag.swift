@@ -52,7 +52,12 @@ extension KeychainEngine: KeybagKeeper {
             assurance: binding.assurance,
             blob: binding.blob,
             passcodeWrap: binding.passcodeWrap,
-            recoveryWrap: KeybagKeys.wrap(keybagKey, KeybagKeys.byRecovery, storeID: storeID, with: recovery.keybag),
+            recoveryWrap: KeybagKeys.wrap(
+                keybagKey,
+                KeybagKeys.byRecovery,
+                storeID: storeID,
+                with: recovery.keybag
+            ),
             keys: [:],
             epoch: 1,
             enrolment: nil,
@@ -65,7 +70,9 @@ extension KeychainEngine: KeybagKeeper {
                 with: recovery.constraint
             )
         )
-        for name in KeybagKeyName.allCases { KeybagKeys.wrap(.random(), as: name, in: &record, with: keybagKey) }
+        for name in KeybagKeyName.allCases {
+            KeybagKeys.wrap(.random(), as: name, in: &record, with: keybagKey)
+        }
         let ring = try KeybagKeys.unwrapAll(of: record, with: keybagKey)
 
         // The keybag comes last: without it, what else is there is nothing yet.
@@ -98,7 +105,12 @@ extension KeychainEngine: KeybagKeeper {
         }
         let wrapping = KeybagKeys.passcodeKey(stretched: stretched, device: device, storeID: record.storeID)
         guard
-            let keybagKey = KeybagKeys.unwrap(record.passcodeWrap, KeybagKeys.byPasscode, in: record, with: wrapping)
+            let keybagKey = KeybagKeys.unwrap(
+                record.passcodeWrap,
+                KeybagKeys.byPasscode,
+                in: record,
+                with: wrapping
+            )
         else { return .wrong }
         let constraint = KeybagKeys.constraintKey(passcodeKey: wrapping, storeID: record.storeID)
         guard
@@ -316,5 +328,7 @@ extension DriverCause {
 }
 
 extension KeychainError {
-    static var notSetUp: KeychainError { KeychainError(.notAvailable, cause: .notSetUp, remedy: .setPasscode) }
+    static var notSetUp: KeychainError {
+        KeychainError(.notAvailable, cause: .notSetUp, remedy: .setPasscode)
+    }
 }

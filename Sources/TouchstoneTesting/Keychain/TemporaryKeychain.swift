@@ -105,7 +105,33 @@ public final class TemporaryKeychain: Sendable {
     /// Unlocks the keychain; the person types the passcode.
     public func unlock() throws { try client.unlock(prompt()) }
 
-    /// Shell commands that type the passcode, keep the recovery code and type it back.
+    /// Tells the person what to do at the next boxes, one deed for each; after them the passcode again.
+    public func tellPerson(_ deeds: [Deed]) throws {
+        _ = try home.write(deeds.map { $0.line + "\n" }.joined(), to: "deeds")
+    }
+}
+
+extension TemporaryKeychain {
+    /// What the person does at one box.
+    public enum Deed: Sendable, Equatable {
+        /// Types something else than the passcode.
+        case types(String)
+        /// Presses cancel.
+        case cancels
+        /// Kills the daemon, with the box still open.
+        case killsDaemon
+
+        fileprivate var line: String {
+            switch self {
+            case .types(let text): "type \(text)"
+            case .cancels: "cancel"
+            case .killsDaemon: "kill"
+            }
+        }
+    }
+
+    /// Shell commands that do what the person was told, or type the passcode, keep the recovery code and type it
+    /// back.
     private static func person(_ home: String) -> [String: String] {
         let note = "echo \"$line\" >> \"$directory/notes\""
         return [
@@ -119,11 +145,25 @@ public final class TemporaryKeychain: Sendable {
             "CONFIRM": "\(note); echo OK",
             "GETPIN": """
             \(note)
-            case "$prompt" in
-            *Recovery*) printf 'D %s\\n' "$(cat \(home)/code)" ;;
-            *) echo 'D \(passcode)'; if [ -n "$repeated" ]; then echo 'S PIN_REPEATED'; fi ;;
+            deed=
+            if [ -s \(home)/deeds ]; then
+                deed=$(head -n 1 \(home)/deeds)
+                tail -n +2 \(home)/deeds > \(home)/deeds.rest
+                mv \(home)/deeds.rest \(home)/deeds
+            fi
+            case "$deed" in
+            cancel) echo 'ERR 83886179 Operation cancelled <Pinentry>' ;;
+            kill) kill -KILL $PPID ;;
+            *)
+                case "$deed$prompt" in
+                type*) typed=${deed#type } ;;
+                *Recovery*) typed=$(cat \(home)/code) ;;
+                *) typed='\(passcode)' ;;
+                esac
+                printf 'D %s\\n' "$typed"
+                if [ -n "$repeated" ]; then echo 'S PIN_REPEATED'; fi
+                echo OK ;;
             esac
-            echo OK
             """,
         ]
     }

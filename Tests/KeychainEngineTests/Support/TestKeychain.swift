@@ -167,7 +167,8 @@ extension KeychainEngine {
 
     /// Reads the secret of one account.
     func secret(_ account: String, proofs: [AuthenticationProof] = []) async throws -> String? {
-        try await all([.account: .string(account), .service: .string("tests")], limit: .one, proofs: proofs).first?.text
+        try await all([.account: .string(account), .service: .string("tests")], limit: .one, proofs: proofs)
+            .first?.text
     }
 
     func update(

@@ -16,6 +16,27 @@ enum ItemTarget: FuzzTarget {
             runContent(opened)
         }
         runKeyWrap(input.array)
+        runMatch(input)
+    }
+
+    /// The input as a map that a search looks through.
+    private static func runMatch(_ input: Span<UInt8>) {
+        let wanted = AttributeMatch(Example.attributes, primaryKey: [.account, .service])
+        let isMatch = unsafe input.withUnsafeBytes { unsafe wanted.matches($0) }
+        let attributes = try? CBORReader.read(input) { try $0.readAttributes() }
+        guard let attributes else { return }
+        let isEqual = Example.attributes.allSatisfy { key, value in attributes[key] == value }
+        require(isMatch || !isEqual, "a map with all that is wanted matches")
+        for (key, value) in attributes {
+            let single = AttributeMatch([key: value], primaryKey: [])
+            require(
+                unsafe input.withUnsafeBytes { unsafe single.matches($0) },
+                "a map has each of its attributes"
+            )
+            let other = AttributeMatch([key: .data([1, 2, 3, 4, 5])], primaryKey: [])
+            let isOther = unsafe input.withUnsafeBytes { unsafe other.matches($0) }
+            require(isOther == (value == .data([1, 2, 3, 4, 5])), "a map has no other value")
+        }
     }
 
     private static func runHeader(_ opened: OpenedHeader) {
@@ -105,7 +126,10 @@ enum ItemTarget: FuzzTarget {
             seeds.append([2, UInt8(count)] + (0..<count).flatMap { _ in way })
         }
         seeds.append([1] + octets(ItemKeyWrap.wrapByteCount))
-        return seeds + damaged(seeds[10], most: 8)
+        let maps = [Example.attributes, [:], [.generic: .data([1, 2, 3, 4, 5])]].map { attributes in
+            cbor { $0.write(attributes) }
+        }
+        return seeds + damaged(seeds[10], most: 8) + maps + damaged(maps[0], most: 8)
     }
 
     private static func header(_ itemClass: ItemClass, _ control: AccessControl, _ group: String) -> [UInt8] {

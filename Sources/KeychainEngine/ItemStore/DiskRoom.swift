@@ -1,0 +1,61 @@
+internal import GRDB
+internal import Glibc
+internal import KeychainModel
+
+/// Keeps room for what has to work on a full disk: a change lies in the log first and in the file later, so that a
+/// disk full of log would leave no room to bring it into the file, and none to delete anything.
+extension ItemStore {
+    /// What a few deletions write to the log before it is emptied.
+    private static let reserve = 64 * 1024
+    /// What an item changes beside its own octets: pages of seven indexes, and the set.
+    private static let pagesBeside = 16 * 1024
+
+    /// Empties the log while there is room for it, and refuses to add where there would be none afterwards.
+    ///
+    /// Others may fill the disk at any time: then SQLite's own refusal counts.
+    /// - Throws: ``KeychainError`` with `errSecDiskFull`; nothing was changed.
+    func ensureRoom(for writes: [PendingWrite]) throws(KeychainError) {
+        let growth = writes.reduce(0) { $0 + $1.growth }
+        // Each octet once in the log and once in the file.
+        guard try room() < logByteCount() + 2 * growth + Self.reserve else { return }
+        // What the log holds stays in it when this fails.
+        try? database.checkpoint()
+        guard growth > 0 else { return }
+        let growthOfFile = max(0, growth - (try freeByteCount()))
+        guard try room() < growth + growthOfFile + Self.reserve else { return }
+        throw FileError.keychainError(ENOSPC)
+    }
+
+    /// What deletions left free in the file.
+    private func freeByteCount() throws(KeychainError) -> Int {
+        try database.perform { try Int.fetchOne($0, sql: "PRAGMA freelist_count") ?? 0 } * ItemSchema.pageByteCount
+    }
+
+    private func room() throws(KeychainError) -> Int {
+        var status = statvfs()
+        guard unsafe fstatvfs(directory.descriptor, &status) == 0 else { throw FileError.keychainError(errno) }
+        // File systems that count no blocks have no end that could be told.
+        guard status.f_blocks > 0 else { return .max }
+        return Int(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).0)
+    }
+
+    private func logByteCount() -> Int {
+        var status = stat()
+        let found = unsafe fstatat(directory.descriptor, StoreFile.itemsLog.rawValue, &status, AT_SYMLINK_NOFOLLOW)
+        return found == 0 ? Int(status.st_size) : 0
+    }
+
+    /// What the change may add to the file.
+    fileprivate static func growth(of octets: Int) -> Int { octets + octets / 8 + pagesBeside }
+}
+
+extension PendingWrite {
+    fileprivate var growth: Int {
+        switch operation {
+        case .add(let item):
+            ItemStore.growth(of: item.attributes.count + item.keys.count + (item.data?.count ?? 0))
+        case .update(let update): ItemStore.growth(of: update.changes.data.octetCount)
+        case .delete: 0
+        }
+    }
+}

@@ -1,0 +1,113 @@
+/// A disk that loses its power: what was not synced may be there, be gone, or be there in part.
+struct Disk {
+    private enum Step {
+        case write(offset: Int, octets: [UInt8])
+        case truncate(length: Int)
+    }
+
+    private struct File {
+        var synced: [UInt8]
+        var pending: [Step] = []
+    }
+
+    /// What becomes of steps that were not synced.
+    enum Loss: CaseIterable {
+        /// All reached the disk: the same as a crash of the program alone.
+        case none
+        /// None did.
+        case all
+        /// Only the last of each file did.
+        case allButLast
+        /// All did, and of the last write 512 octets or the first half.
+        case tornLast
+        /// Each by the toss of a coin.
+        case random
+    }
+
+    private var files: [File] = []
+    private var names: [String: Int] = [:]
+    private var syncedNames: [String: Int] = [:]
+    /// Off for a disk that lies: nothing is ever synced.
+    private let honoursSync: Bool
+
+    init(_ image: FileImage, honoursSync: Bool = true) {
+        self.honoursSync = honoursSync
+        for (name, octets) in image.files {
+            names[name] = files.count
+            files.append(File(synced: octets))
+        }
+        syncedNames = names
+    }
+
+    mutating func apply(_ event: FileEvent) {
+        switch event {
+        case .create(let name):
+            guard names[name] == nil else { return }
+            names[name] = files.count
+            files.append(File(synced: []))
+        case .write(let name, let offset, let octets): append(.write(offset: offset, octets: octets), to: name)
+        case .truncate(let name, let length): append(.truncate(length: length), to: name)
+        case .sync(let name):
+            guard honoursSync else { return }
+            guard !name.isEmpty else { return syncedNames = names }
+            guard let index = names[name] else { return }
+            files[index].synced = Self.content(of: files[index], keeping: { _ in true })
+            files[index].pending = []
+        case .rename(let from, let to): names[to] = names.removeValue(forKey: from)
+        case .unlink(let name): names[name] = nil
+        case .reply: break
+        }
+    }
+
+    private mutating func append(_ step: Step, to name: String) {
+        guard let index = names[name] else { return }
+        files[index].pending.append(step)
+    }
+
+    /// The files after the power came back.
+    func image(_ loss: Loss, using generator: inout some RandomNumberGenerator) -> FileImage {
+        var image = FileImage()
+        let keepsNames: Bool
+        switch loss {
+        case .none, .tornLast: keepsNames = true
+        case .all, .allButLast: keepsNames = false
+        case .random: keepsNames = Bool.random(using: &generator)
+        }
+        for (name, index) in keepsNames ? names : syncedNames {
+            var file = files[index]
+            let last = file.pending.count - 1
+            switch loss {
+            case .none: image.files[name] = Self.content(of: file) { _ in true }
+            case .all: image.files[name] = Self.content(of: file) { _ in false }
+            case .allButLast: image.files[name] = Self.content(of: file) { $0 == last }
+            case .tornLast:
+                if last >= 0 { file.pending[last] = Self.torn(file.pending[last]) }
+                image.files[name] = Self.content(of: file) { _ in true }
+            case .random:
+                let kept = file.pending.map { _ in Bool.random(using: &generator) }
+                image.files[name] = Self.content(of: file) { kept[$0] }
+            }
+        }
+        return image
+    }
+
+    private static func torn(_ step: Step) -> Step {
+        guard case .write(let offset, let octets) = step else { return step }
+        return .write(offset: offset, octets: Array(octets.prefix(octets.count > 512 ? 512 : octets.count / 2)))
+    }
+
+    private static func content(of file: File, keeping: (Int) -> Bool) -> [UInt8] {
+        var octets = file.synced
+        for (index, step) in file.pending.enumerated() where keeping(index) {
+            switch step {
+            case .write(let offset, let written):
+                let end = offset + written.count
+                if octets.count < end { octets += [UInt8](repeating: 0, count: end - octets.count) }
+                octets.replaceSubrange(offset..<end, with: written)
+            case .truncate(let length):
+                octets = Array(octets.prefix(length)) + [UInt8](repeating: 0, count: max(0, length - octets.count))
+            }
+        }
+        return octets
+    }
+}

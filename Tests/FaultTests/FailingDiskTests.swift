@@ -1,0 +1,113 @@
+import Glibc
+import KeychainClient
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@Suite("A disk that fails (S03)", .serialized, .enabled(if: Strace.isThere, "needs root and strace"))
+struct FailingDiskTests {
+    /// One thing that goes wrong for as long as strace holds on to the daemon.
+    struct Failure: CustomStringConvertible, Sendable {
+        let call: String
+        let error: String
+        let when: String
+
+        var description: String { "\(call) \(when): \(error)" }
+        var options: [String] { Strace.injecting("error=\(error)", into: call, when: when) }
+
+        static let all: [Failure] = ["EIO", "ENOSPC", "EINTR"].flatMap { error in
+            let writes = ["1", "2", "5", "11", "18", "26", "35", "1+"].map {
+                Failure(call: "pwrite64", error: error, when: $0)
+            }
+            let flushes = ["1", "2", "3", "1+"].map { Failure(call: "fdatasync", error: error, when: $0) }
+            // For ever interrupted is not a failing disk: the call is made again, as it should be.
+            return (writes + flushes).filter { !(error == "EINTR" && $0.call == "pwrite64" && $0.when == "1+") }
+        }
+    }
+
+    // A commit that is acknowledged although its flush failed; a daemon that goes on with what it has in memory.
+    @Test(
+        "a change is reported as failed or is there for good; what is read after it stays so",
+        .timeLimit(.minutes(3))
+    )
+    func changes() async throws {
+        let keychain = try await TemporaryKeychain.withFormerItems()
+        var model = Model()
+        for change in Change.former { model.answered(change.account, is: change.value) }
+        var failed = 0
+        for (round, failure) in Failure.all.enumerated() {
+            let strace = try await Strace.attach(to: keychain.processID, failure.options)
+            let changes = [
+                Change(kind: .add, account: "item \(round)", value: "first"),
+                Change(kind: .update, account: "former 0", value: "round \(round)"),
+                Change(kind: .add, account: "other \(round)", value: "other"),
+                Change(kind: .delete, account: "item \(round - 1)", value: nil),
+            ]
+            for change in changes {
+                model.before(change.account, becomes: change.value)
+                do {
+                    try keychain.apply(change)
+                    model.answered(change.account, is: change.value)
+                } catch let error as KeychainError {
+                    if error.status == .itemNotFound {
+                        model.answered(change.account, is: nil)
+                    } else {
+                        let expected: [Status] = [.io, .diskFull]
+                        #expect(expected.contains(error.status), "\(failure): \(error)")
+                        failed += 1
+                    }
+                }
+            }
+            strace.detach()
+            let live = try keychain.all()
+            #expect(model.faults(in: live).isEmpty, "\(failure), then read")
+            for account in model.open.keys { model.answered(account, is: live[account]) }
+            // The daemon goes on.
+            try keychain.add("after \(round)", "after")
+            model.answered("after \(round)", is: "after")
+            // Nobody writes now: the same as a crash and a start.
+            let image = try FileImage(of: keychain.layout.dataDirectory)
+            let faults = try await OpenedImage(image).faults(model)
+            #expect(faults.isEmpty, "\(failure), then started anew")
+        }
+        #expect(failed >= Failure.all.count / 2, "only \(failed) changes failed")
+        let report = try keychain.client.check()
+        #expect(report.damaged == 0 && report.isSetAuthentic)
+    }
+
+    // A passcode change that forgets what it failed to write.
+    @Test("a passcode is changed or it is not, whatever the disk says")
+    func passcodeChange() async throws {
+        let keychain = try await TemporaryKeychain.withFormerItems()
+        keychain.stop(with: SIGKILL)
+        let former = try FileImage(of: keychain.layout.dataDirectory)
+        let new = "harbour velvet copper lantern sparrow"
+        for call in ["fsync", "renameat", "pwrite64"] {
+            for when in ["1", "2"] {
+                try former.write(to: keychain.layout.dataDirectory)
+                try await keychain.start()
+                try keychain.unlock()
+                let failure = Failure(call: call, error: "EIO", when: when)
+                let strace = try await Strace.attach(to: keychain.processID, failure.options)
+                try keychain.tellPerson([.types(TemporaryKeychain.passcode), .types(new)])
+                var isChanged = true
+                do {
+                    try keychain.client.changePasscode(keychain.prompt())
+                } catch {
+                    isChanged = false
+                }
+                strace.detach()
+                let image = try FileImage(of: keychain.layout.dataDirectory)
+                let found = try await OpenedImage(image, passcodes: [TemporaryKeychain.passcode, new])
+                #expect(found.opening.count == 1, "\(failure)")
+                if isChanged { #expect(found.opening == [new], "\(failure)") }
+                // The running daemon takes what the files take.
+                try keychain.client.lock()
+                try keychain.tellPerson(found.opening.map { .types($0) } + [.cancels])
+                #expect(throws: Never.self, "\(failure): \(isChanged), \(found.opening)") { try keychain.unlock() }
+                #expect(try keychain.all().count == Change.former.count, "\(failure)")
+                keychain.stop(with: SIGKILL)
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import TouchstoneTesting
+
+/// The files of a keychain at one moment.
+struct FileImage: Hashable {
+    var files: [String: [UInt8]] = [:]
+
+    init() {}
+
+    /// Reads all files of a directory, which nobody writes meanwhile.
+    init(of directory: String) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory) {
+            files[name] = Array(try Data(contentsOf: URL(fileURLWithPath: directory + "/" + name)))
+        }
+    }
+
+    /// Puts the files in the place of whatever is in a directory.
+    func write(to directory: String) throws {
+        let manager = FileManager.default
+        if !manager.fileExists(atPath: directory) {
+            let mode: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
+            try manager.createDirectory(atPath: directory, withIntermediateDirectories: false, attributes: mode)
+        }
+        for name in try manager.contentsOfDirectory(atPath: directory) {
+            try manager.removeItem(atPath: directory + "/" + name)
+        }
+        for (name, octets) in files {
+            let mode: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
+            let isMade = manager.createFile(
+                atPath: directory + "/" + name,
+                contents: Data(octets),
+                attributes: mode
+            )
+            guard isMade else { throw TestKitError.unexpected("\(name) cannot be made") }
+        }
+    }
+
+    /// The same with one bit of a file turned over.
+    func flipped(_ name: String, bit: Int) -> FileImage {
+        var image = self
+        image.files[name]?[bit / 8] ^= 1 << UInt8(bit % 8)
+        return image
+    }
+
+    /// The files that are not the same in both.
+    func differences(from other: FileImage) -> [String] {
+        Set(files.keys).union(other.files.keys).filter { files[$0] != other.files[$0] }.sorted()
+    }
+
+    /// The files that hold these octets.
+    func holds(_ marker: String) -> [String] {
+        files.filter { Data($0.value).range(of: Data(marker.utf8)) != nil }.keys.sorted()
+    }
+}

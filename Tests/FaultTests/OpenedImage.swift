@@ -1,0 +1,124 @@
+import CBOR
+import Foundation
+import KeychainEngine
+import KeychainModel
+import SecretMemory
+import TouchstoneTesting
+
+/// What a daemon would find in files: they are opened in this process by the daemon's own engine.
+struct OpenedImage {
+    /// Which of the passcodes opened the keybag.
+    var opening: [String] = []
+    var state = KeybagState.damaged
+    var items: [String: String] = [:]
+    var report = StoreReport(items: 0, invalidated: 0, damaged: 0, isSetAuthentic: false, faults: [])
+    var attempts: AttemptRecord?
+
+    /// Opens files with each of the passcodes.
+    init(_ image: FileImage, passcodes: [String] = [TemporaryKeychain.passcode]) async throws {
+        let home = try TemporaryDirectory()
+        let path = home.appending("data")
+        try image.write(to: path)
+        let directory = try StoreDirectory(path: path)
+        attempts = try? AttemptFile(directory: directory).load()
+        let engine = try Self.engine(directory)
+        state = await engine.state()
+        guard state == .locked else { return }
+        for passcode in passcodes {
+            let typed = SecretBytes(copying: Array(passcode.utf8))
+            if case .opened = try await engine.open(passcode: typed) { opening.append(passcode) }
+        }
+        guard !opening.isEmpty else { return }
+        report = await engine.check()
+        items = try await Self.items(of: engine)
+        await engine.close()
+    }
+
+    /// What is wrong with the items; empty when nothing is.
+    func faults(_ model: Model) -> [String] {
+        var faults = model.faults(in: items)
+        if opening.isEmpty { faults.append("the passcode opens nothing: \(state)") }
+        if report.damaged != 0 || !report.isSetAuthentic || !report.faults.isEmpty { faults.append("\(report)") }
+        return faults
+    }
+
+    static func engine(_ directory: StoreDirectory) throws -> KeychainEngine {
+        try KeychainEngine(
+            directory: directory,
+            sealer: FileKeySealer(directory: directory),
+            derivation: .test
+        )
+    }
+
+    /// The group of this process, as the daemon names it.
+    static var ownGroup: AccessGroup {
+        get throws {
+            let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+            guard let group = AccessGroup(program) else { throw TestKitError.unexpected(program) }
+            return group
+        }
+    }
+
+    private static func items(of engine: KeychainEngine) async throws -> [String: String] {
+        let query = ItemQuery(
+            itemClass: .genericPassword,
+            attributes: [.service: TemporaryKeychain.service],
+            limit: .all,
+            returns: [.attributes, .data]
+        )
+        do {
+            let group = try ownGroup
+            let outcome = try await engine.copy(
+                query,
+                groups: [group],
+                authorization: ItemAuthorization(),
+                after: nil
+            )
+            switch consume outcome {
+            case .items(let page): return try decode(page)
+            case .needsAuthentication: throw TestKitError.unexpected("an item demands the user")
+            }
+        } catch let error as KeychainError where error.status == .itemNotFound {
+            return [:]
+        }
+    }
+
+    private static func decode(_ page: borrowing EncodedItems) throws -> [String: String] {
+        var limits = CBORLimits(depth: 8)
+        limits.octets = 4 << 20
+        limits.allowsTrailingOctets = true
+        var octets = page.octets.withOctets { span in span.indices.map { span[$0] } }[...]
+        var items: [String: String] = [:]
+        while !octets.isEmpty {
+            let length = try CBORReader.read(Array(octets), limits: limits) { reader in
+                var account = ""
+                var value: [UInt8] = []
+                for _ in 0..<(try reader.readMapHead()) {
+                    guard try reader.readUnsigned() == ItemField.attributes else {
+                        value = try reader.readBytes()
+                        continue
+                    }
+                    if case .string(let name) = try reader.readAttributes()[.account] { account = name }
+                }
+                items[account] = String(decoding: value, as: UTF8.self)
+                return reader.offset
+            }
+            octets = octets.dropFirst(length)
+        }
+        return items
+    }
+}
+
+extension OpenedImage {
+    /// Whether a keychain can be made where the making of one was cut short.
+    static func canBeMade(in image: FileImage) async throws -> Bool {
+        let home = try TemporaryDirectory()
+        let path = home.appending("data")
+        try image.write(to: path)
+        let engine = try engine(StoreDirectory(path: path))
+        let passcode = SecretBytes(copying: Array(TemporaryKeychain.passcode.utf8))
+        try await engine.setUp(passcode: passcode, recoveryCode: try engine.makeRecoveryCode())
+        let report = await engine.check()
+        return await engine.state() == .unlocked && report.isSetAuthentic && report.damaged == 0
+    }
+}

@@ -1,0 +1,154 @@
+import Glibc
+import KeychainClient
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@Suite(
+    "A loss of power (S02)",
+    .serialized,
+    .enabled(if: Strace.isThere, "needs root and strace")
+)
+struct PowerLossTests {
+    /// What a daemon wrote for the script, from the files it began with.
+    private struct Recording {
+        let first: FileImage
+        let last: FileImage
+        let events: [FileEvent]
+
+        init(_ keychain: TemporaryKeychain) async throws {
+            let directory = keychain.layout.dataDirectory
+            first = try FileImage(of: directory)
+            let log = keychain.home.appending("calls")
+            let strace = try await Strace.attach(to: keychain.processID, Strace.recording(to: log))
+            for change in Change.script { try keychain.apply(change) }
+            try keychain.client.lock()
+            strace.detach()
+            last = try FileImage(of: directory)
+            events = try FileEvent.read(log: log, directory: directory)
+        }
+
+        init(first: FileImage, last: FileImage, events: [FileEvent]) {
+            self.first = first
+            self.last = last
+            self.events = events
+        }
+    }
+
+    /// One image: after how many events and answers, and what became of what was not synced.
+    private struct Moment {
+        let event: Int
+        let answers: Int
+        let loss: Disk.Loss
+        let image: FileImage
+    }
+
+    /// All different images of a recording, thinned out to about `count`.
+    private func moments(
+        _ recording: Recording,
+        losses: [Disk.Loss] = Disk.Loss.allCases,
+        count: Int,
+        honoursSync: Bool = true
+    ) -> [Moment] {
+        var disk = Disk(recording.first, honoursSync: honoursSync)
+        var coins = Coins(seed: 2)
+        var answers = 0
+        var seen: Set<FileImage> = []
+        var moments: [Moment] = []
+        for (index, event) in recording.events.enumerated() {
+            disk.apply(event)
+            if event == .reply { answers += 1 }
+            for loss in losses {
+                let image = disk.image(loss, using: &coins)
+                // The same files are judged again where more was acknowledged.
+                guard seen.insert(image).inserted || event == .reply else { continue }
+                moments.append(Moment(event: index, answers: answers, loss: loss, image: image))
+            }
+        }
+        let step = max(1, moments.count / count)
+        return moments.enumerated().filter { $0.offset % step == 0 || $0.offset == moments.count - 1 }.map(\.element)
+    }
+
+    // synchronous=NORMAL, a flush that is left out, a rename before its file is on the disk.
+    @Test("whatever was not synced is lost or torn: all that was acknowledged is there", .timeLimit(.minutes(4)))
+    func items() async throws {
+        let keychain = try await TemporaryKeychain.withFormerItems()
+        let recording = try await Recording(keychain)
+        keychain.stop(with: SIGKILL)
+        // The recording is whole: replayed, it makes the very files that are there.
+        var disk = Disk(recording.first)
+        for event in recording.events { disk.apply(event) }
+        var coins = Coins(seed: 1)
+        #expect(disk.image(.none, using: &coins).differences(from: recording.last) == [])
+        // One for each change and one for the lock.
+        #expect(recording.events.count { $0 == .reply } == Change.script.count + 1)
+
+        let moments = moments(recording, count: 250)
+        var kinds: [Disk.Loss: Int] = [:]
+        for moment in moments {
+            let model = Change.model(afterAnswers: moment.answers)
+            let faults = try await OpenedImage(moment.image).faults(model)
+            #expect(faults.isEmpty, "event \(moment.event), \(moment.answers) answers, lost: \(moment.loss)")
+            kinds[moment.loss, default: 0] += 1
+        }
+        #expect(moments.count >= 150 && kinds.count == Disk.Loss.allCases.count, "\(kinds)")
+
+        // The check can fail: on a disk that syncs nothing, acknowledged changes are lost.
+        var losses = 0
+        for moment in self.moments(recording, losses: [.all], count: 20, honoursSync: false)
+        where moment.answers > 0 {
+            let faults = try await OpenedImage(moment.image).faults(Change.model(afterAnswers: moment.answers))
+            if !faults.isEmpty { losses += 1 }
+        }
+        #expect(losses > 0, "nothing was lost on a disk that syncs nothing")
+    }
+
+    @Test("while a keychain is made, there is none or it opens; once made, it is there")
+    func setUp() async throws {
+        let keychain = try TemporaryKeychain()
+        let directory = keychain.layout.dataDirectory
+        try FileImage().write(to: directory)
+        let log = keychain.home.appending("calls")
+        try await keychain.start(through: Strace.wrapper(Strace.recording(to: log)))
+        try keychain.client.setUp(keychain.prompt())
+        keychain.stop(with: SIGTERM)
+        let last = try FileImage(of: directory)
+        let events = try FileEvent.read(log: log, directory: directory).filter { $0 != .reply }
+        let recording = Recording(first: FileImage(), last: last, events: events)
+        for moment in moments(recording, count: 60) {
+            let isMade = moment.event == events.count - 1
+            let name = "event \(moment.event) of \(events.count), lost: \(moment.loss)"
+            try await KillPointTests.checkMade(moment.image, isMade: isMade, name)
+        }
+        var disk = Disk(recording.first)
+        for event in events { disk.apply(event) }
+        var coins = Coins(seed: 1)
+        #expect(disk.image(.none, using: &coins).differences(from: last) == [])
+    }
+
+    @Test("during a change of the passcode, exactly one of the old and the new one opens; after it, the new one")
+    func passcodeChange() async throws {
+        let new = "harbour velvet copper lantern sparrow"
+        let keychain = try await TemporaryKeychain.withFormerItems()
+        let directory = keychain.layout.dataDirectory
+        let first = try FileImage(of: directory)
+        let log = keychain.home.appending("calls")
+        let strace = try await Strace.attach(to: keychain.processID, Strace.recording(to: log))
+        try keychain.tellPerson([.types(TemporaryKeychain.passcode), .types(new)])
+        try keychain.client.changePasscode(keychain.prompt())
+        strace.detach()
+        keychain.stop(with: SIGKILL)
+        let events = try FileEvent.read(log: log, directory: directory).filter { $0 != .reply }
+        let recording = Recording(first: first, last: try FileImage(of: directory), events: events)
+        var outcomes: [String: Int] = [:]
+        for moment in moments(recording, count: 60) {
+            let found = try await OpenedImage(moment.image, passcodes: [TemporaryKeychain.passcode, new])
+            let name = "event \(moment.event) of \(events.count), lost: \(moment.loss)"
+            #expect(found.opening.count == 1, "\(name): \(found.state)")
+            #expect(found.faults(Change.model(afterAnswers: 0)).isEmpty, "\(name)")
+            if moment.event == events.count - 1 { #expect(found.opening == [new], "\(name)") }
+            for passcode in found.opening { outcomes[passcode, default: 0] += 1 }
+        }
+        #expect(outcomes.count == 2, "\(outcomes)")
+    }
+}

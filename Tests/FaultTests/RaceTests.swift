@@ -1,0 +1,203 @@
+import Foundation
+import Glibc
+import KeychainClient
+import KeychainModel
+import Synchronization
+import Testing
+import TouchstoneTesting
+
+@Suite("Many at a time (S12, S13)", .serialized)
+struct RaceTests {
+    // A look for the name and an insert that are not one transaction.
+    @Test(
+        "of a hundred processes that add the same secret one succeeds and 99 are told that it is there",
+        .enabled(if: access(Programs.touchstone, X_OK) == 0, "touchstone is not built"),
+        .timeLimit(.minutes(3))
+    )
+    func sameName() async throws {
+        let keychain = try await TemporaryKeychain.ready()
+        // The daemon takes 64 connections of one user: 48 processes run at a time.
+        let add = "printf %s \"$1\" | \(Programs.touchstone) set same --require none 2>/dev/null; echo \"$? $1\""
+        let script = "seq 100 | xargs -P 48 -I{} /bin/sh -c '\(add)' sh {}"
+        let log = keychain.home.appending("race.log")
+        let environment = ["TOUCHSTONE_HOME": keychain.home.path, "HOME": keychain.home.path, "PATH": "/usr/bin:/bin"]
+        let race = try await ChildProcess.start("/bin/sh", ["-c", script], environment: environment, log: log)
+        #expect(try await race.waitUntilEnd(atMost: .seconds(150)) == 0)
+        let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count == 100)
+        let winners = lines.filter { $0.hasPrefix("0 ") }
+        #expect(winners.count == 1)
+        #expect(lines.count { $0.hasPrefix("10 ") } == 99, "\(Set(lines.map { $0.prefix { $0 != " " } }))")
+        // What is there is the winner's.
+        let read = keychain.home.appending("read.log")
+        let get = try await ChildProcess.start(
+            Programs.touchstone,
+            ["get", "same"],
+            environment: environment,
+            log: read
+        )
+        #expect(try await get.waitUntilEnd() == 0)
+        let value = try String(contentsOfFile: read, encoding: .utf8)
+        #expect(winners.first == "0 \(value)")
+    }
+
+    // An answer before the change is there for others, or a reader that sees a change which is taken back.
+    @Test("sixteen clients see each account change as if one after the other", .timeLimit(.minutes(1)))
+    func registers() async throws {
+        let keychain = try await TemporaryKeychain.ready()
+        let accounts = (0..<8).map { "account \($0)" }
+        let histories = accounts.map { _ in History() }
+        let end = ContinuousClock.now + .seconds(3)
+        let isDone = Mutex(0)
+        for (index, account) in accounts.enumerated() {
+            Thread.detachNewThread {
+                write(account, keychain, histories[index], until: end)
+                isDone.withLock { $0 += 1 }
+            }
+            Thread.detachNewThread {
+                read(accounts, from: index, keychain, histories, until: end)
+                isDone.withLock { $0 += 1 }
+            }
+        }
+        try await Deadline.wait(for: "sixteen clients", atMost: .seconds(50)) {
+            isDone.withLock { $0 } == 16 ? true : nil
+        }
+        var reads = 0
+        for (account, history) in zip(accounts, histories) {
+            let faults = history.faults()
+            #expect(faults.isEmpty, "\(account): \(faults.prefix(3))")
+            reads += history.readCount
+        }
+        #expect(reads > 100 && histories.allSatisfy { $0.writeCount > 3 }, "\(reads) reads")
+        // The check can fail: a read of the value before the last one that was acknowledged is none.
+        let wrong = History()
+        for value in ["1", "2"] { wrong.write(value) { true } }
+        wrong.read { "1" }
+        #expect(wrong.faults().count == 1)
+    }
+
+    private func write(_ account: String, _ keychain: TemporaryKeychain, _ history: History, until end: ContinuousClock.Instant) {
+        let client = RemoteKeychain(layout: keychain.layout, daemon: .none)
+        var number = 0
+        var isThere = false
+        while ContinuousClock.now < end {
+            number += 1
+            let value = "\(account) \(number)"
+            if !isThere {
+                history.write(value) { (try? keychain.add(account, value, through: client)) != nil }
+                isThere = true
+            } else if number % 5 == 0 {
+                history.write(nil) { (try? keychain.delete(account, through: client)) != nil }
+                isThere = false
+            } else {
+                history.write(value) { (try? keychain.update(account, value, through: client)) != nil }
+            }
+        }
+    }
+
+    private func read(
+        _ accounts: [String],
+        from first: Int,
+        _ keychain: TemporaryKeychain,
+        _ histories: [History],
+        until end: ContinuousClock.Instant
+    ) {
+        let client = RemoteKeychain(layout: keychain.layout, daemon: .none)
+        var index = first
+        while ContinuousClock.now < end {
+            index = (index + 1) % accounts.count
+            histories[index].read {
+                do {
+                    return try keychain.value(accounts[index], through: client)
+                } catch let error as KeychainError where error == KeychainError(.itemNotFound) {
+                    return nil
+                } catch {
+                    return "failed: \(error)"
+                }
+            }
+        }
+    }
+}
+
+/// What was written to and read from one account, with the order of starts and ends.
+private final class History: Sendable {
+    private struct Write {
+        let value: String?
+        let start: Int
+        let end: Int
+    }
+
+    private struct Read {
+        let value: String?
+        let start: Int
+        let end: Int
+    }
+
+    private struct State {
+        var time = 0
+        var writes: [Write] = []
+        var reads: [Read] = []
+        var failures = 0
+    }
+
+    private let state = Mutex(State())
+
+    var readCount: Int { state.withLock { $0.reads.count } }
+    var writeCount: Int { state.withLock { $0.writes.count } }
+
+    private func tick() -> Int {
+        state.withLock { state in
+            state.time += 1
+            return state.time
+        }
+    }
+
+    func write(_ value: String?, _ body: () -> Bool) {
+        let start = tick()
+        let isDone = body()
+        let end = tick()
+        state.withLock { state in
+            if !isDone { state.failures += 1 }
+            state.writes.append(Write(value: value, start: start, end: end))
+        }
+    }
+
+    func read(_ body: () -> String?) {
+        let start = tick()
+        let value = body()
+        let end = tick()
+        state.withLock { $0.reads.append(Read(value: value, start: start, end: end)) }
+    }
+
+    /// Reads that no order of one after the other explains.
+    func faults() -> [String] {
+        state.withLock { state in
+            var faults = state.failures == 0 ? [] : ["\(state.failures) writes failed"]
+            // Nothing was there at first.
+            let writes = [Write(value: nil, start: 0, end: 0)] + state.writes
+            var versions: [(read: Read, version: Int)] = []
+            for read in state.reads {
+                // From the last write that had ended before the read began to the last that began before it ended.
+                let first = writes.lastIndex { $0.end < read.start } ?? 0
+                let last = writes.lastIndex { $0.start < read.end } ?? 0
+                guard let version = (first...last).first(where: { writes[$0].value == read.value }) else {
+                    faults.append("read \(read.value ?? "nothing") between writes \(first) and \(last)")
+                    continue
+                }
+                versions.append((read, version))
+            }
+            // A later read sees no earlier state.
+            var newest = 0
+            var ended: [(end: Int, version: Int)] = []
+            for (read, version) in versions.sorted(by: { $0.read.start < $1.read.start }) {
+                newest = max(newest, ended.filter { $0.end < read.start }.map(\.version).max() ?? 0)
+                ended.removeAll { $0.end < read.start }
+                let last = writes.lastIndex { $0.start < read.end } ?? 0
+                let isExplained = (newest...max(newest, last)).contains { writes[$0].value == read.value }
+                if !isExplained { faults.append("\(read.value ?? "nothing") was read after something newer") }
+                ended.append((read.end, version))
+            }
+            return faults
+        }
+    }
+}

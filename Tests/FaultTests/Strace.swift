@@ -1,0 +1,64 @@
+import Foundation
+import Glibc
+import TouchstoneTesting
+
+/// strace(1): fails, kills at or writes down a daemon's system calls.
+///
+/// It counts calls for each thread and each system call by itself: `when=7` of `pwrite64` is the first thread's
+/// seventh.
+final class Strace: Sendable {
+    static let path = "/usr/bin/strace"
+    static var isThere: Bool { geteuid() == 0 && access(path, X_OK) == 0 }
+
+    /// The calls that change files.
+    static let writes = [
+        "pwrite64", "fdatasync", "fsync", "ftruncate", "unlinkat", "unlink", "renameat", "rename", "linkat",
+    ]
+
+    private let process: ChildProcess
+
+    private init(_ process: ChildProcess) { self.process = process }
+
+    /// Starts the daemon under strace, which is its grandchild: the daemon's process is still our own child.
+    static func wrapper(_ options: [String]) -> [String] { [path, "-D", "-f", "-qq", "-e", "signal=none"] + options }
+
+    /// What kills the daemon at the call of this number.
+    static func killing(at number: Int, of call: String) -> [String] {
+        injecting("signal=KILL", into: call, when: "\(number)")
+    }
+
+    /// What lets a call fail, or a signal come with it.
+    static func injecting(_ fault: String, into call: String, when: String) -> [String] {
+        // Only calls that are traced are tampered with.
+        ["-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):\(fault):when=\(when)"]
+    }
+
+    /// What writes all changes of files and all replies to a file, whole.
+    static func recording(to log: String) -> [String] {
+        let calls = (writes + ["openat", "sendmsg"]).joined(separator: ",")
+        return ["-y", "-xx", "-s", "70000", "-e", "trace=\(calls)", "-o", log]
+    }
+
+    /// Holds on to all threads of a daemon that runs.
+    static func attach(to daemon: Int32, _ options: [String]) async throws -> Strace {
+        let arguments = ["-f", "-qq", "-e", "signal=none"] + options + ["-p", "\(daemon)"]
+        let process = try await ChildProcess.start(path, arguments)
+        try await Deadline.wait(for: "strace to hold on to the daemon") {
+            guard process.isRunning else { throw TestKitError.unexpected("strace ended") }
+            return try isTraced(daemon, by: process.processID) ? true : nil
+        }
+        return Strace(process)
+    }
+
+    /// Lets go of the daemon, which runs on.
+    func detach() { process.stop(with: SIGINT) }
+
+    private static func isTraced(_ daemon: Int32, by tracer: Int32) throws -> Bool {
+        let tasks = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon)/task")
+        return tasks.allSatisfy { task in
+            let status = try? String(contentsOfFile: "/proc/\(daemon)/task/\(task)/status", encoding: .utf8)
+            // A thread that ended meanwhile is no thread that is not traced.
+            return status?.contains("TracerPid:\t\(tracer)\n") ?? true
+        }
+    }
+}
