@@ -8,11 +8,12 @@ import PackageDescription
 /// `.ci/run` sets it, so that a warning fails the build there and only there.
 let warnings: [SwiftSetting] =
     Context.environment["TOUCHSTONE_WARNINGS"] == "error" ? [.treatAllWarnings(as: .error)] : []
-let settings: [SwiftSetting] = warnings + [
-    .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
-    .enableUpcomingFeature("InternalImportsByDefault"),
-]
+let settings: [SwiftSetting] =
+    warnings + [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+    ]
 /// For targets that call C or hold raw memory: every unsafe step is spelled `unsafe`.
 let nearC = settings + [.strictMemorySafety()]
 
@@ -122,7 +123,11 @@ let package = Package(
             ],
             swiftSettings: nearC
         ),
-        .executableTarget(name: "touchstone-demo", dependencies: ["TouchstoneTesting"], swiftSettings: settings),
+        .executableTarget(
+            name: "touchstone-demo",
+            dependencies: ["TouchstoneTesting"],
+            swiftSettings: settings
+        ),
 
         .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory"], swiftSettings: settings),
         .testTarget(name: "CBORTests", dependencies: ["CBOR"], swiftSettings: settings),

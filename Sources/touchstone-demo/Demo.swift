@@ -17,7 +17,9 @@ struct Demo {
         do {
             try await run()
         } catch {
-            FileHandle.standardError.write(Data("error: \(error)\nhint: run Scripts/test to see which part fails\n".utf8))
+            FileHandle.standardError.write(
+                Data("error: \(error)\nhint: run Scripts/test to see which part fails\n".utf8)
+            )
             exit(1)
         }
     }

@@ -21,7 +21,9 @@ struct Scene: ~Copyable {
         let count = try await Enroller(bus).enrol(finger, as: "right-index-finger")
         transcript.done("enrolled with \(count) touches")
 
-        transcript.step("touchstone setup: the daemon starts, the passcode is asked for twice, a recovery code shown")
+        transcript.step(
+            "touchstone setup: the daemon starts, the passcode is asked for twice, a recovery code shown"
+        )
         let outcome = try await shell.run("setup") { terminal in
             for _ in 0..<2 {
                 _ = try await terminal.wait(forAnyOf: ["Passcode:", "Again:"])
@@ -133,7 +135,9 @@ struct Scene: ~Copyable {
         try expect(gone, status: 3, output: "")
         transcript.done("exit \(gone.status): \(gone.error)")
 
-        transcript.step("The others are not gone: mail by passcode, which is due once, then by the second finger")
+        transcript.step(
+            "The others are not gone: mail by passcode, which is due once, then by the second finger"
+        )
         let mail = try await shell.run("get", "mail") { terminal in
             try await terminal.wait(for: "Passcode:")
             terminal.type(passcode)
@@ -171,7 +175,8 @@ struct Scene: ~Copyable {
     }
 
     /// Reads a secret by touching the sensor.
-    private mutating func get(_ name: String, touching finger: SyntheticFinger) async throws -> Shell.Outcome {
+    private mutating func get(_ name: String, touching finger: SyntheticFinger) async throws -> Shell.Outcome
+    {
         let picture = next(of: finger)
         let bus = bus
         return try await shell.run("get", name) { terminal in
@@ -183,7 +188,9 @@ struct Scene: ~Copyable {
     private func daemonProcess() async throws -> pid_t {
         let outcome = try await shell.run("status", "--json")
         let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
-        guard let process = object?["daemonProcess"] as? Int else { throw Surprise("no daemon: \(outcome.output)") }
+        guard let process = object?["daemonProcess"] as? Int else {
+            throw Surprise("no daemon: \(outcome.output)")
+        }
         return pid_t(process)
     }
 

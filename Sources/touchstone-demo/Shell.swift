@@ -32,6 +32,7 @@ struct Shell: Sendable {
     ///   - input: standard input; the terminal when nil.
     ///   - person: what is done meanwhile.
     /// - Returns: how the command ended.
+    /// - Throws: ``Surprise`` with what was drawn when the person waited in vain.
     func run(
         _ arguments: String...,
         input: String? = nil,

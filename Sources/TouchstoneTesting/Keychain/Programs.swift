@@ -5,7 +5,8 @@ public enum Programs {
     /// The directory of `touchstone` and `touchstoned`.
     public static let directory: String = {
         if let chosen = ProcessInfo.processInfo.environment["TOUCHSTONE_BIN"] { return chosen }
-        return URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().path
+        return URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .path
     }()
 
     /// The daemon.

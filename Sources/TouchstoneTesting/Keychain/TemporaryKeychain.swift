@@ -53,7 +53,9 @@ public final class TemporaryKeychain: Sendable {
     deinit { daemon.withLock { $0?.stop() } }
 
     /// A keychain that is set up and unlocked.
-    public static func ready(bus: PrivateBus? = nil, settings: [String] = []) async throws -> TemporaryKeychain {
+    public static func ready(bus: PrivateBus? = nil, settings: [String] = []) async throws
+        -> TemporaryKeychain
+    {
         let keychain = try TemporaryKeychain(bus: bus, settings: settings)
         try await keychain.start()
         try keychain.client.setUp(keychain.prompt())

@@ -1,0 +1,122 @@
+import Foundation
+import Glibc
+import KeychainClient
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@Suite("What is left behind (K8, G01)", .serialized)
+struct ResidueTests {
+    private static let name = "name-of-the-item-8f31c2"
+    private static let secret = "secret-of-the-item-77ab09e1d5"
+    private static let later = "secret-after-the-change-19cc60f2"
+    private static let guarded = "secret-behind-the-passcode-5e0d1"
+    private static let reason = "reason-of-the-request-b4d2"
+    private static let wrong = "wrong passcode hazel-2bd7 that was typed"
+
+    /// Everything that is done with a keychain, with markers in all that is secret or private.
+    private static func use(_ keychain: TemporaryKeychain) throws {
+        try keychain.add(name, secret)
+        try keychain.update(name, later)
+        #expect(try keychain.value(name) == later)
+        let control = try AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)
+        try keychain.add("guarded-\(name)", guarded, control)
+        var query = keychain.query("guarded-\(name)")
+        query.returns = .data
+        _ = try keychain.client.copy(CopyItems(query: query, prompt: keychain.prompt(reason)))
+        try keychain.client.lock()
+        try keychain.tellPerson([.types(wrong), .types(TemporaryKeychain.passcode)])
+        try keychain.unlock()
+        _ = try keychain.client.evaluatePolicy(
+            EvaluatePolicy(policy: 2, context: 3, reuseSeconds: 0, prompt: keychain.prompt(reason))
+        )
+        try keychain.delete(name)
+        try keychain.add("kept-\(name)", secret)
+    }
+
+    // Attributes in clear, a reason or a name that is logged, a secret that goes through the environment.
+    @Test("no secret, name, reason or passcode is in a log, a file of the store, the environment or the command line")
+    func files() async throws {
+        let keychain = try await TemporaryKeychain.ready(settings: ["log-level = trace"])
+        try Self.use(keychain)
+        let process = "/proc/\(keychain.processID)"
+        var places: [String: Data] = [:]
+        for place in [process + "/environ", process + "/cmdline", keychain.home.appending("daemon.stderr")] {
+            places[place] = try Data(contentsOf: URL(fileURLWithPath: place))
+        }
+        let state = try FileImage(of: keychain.layout.dataDirectory)
+        for (name, octets) in state.files { places[name] = Data(octets) }
+        #expect(state.files.keys.contains("items.sqlite-wal"))
+        keychain.stop(with: SIGTERM)
+        for (name, octets) in try FileImage(of: keychain.layout.dataDirectory).files {
+            places["afterwards: " + name] = Data(octets)
+        }
+        let markers = [
+            Self.name, Self.secret, Self.later, Self.guarded, Self.reason, Self.wrong, TemporaryKeychain.passcode,
+        ]
+        for (place, octets) in places {
+            for marker in markers { #expect(octets.range(of: Data(marker.utf8)) == nil, "\(marker) in \(place)") }
+        }
+        // The search finds what is there, and the log has something to say.
+        let log = places[keychain.home.appending("daemon.stderr")] ?? Data()
+        #expect(log.range(of: Data("itemAccessed".utf8)) != nil)
+        #expect(places[process + "/environ"]?.range(of: Data(keychain.home.path.utf8)) != nil)
+    }
+
+    // A copy in memory that nobody wipes.
+    @Test(
+        "once it is locked, neither the passcode nor a secret is in the daemon's memory",
+        .enabled(if: geteuid() == 0, "needs root to read the daemon's memory")
+    )
+    func memory() async throws {
+        let keychain = try await TemporaryKeychain.ready()
+        try Self.use(keychain)
+        try keychain.delete("guarded-\(Self.name)")
+        try keychain.client.lock()
+        let memory = try ProcessMemory(keychain.processID)
+        // The search finds what is there: the daemon knows where it lives.
+        #expect(!memory.places(of: Array(keychain.layout.dataDirectory.utf8)).isEmpty)
+        #expect(memory.octetCount > 1 << 20)
+        for marker in [Self.secret, Self.later, Self.guarded, Self.wrong, TemporaryKeychain.passcode] {
+            let places = memory.places(of: Array(marker.utf8))
+            #expect(places.isEmpty, "\(marker) in \(places)")
+        }
+    }
+}
+
+/// The memory of another process that can be read, as it was at one moment.
+struct ProcessMemory {
+    private var regions: [(name: String, start: UInt64, octets: Data)] = []
+
+    var octetCount: Int { regions.reduce(0) { $0 + $1.octets.count } }
+
+    init(_ process: Int32) throws {
+        let maps = try String(contentsOfFile: "/proc/\(process)/maps", encoding: .utf8)
+        let file = open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw TestKitError.system("open mem", errno: errno) }
+        defer { close(file) }
+        for line in maps.split(separator: "\n") {
+            let fields = line.split(separator: " ", omittingEmptySubsequences: true)
+            let ends = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
+            // Code and constants are the program's own.
+            guard ends.count == 2, fields[1].hasPrefix("rw") else { continue }
+            var octets = Data(count: Int(ends[1] - ends[0]))
+            let count = octets.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, off_t(ends[0])) }
+            guard count > 0 else { continue }
+            regions.append((fields.count > 5 ? String(fields[5]) : "anonymous", ends[0], octets.prefix(count)))
+        }
+    }
+
+    /// Where these octets are.
+    func places(of marker: [UInt8]) -> [String] {
+        regions.flatMap { region in
+            var places: [String] = []
+            var rest = region.octets[...]
+            while let range = rest.range(of: Data(marker)) {
+                places.append("\(region.name) \(String(region.start + UInt64(range.lowerBound), radix: 16))")
+                rest = rest[range.upperBound...]
+            }
+            return places
+        }
+    }
+}
