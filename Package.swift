@@ -189,7 +189,8 @@ let package = Package(
         .testTarget(
             name: "FaultTests",
             dependencies: [
-                "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting", "touchstoned",
+                "CBOR", "KeychainClient", "KeychainEngine", "KeychainModel", "SecretMemory",
+                "TouchstoneTesting", "touchstone", "touchstoned",
             ],
             swiftSettings: settings
         ),

@@ -162,7 +162,7 @@ struct Scene: ~Copyable {
         transcript.step("touchstone status")
         let outcome = try await shell.run("status")
         try expect(outcome, status: 0)
-        for line in outcome.output.split(whereSeparator: \.isNewline) { print("      \(line)") }
+        transcript.quote(outcome.output)
         kill(try await daemonProcess(), SIGTERM)
         transcript.end("A finger or a passcode released a key, and nothing else did.")
     }

@@ -20,6 +20,11 @@ struct Transcript: ~Copyable {
         stepStart = .now
     }
 
+    /// Shows what a command printed.
+    func quote(_ text: String) {
+        for line in text.split(whereSeparator: \.isNewline) { write("      \(line)") }
+    }
+
     /// Ends the transcript with the time of the whole.
     func end(_ words: String) { write("\n\(words)  (\(Self.seconds(ContinuousClock.now - start)) in all)") }
 

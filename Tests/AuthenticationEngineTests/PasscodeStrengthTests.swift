@@ -87,14 +87,22 @@ struct PasscodeStrengthTests {
         #expect(PasscodeStrength(isGuessingLimited: false).judge(broken.span) == .refused(.unusableCharacter))
     }
 
-    @Test("composed and decomposed forms are two passcodes, each taken as typed (L11)")
+    @Test("composed and decomposed forms are one passcode (L11)")
     func normalisation() {
         let composed = "caf\u{E9} plankwigmur"
         let decomposed = "cafe\u{301} plankwigmur"
         #expect(judge(composed) == .acceptable)
         #expect(judge(decomposed) == .acceptable)
         let typed = TypedSecret(SecretBytes(copying: Array(composed.utf8)))
-        #expect(!typed.matches(TypedSecret(SecretBytes(copying: Array(decomposed.utf8)))))
+        #expect(typed.matches(TypedSecret(SecretBytes(copying: Array(decomposed.utf8)))))
+        let mixed = TypedSecret(SecretBytes(copying: Array("x\u{1100}\u{1161} q\u{323}\u{307}".utf8)))
+        let same = TypedSecret(SecretBytes(copying: Array("x\u{AC00} q\u{307}\u{323}".utf8)))
+        #expect(mixed.matches(same))
+        let broken: [UInt8] = [0x61, 0xCC, 0x62, 0xFF]
+        let kept = TypedSecret(SecretBytes(copying: broken)).octets.withOctets { span in
+            span.indices.map { span[$0] }
+        }
+        #expect(kept == broken)
     }
 
     @Test("no listed word is good enough by itself, twice, or with a year and a mark")

@@ -61,7 +61,10 @@ struct AttemptTests {
         for (call, fault) in faults {
             try former.write(to: keychain.layout.dataDirectory)
             try await keychain.start()
-            let strace = try await Strace.attach(to: keychain.processID, Strace.injecting(fault, into: call, when: "1+"))
+            let strace = try await Strace.attach(
+                to: keychain.processID,
+                Strace.injecting(fault, into: call, when: "1+")
+            )
             // Were it tried all the same, the right passcode would open the keychain.
             try keychain.tellPerson([.types(TemporaryKeychain.passcode), .cancels])
             #expect(throws: KeychainError.self, "\(call): \(fault)") { try keychain.unlock() }

@@ -33,7 +33,9 @@ struct BypassTests {
     }
 
     /// The secret that a look-up brings, or why it brought none.
-    private static func outcome(_ client: RemoteKeychain, _ request: CopyItems) -> Result<String?, KeychainError> {
+    private static func outcome(_ client: RemoteKeychain, _ request: CopyItems) -> Result<
+        String?, KeychainError
+    > {
         do {
             let results = try client.copy(request)
             var item = results.first()
@@ -130,7 +132,12 @@ struct BypassTests {
         // Policies that are none put up no box.
         let before = keychain.prompts
         for policy: Int64 in [0, -1, 3, 99, 1 << 31, .min, .max] {
-            let request = EvaluatePolicy(policy: policy, context: 5, reuseSeconds: 300, prompt: keychain.prompt())
+            let request = EvaluatePolicy(
+                policy: policy,
+                context: 5,
+                reuseSeconds: 300,
+                prompt: keychain.prompt()
+            )
             #expect(throws: KeychainError.self, "policy \(policy)") { try client.evaluatePolicy(request) }
         }
         #expect(keychain.prompts == before)
@@ -145,7 +152,9 @@ struct BypassTests {
     func anotherProgram() async throws {
         let keychain = try await TemporaryKeychain.ready()
         let log = keychain.home.appending("touchstone.log")
-        let environment = ["TOUCHSTONE_HOME": keychain.home.path, "HOME": keychain.home.path, "PATH": "/usr/bin:/bin"]
+        let environment = [
+            "TOUCHSTONE_HOME": keychain.home.path, "HOME": keychain.home.path, "PATH": "/usr/bin:/bin",
+        ]
         let set = "printf theirs | \(Programs.touchstone) set mail --require none"
         let theirs = try await ChildProcess.start("/bin/sh", ["-c", set], environment: environment, log: log)
         #expect(try await theirs.waitUntilEnd() == 0)
@@ -166,7 +175,9 @@ struct BypassTests {
         for returns: ItemQuery.Returns in [.data, .attributes, .persistentRef, []] {
             let limit = ItemQuery.Limit.all
             #expect(
-                found(ItemQuery(itemClass: .genericPassword, attributes: named, limit: limit, returns: returns))
+                found(
+                    ItemQuery(itemClass: .genericPassword, attributes: named, limit: limit, returns: returns)
+                )
                     == absent
             )
             #expect(found(ItemQuery(itemClass: .genericPassword, limit: limit, returns: returns)) == absent)
@@ -179,7 +190,9 @@ struct BypassTests {
             )
         }
         let query = ItemQuery(itemClass: nil, references: [reference])
-        #expect(throws: absent) { try keychain.client.delete(DeleteItems(query: query, prompt: keychain.prompt())) }
+        #expect(throws: absent) {
+            try keychain.client.delete(DeleteItems(query: query, prompt: keychain.prompt()))
+        }
         // Nor are ours to them, under the same name.
         try keychain.add("mail", "ours")
         let list = try await ChildProcess.start(
@@ -205,7 +218,12 @@ extension OpenedImage {
             return nil
         }
         let query = ItemQuery(itemClass: .genericPassword, returns: .persistentRef)
-        let outcome = try await engine.copy(query, groups: [group], authorization: ItemAuthorization(), after: nil)
+        let outcome = try await engine.copy(
+            query,
+            groups: [group],
+            authorization: ItemAuthorization(),
+            after: nil
+        )
         guard case .items(let page) = consume outcome else { return nil }
         // A map of one, the key 1, the head of 16 octets: then the octets.
         return page.octets.withOctets { octets in

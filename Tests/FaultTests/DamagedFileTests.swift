@@ -55,7 +55,10 @@ struct DamagedFileTests {
             let unreadable = try Self.unreadable(keychain, items)
             let report = try keychain.client.check()
             let isReported = report.damaged > 0 || !report.isSetAuthentic || !report.faults.isEmpty
-            #expect(unreadable == 0 || isReported, "bit \(bit): \(unreadable) items cannot be read: \(report)")
+            #expect(
+                unreadable == 0 || isReported,
+                "bit \(bit): \(unreadable) items cannot be read: \(report)"
+            )
             if isReported { found += 1 }
             keychain.stop(with: SIGKILL)
         }
@@ -90,7 +93,9 @@ struct DamagedFileTests {
 
         // Both slots of the attempts: no count, no try.
         let attempts = image.flipped("attempts", bit: 80).flipped("attempts", bit: 4096 * 8 + 80)
-        for (name, damage) in [("attempts", attempts), ("no attempts", image.changed("attempts") { _ in nil })] {
+        for (name, damage) in [
+            ("attempts", attempts), ("no attempts", image.changed("attempts") { _ in nil }),
+        ] {
             try damage.write(to: keychain.layout.dataDirectory)
             try await keychain.start()
             #expect(throws: KeychainError.self, "\(name)") { try keychain.unlock() }
@@ -110,7 +115,9 @@ struct DamagedFileTests {
         "rows that were exchanged, removed, doubled or put back from an older file are found by a check",
         .enabled(if: hasSQLite, "sqlite3 is not installed"),
         arguments: [
-            "UPDATE items SET data = (SELECT o.data FROM items o WHERE o.id = 7 - items.id) WHERE id IN (1, 6)",
+            """
+            UPDATE items SET data = (SELECT o.data FROM items o WHERE o.id = 7 - items.id) WHERE id IN (1, 6)
+            """,
             """
             UPDATE items SET (keys, data) = (SELECT o.keys, o.data FROM items o WHERE o.id = 7 - items.id) \
             WHERE id IN (1, 6)
@@ -121,13 +128,13 @@ struct DamagedFileTests {
             """,
             "DELETE FROM items WHERE id = 2",
             """
-            INSERT INTO items (reference, scope, name, variant, first, second, label, attributes, keys, data) \
-            SELECT randomblob(16), scope, randomblob(16), variant, first, second, label, attributes, keys, data \
-            FROM items WHERE id = 3
+            INSERT INTO items (reference, scope, name, variant, first, second, label, attributes, keys, \
+            data) SELECT randomblob(16), scope, randomblob(16), variant, first, second, label, attributes, \
+            keys, data FROM items WHERE id = 3
             """,
             """
-            UPDATE items SET (attributes, keys, data) = (SELECT o.attributes, o.keys, o.data FROM older.items o \
-            WHERE o.id = items.id) WHERE id = 1
+            UPDATE items SET (attributes, keys, data) = (SELECT o.attributes, o.keys, o.data \
+            FROM older.items o WHERE o.id = items.id) WHERE id = 1
             """,
             "UPDATE item_set SET sealed = (SELECT sealed FROM older.item_set)",
         ]
@@ -159,8 +166,8 @@ struct DamagedFileTests {
         let report = try keychain.client.check()
         #expect(report.damaged > 0 || !report.isSetAuthentic, "\(report)")
         for (account, value) in present {
-            // Absent where its row was removed, and the older value of a row that was put back whole: both are
-            // reported above. Another item's data never.
+            // Absent where its row was removed, and the older value of a row that was put back whole: both
+            // are reported above. Another item's data never.
             let found = try? keychain.value(account)
             #expect(found == nil || found == value || found == items[account], "\(account)")
         }

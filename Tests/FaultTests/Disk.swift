@@ -45,7 +45,8 @@ struct Disk {
             guard names[name] == nil else { return }
             names[name] = files.count
             files.append(File(synced: []))
-        case .write(let name, let offset, let octets): append(.write(offset: offset, octets: octets), to: name)
+        case .write(let name, let offset, let octets):
+            append(.write(offset: offset, octets: octets), to: name)
         case .truncate(let name, let length): append(.truncate(length: length), to: name)
         case .sync(let name):
             guard honoursSync else { return }
@@ -93,7 +94,10 @@ struct Disk {
 
     private static func torn(_ step: Step) -> Step {
         guard case .write(let offset, let octets) = step else { return step }
-        return .write(offset: offset, octets: Array(octets.prefix(octets.count > 512 ? 512 : octets.count / 2)))
+        return .write(
+            offset: offset,
+            octets: Array(octets.prefix(octets.count > 512 ? 512 : octets.count / 2))
+        )
     }
 
     private static func content(of file: File, keeping: (Int) -> Bool) -> [UInt8] {
@@ -105,7 +109,8 @@ struct Disk {
                 if octets.count < end { octets += [UInt8](repeating: 0, count: end - octets.count) }
                 octets.replaceSubrange(offset..<end, with: written)
             case .truncate(let length):
-                octets = Array(octets.prefix(length)) + [UInt8](repeating: 0, count: max(0, length - octets.count))
+                octets =
+                    Array(octets.prefix(length)) + [UInt8](repeating: 0, count: max(0, length - octets.count))
             }
         }
         return octets

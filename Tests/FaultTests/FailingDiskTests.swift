@@ -21,11 +21,13 @@ struct FailingDiskTests {
             }
             let flushes = ["1", "2", "3", "1+"].map { Failure(call: "fdatasync", error: error, when: $0) }
             // For ever interrupted is not a failing disk: the call is made again, as it should be.
-            return (writes + flushes).filter { !(error == "EINTR" && $0.call == "pwrite64" && $0.when == "1+") }
+            return (writes + flushes).filter {
+                !(error == "EINTR" && $0.call == "pwrite64" && $0.when == "1+")
+            }
         }
     }
 
-    // A commit that is acknowledged although its flush failed; a daemon that goes on with what it has in memory.
+    // A commit that is acknowledged although its flush failed; a daemon that believes its memory after it.
     @Test(
         "a change is reported as failed or is there for good; what is read after it stays so",
         .timeLimit(.minutes(3))
@@ -86,6 +88,7 @@ struct FailingDiskTests {
             for when in ["1", "2"] {
                 try former.write(to: keychain.layout.dataDirectory)
                 try await keychain.start()
+                try keychain.tellPerson([])
                 try keychain.unlock()
                 let failure = Failure(call: call, error: "EIO", when: when)
                 let strace = try await Strace.attach(to: keychain.processID, failure.options)
@@ -104,7 +107,9 @@ struct FailingDiskTests {
                 // The running daemon takes what the files take.
                 try keychain.client.lock()
                 try keychain.tellPerson(found.opening.map { .types($0) } + [.cancels])
-                #expect(throws: Never.self, "\(failure): \(isChanged), \(found.opening)") { try keychain.unlock() }
+                #expect(throws: Never.self, "\(failure): \(isChanged), \(found.opening)") {
+                    try keychain.unlock()
+                }
                 #expect(try keychain.all().count == Change.former.count, "\(failure)")
                 keychain.stop(with: SIGKILL)
             }

@@ -19,7 +19,11 @@ struct FileImage: Hashable {
         let manager = FileManager.default
         if !manager.fileExists(atPath: directory) {
             let mode: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
-            try manager.createDirectory(atPath: directory, withIntermediateDirectories: false, attributes: mode)
+            try manager.createDirectory(
+                atPath: directory,
+                withIntermediateDirectories: false,
+                attributes: mode
+            )
         }
         for name in try manager.contentsOfDirectory(atPath: directory) {
             try manager.removeItem(atPath: directory + "/" + name)

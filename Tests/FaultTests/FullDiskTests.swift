@@ -11,7 +11,10 @@ struct FullDiskTests {
 
     /// Runs the daemon with mounts of its own, which are gone when it ends.
     private static func mounting(_ commands: String) -> [String] {
-        ["/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-ec", commands + "; exec \"$@\"", "sh"]
+        [
+            "/usr/bin/unshare", "--mount", "--propagation", "private", "/bin/sh", "-ec",
+            commands + "; exec \"$@\"", "sh",
+        ]
     }
 
     // A log that grows until nothing can be deleted; a count that needs room that is not there.
@@ -73,7 +76,10 @@ struct FullDiskTests {
         try await keychain.start(through: locked)
         #expect(try keychain.client.status().keybag == .locked)
         let error = #expect(throws: KeychainError.self) { try keychain.unlock() }
-        #expect(error.map { [.readOnly, .io, .authFailed].contains($0.status) } == true, "\(String(describing: error))")
+        #expect(
+            error.map { [.readOnly, .io, .authFailed].contains($0.status) } == true,
+            "\(String(describing: error))"
+        )
         #expect(try keychain.client.status().keybag == .locked)
         #expect(throws: KeychainError.self) { try keychain.value("former 0") }
         keychain.stop(with: SIGTERM)

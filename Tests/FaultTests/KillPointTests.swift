@@ -14,7 +14,9 @@ struct KillPointTests {
     private static let steps = ["pwrite64": 9]
 
     /// Starts the daemon, which is killed at one call, and plays the script; gives the answers that came.
-    private func answers(_ keychain: TemporaryKeychain, killedAt number: Int, of call: String) async -> (Int, Bool) {
+    private func answers(_ keychain: TemporaryKeychain, killedAt number: Int, of call: String) async -> (
+        Int, Bool
+    ) {
         var count = 0
         do {
             try await keychain.start(through: Strace.wrapper(Strace.killing(at: number, of: call)))
@@ -31,7 +33,7 @@ struct KillPointTests {
         return (count, false)
     }
 
-    // A store that answers before it flushed, or writes outside of a transaction, loses what was acknowledged.
+    // A store that answers before it flushed, or writes outside of a transaction, loses acknowledged items.
     @Test(
         "killed at a write, the store opens, holds all that was acknowledged and nothing that was deleted",
         .timeLimit(.minutes(5))
@@ -60,7 +62,7 @@ struct KillPointTests {
                 keychain.stop(with: SIGKILL)
             }
         }
-        // Nine changes, each of some writes and a flush, beside those of starting, unlocking and emptying the log.
+        // Nine changes, each of some writes and a flush, beside those of starting and of emptying the log.
         #expect(killed["pwrite64", default: 0] >= 12 && killed["fdatasync", default: 0] >= 9, "\(killed)")
     }
 
@@ -138,7 +140,10 @@ struct KillPointTests {
                 let found = try await OpenedImage(image, passcodes: [TemporaryKeychain.passcode, new])
                 #expect(found.opening.count == 1, "killed at \(call) \(number): \(found.state)")
                 #expect(found.faults(Change.model(afterAnswers: 0)).isEmpty, "killed at \(call) \(number)")
-                #expect(found.attempts.map { $0.passcodeFailures <= 1 } == true, "killed at \(call) \(number)")
+                #expect(
+                    found.attempts.map { $0.passcodeFailures <= 1 } == true,
+                    "killed at \(call) \(number)"
+                )
                 for passcode in found.opening { outcomes[passcode, default: 0] += 1 }
             }
         }

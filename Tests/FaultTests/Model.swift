@@ -57,14 +57,18 @@ struct Change {
     }
 
     /// What the script finds.
-    static let former: [Change] = (0..<3).map { Change(kind: .add, account: "former \($0)", value: "old \($0)") }
+    static let former: [Change] = (0..<3).map {
+        Change(kind: .add, account: "former \($0)", value: "old \($0)")
+    }
 
     /// The model after so many answers to ``script``, with the next change under way.
     static func model(afterAnswers count: Int) -> Model {
         var model = Model()
         for change in former { model.answered(change.account, is: change.value) }
         for change in script.prefix(count) { model.answered(change.account, is: change.value) }
-        for change in script.dropFirst(count).prefix(1) { model.before(change.account, becomes: change.value) }
+        for change in script.dropFirst(count).prefix(1) {
+            model.before(change.account, becomes: change.value)
+        }
         return model
     }
 }
@@ -151,7 +155,9 @@ extension TemporaryKeychain {
     private static func values(in results: borrowing ItemResults) throws -> [String: String] {
         var found: [String: String] = [:]
         try results.forEach { (item: inout ItemResult) throws in
-            guard case .string(let account) = item.attributes?[.account], let data = item.data.take() else { return }
+            guard case .string(let account) = item.attributes?[.account], let data = item.data.take() else {
+                return
+            }
             found[account] = data.text()
         }
         return found

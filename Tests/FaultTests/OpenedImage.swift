@@ -38,7 +38,9 @@ struct OpenedImage {
     func faults(_ model: Model) -> [String] {
         var faults = model.faults(in: items)
         if opening.isEmpty { faults.append("the passcode opens nothing: \(state)") }
-        if report.damaged != 0 || !report.isSetAuthentic || !report.faults.isEmpty { faults.append("\(report)") }
+        if report.damaged != 0 || !report.isSetAuthentic || !report.faults.isEmpty {
+            faults.append("\(report)")
+        }
         return faults
     }
 

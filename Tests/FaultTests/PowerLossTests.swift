@@ -66,11 +66,16 @@ struct PowerLossTests {
             }
         }
         let step = max(1, moments.count / count)
-        return moments.enumerated().filter { $0.offset % step == 0 || $0.offset == moments.count - 1 }.map(\.element)
+        return moments.enumerated().filter { $0.offset % step == 0 || $0.offset == moments.count - 1 }.map(
+            \.element
+        )
     }
 
     // synchronous=NORMAL, a flush that is left out, a rename before its file is on the disk.
-    @Test("whatever was not synced is lost or torn: all that was acknowledged is there", .timeLimit(.minutes(4)))
+    @Test(
+        "whatever was not synced is lost or torn: all that was acknowledged is there",
+        .timeLimit(.minutes(4))
+    )
     func items() async throws {
         let keychain = try await TemporaryKeychain.withFormerItems()
         let recording = try await Recording(keychain)
@@ -97,7 +102,9 @@ struct PowerLossTests {
         var losses = 0
         for moment in self.moments(recording, losses: [.all], count: 20, honoursSync: false)
         where moment.answers > 0 {
-            let faults = try await OpenedImage(moment.image).faults(Change.model(afterAnswers: moment.answers))
+            let faults = try await OpenedImage(moment.image).faults(
+                Change.model(afterAnswers: moment.answers)
+            )
             if !faults.isEmpty { losses += 1 }
         }
         #expect(losses > 0, "nothing was lost on a disk that syncs nothing")
@@ -126,7 +133,9 @@ struct PowerLossTests {
         #expect(disk.image(.none, using: &coins).differences(from: last) == [])
     }
 
-    @Test("during a change of the passcode, exactly one of the old and the new one opens; after it, the new one")
+    @Test(
+        "during a change of the passcode, exactly one of the old and the new one opens; after it, the new one"
+    )
     func passcodeChange() async throws {
         let new = "harbour velvet copper lantern sparrow"
         let keychain = try await TemporaryKeychain.withFormerItems()

@@ -17,11 +17,19 @@ struct RaceTests {
     func sameName() async throws {
         let keychain = try await TemporaryKeychain.ready()
         // The daemon takes 64 connections of one user: 48 processes run at a time.
-        let add = "printf %s \"$1\" | \(Programs.touchstone) set same --require none 2>/dev/null; echo \"$? $1\""
+        let add =
+            "printf %s \"$1\" | \(Programs.touchstone) set same --require none 2>/dev/null; echo \"$? $1\""
         let script = "seq 100 | xargs -P 48 -I{} /bin/sh -c '\(add)' sh {}"
         let log = keychain.home.appending("race.log")
-        let environment = ["TOUCHSTONE_HOME": keychain.home.path, "HOME": keychain.home.path, "PATH": "/usr/bin:/bin"]
-        let race = try await ChildProcess.start("/bin/sh", ["-c", script], environment: environment, log: log)
+        let environment = [
+            "TOUCHSTONE_HOME": keychain.home.path, "HOME": keychain.home.path, "PATH": "/usr/bin:/bin",
+        ]
+        let race = try await ChildProcess.start(
+            "/bin/sh",
+            ["-c", script],
+            environment: environment,
+            log: log
+        )
         #expect(try await race.waitUntilEnd(atMost: .seconds(150)) == 0)
         let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
         #expect(lines.count == 100)
@@ -76,7 +84,12 @@ struct RaceTests {
         #expect(wrong.faults().count == 1)
     }
 
-    private func write(_ account: String, _ keychain: TemporaryKeychain, _ history: History, until end: ContinuousClock.Instant) {
+    private func write(
+        _ account: String,
+        _ keychain: TemporaryKeychain,
+        _ history: History,
+        until end: ContinuousClock.Instant
+    ) {
         let client = RemoteKeychain(layout: keychain.layout, daemon: .none)
         var number = 0
         var isThere = false
@@ -177,7 +190,7 @@ private final class History: Sendable {
             let writes = [Write(value: nil, start: 0, end: 0)] + state.writes
             var versions: [(read: Read, version: Int)] = []
             for read in state.reads {
-                // From the last write that had ended before the read began to the last that began before it ended.
+                // From the last write that ended before the read began to the last begun before it ended.
                 let first = writes.lastIndex { $0.end < read.start } ?? 0
                 let last = writes.lastIndex { $0.start < read.end } ?? 0
                 guard let version = (first...last).first(where: { writes[$0].value == read.value }) else {

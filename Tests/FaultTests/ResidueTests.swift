@@ -35,7 +35,9 @@ struct ResidueTests {
     }
 
     // Attributes in clear, a reason or a name that is logged, a secret that goes through the environment.
-    @Test("no secret, name, reason or passcode is in a log, a file of the store, the environment or the command line")
+    @Test(
+        "no secret, name, reason or passcode is in a log, a stored file, the environment or the command line"
+    )
     func files() async throws {
         let keychain = try await TemporaryKeychain.ready(settings: ["log-level = trace"])
         try Self.use(keychain)
@@ -52,10 +54,13 @@ struct ResidueTests {
             places["afterwards: " + name] = Data(octets)
         }
         let markers = [
-            Self.name, Self.secret, Self.later, Self.guarded, Self.reason, Self.wrong, TemporaryKeychain.passcode,
+            Self.name, Self.secret, Self.later, Self.guarded, Self.reason, Self.wrong,
+            TemporaryKeychain.passcode,
         ]
         for (place, octets) in places {
-            for marker in markers { #expect(octets.range(of: Data(marker.utf8)) == nil, "\(marker) in \(place)") }
+            for marker in markers {
+                #expect(octets.range(of: Data(marker.utf8)) == nil, "\(marker) in \(place)")
+            }
         }
         // The search finds what is there, and the log has something to say.
         let log = places[keychain.home.appending("daemon.stderr")] ?? Data()
@@ -101,9 +106,13 @@ struct ProcessMemory {
             // Code and constants are the program's own.
             guard ends.count == 2, fields[1].hasPrefix("rw") else { continue }
             var octets = Data(count: Int(ends[1] - ends[0]))
-            let count = octets.withUnsafeMutableBytes { pread(file, $0.baseAddress, $0.count, off_t(ends[0])) }
+            let count = octets.withUnsafeMutableBytes {
+                pread(file, $0.baseAddress, $0.count, off_t(ends[0]))
+            }
             guard count > 0 else { continue }
-            regions.append((fields.count > 5 ? String(fields[5]) : "anonymous", ends[0], octets.prefix(count)))
+            regions.append(
+                (fields.count > 5 ? String(fields[5]) : "anonymous", ends[0], octets.prefix(count))
+            )
         }
     }
 

@@ -4,8 +4,8 @@ import TouchstoneTesting
 
 /// strace(1): fails, kills at or writes down a daemon's system calls.
 ///
-/// It counts calls for each thread and each system call by itself: `when=7` of `pwrite64` is the first thread's
-/// seventh.
+/// It counts for each thread and each system call by itself: `when=7` of `pwrite64` is the seventh one of the
+/// thread that comes there first.
 final class Strace: Sendable {
     static let path = "/usr/bin/strace"
     static var isThere: Bool { geteuid() == 0 && access(path, X_OK) == 0 }
@@ -20,7 +20,9 @@ final class Strace: Sendable {
     private init(_ process: ChildProcess) { self.process = process }
 
     /// Starts the daemon under strace, which is its grandchild: the daemon's process is still our own child.
-    static func wrapper(_ options: [String]) -> [String] { [path, "-D", "-f", "-qq", "-e", "signal=none"] + options }
+    static func wrapper(_ options: [String]) -> [String] {
+        [path, "-D", "-f", "-qq", "-e", "signal=none"] + options
+    }
 
     /// What kills the daemon at the call of this number.
     static func killing(at number: Int, of call: String) -> [String] {

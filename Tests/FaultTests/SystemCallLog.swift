@@ -92,7 +92,8 @@ private struct SystemCall {
             guard numbers.count >= 2, let octets = strings.first, octets.count == numbers[numbers.count - 2]
             else { throw TestKitError.unexpected("a write that was not written down whole") }
             return .write(file, offset: numbers[numbers.count - 1], octets: octets)
-        case "ftruncate": return Self.name(place, in: directory).map { .truncate($0, length: numbers.last ?? 0) }
+        case "ftruncate":
+            return Self.name(place, in: directory).map { .truncate($0, length: numbers.last ?? 0) }
         case "fsync", "fdatasync":
             return place == directory ? .sync("") : Self.name(place, in: directory).map { .sync($0) }
         case "openat":

@@ -123,7 +123,9 @@ private struct Keyring {
           <listen>\(address)</listen>
           <auth>EXTERNAL</auth>
           <policy context="default">
-            <allow send_destination="*" eavesdrop="true"/>
+            <allow user="*"/>
+            <allow send_destination="*"/>
+            <allow receive_sender="*"/>
             <allow own="*"/>
           </policy>
         </busconfig>

@@ -33,10 +33,6 @@ enum TouchstoneBench {
                 stages.append(try await Stage.start(programs, count: count, clients: scale.clients))
             }
             table.run("look-up") { lookup = try LookupRows.measure(stages, scale, into: &$0) }
-            table.run("changes") { try ChangeRows.measure(&stages[1], scale, into: &$0) }
-            for index in stages.indices {
-                table.run("octets written") { try WriteRows.measureOctets(&stages[index], scale, into: &$0) }
-            }
             table.run("all items") { try ListRows.measure(stages[1], scale, into: &$0) }
             table.run("resident memory") { try DaemonRows.measureMemory(stages[1], into: &$0) }
             table.run("whole process") {
@@ -44,6 +40,10 @@ enum TouchstoneBench {
             }
             await table.run("start and unlock") {
                 try await DaemonRows.measureStart(stages[1], scale, into: &$0)
+            }
+            table.run("changes") { try ChangeRows.measure(&stages[1], scale, into: &$0) }
+            for index in stages.indices {
+                table.run("octets written") { try WriteRows.measureOctets(&stages[index], scale, into: &$0) }
             }
             for stage in stages { try await stage.stop() }
         } catch {

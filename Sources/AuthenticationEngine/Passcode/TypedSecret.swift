@@ -6,14 +6,15 @@ final class TypedSecret: Sendable {
     /// Longer entries are no passcodes.
     static let longestByteCount = 1024
 
-    /// The octets as typed, without one newline at the end.
+    /// The octets without one newline at the end, in Unicode's Normalization Form C.
     let octets: SecretBytes
 
     init(_ typed: consuming SecretBytes) {
         let count = typed.withOctets { $0.count > 0 && $0[$0.count - 1] == 0x0A ? $0.count - 1 : $0.count }
-        octets =
+        let text =
             count == typed.count
             ? typed : typed.withOctets { SecretBytes(copying: $0.extracting(first: count)) }
+        octets = NormalizationFormC.of(text)
     }
 
     /// Whether it can be a passcode at all: 1 to 1024 octets without NUL.

@@ -2,8 +2,8 @@ internal import GRDB
 internal import Glibc
 internal import KeychainModel
 
-/// Keeps room for what has to work on a full disk: a change lies in the log first and in the file later, so that a
-/// disk full of log would leave no room to bring it into the file, and none to delete anything.
+/// Keeps room for what has to work on a full disk: a change lies in the log first and in the file later, so
+/// that a disk full of log would leave no room to bring it into the file, and none to delete anything.
 extension ItemStore {
     /// What a few deletions write to the log before it is emptied.
     private static let reserve = 64 * 1024
@@ -13,35 +13,49 @@ extension ItemStore {
     /// Empties the log while there is room for it, and refuses to add where there would be none afterwards.
     ///
     /// Others may fill the disk at any time: then SQLite's own refusal counts.
-    /// - Throws: ``KeychainError`` with `errSecDiskFull`; nothing was changed.
-    func ensureRoom(for writes: [PendingWrite]) throws(KeychainError) {
+    /// - Returns: the changes that there is room for; the others have failed with `errSecDiskFull`.
+    func admit(_ writes: [PendingWrite]) throws(KeychainError) -> [PendingWrite] {
         let growth = writes.reduce(0) { $0 + $1.growth }
         // Each octet once in the log and once in the file.
-        guard try room() < logByteCount() + 2 * growth + Self.reserve else { return }
+        guard try room() < logByteCount() + 2 * growth + Self.reserve else { return writes }
         // What the log holds stays in it when this fails.
         try? database.checkpoint()
-        guard growth > 0 else { return }
+        guard growth > 0 else { return writes }
         let growthOfFile = max(0, growth - (try freeByteCount()))
-        guard try room() < growth + growthOfFile + Self.reserve else { return }
-        throw FileError.keychainError(ENOSPC)
+        guard try room() < growth + growthOfFile + Self.reserve else { return writes }
+        for write in writes where write.growth > 0 {
+            write.result = .failure(FileError.keychainError(ENOSPC))
+        }
+        return writes.filter { $0.growth == 0 }
     }
 
     /// What deletions left free in the file.
     private func freeByteCount() throws(KeychainError) -> Int {
-        try database.perform { try Int.fetchOne($0, sql: "PRAGMA freelist_count") ?? 0 } * ItemSchema.pageByteCount
+        try database.perform { try Int.fetchOne($0, sql: "PRAGMA freelist_count") ?? 0 }
+            * ItemSchema.pageByteCount
     }
 
     private func room() throws(KeychainError) -> Int {
         var status = statvfs()
-        guard unsafe fstatvfs(directory.descriptor, &status) == 0 else { throw FileError.keychainError(errno) }
+        guard unsafe fstatvfs(directory.descriptor, &status) == 0 else {
+            throw FileError.keychainError(errno)
+        }
         // File systems that count no blocks have no end that could be told.
         guard status.f_blocks > 0 else { return .max }
-        return Int(clamping: UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).0)
+        let (octets, isTooMany) = UInt64(status.f_bavail).multipliedReportingOverflow(
+            by: UInt64(status.f_frsize)
+        )
+        return isTooMany ? .max : Int(clamping: octets)
     }
 
     private func logByteCount() -> Int {
         var status = stat()
-        let found = unsafe fstatat(directory.descriptor, StoreFile.itemsLog.rawValue, &status, AT_SYMLINK_NOFOLLOW)
+        let found = unsafe fstatat(
+            directory.descriptor,
+            StoreFile.itemsLog.rawValue,
+            &status,
+            AT_SYMLINK_NOFOLLOW
+        )
         return found == 0 ? Int(status.st_size) : 0
     }
 

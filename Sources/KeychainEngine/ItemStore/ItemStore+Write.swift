@@ -11,7 +11,8 @@ extension ItemStore {
     func commit(_ writes: [PendingWrite], _ context: ItemContext) {
         do throws(KeychainError) {
             try reopenIfNeeded(context)
-            try ensureRoom(for: writes)
+            let writes = try admit(writes)
+            guard !writes.isEmpty else { return }
             let former = itemSet
             do throws(KeychainError) {
                 try database.perform { database in

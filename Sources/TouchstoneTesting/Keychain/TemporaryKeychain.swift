@@ -132,8 +132,8 @@ extension TemporaryKeychain {
         }
     }
 
-    /// Shell commands that do what the person was told, or type the passcode, keep the recovery code and type it
-    /// back.
+    /// Shell commands that do what the person was told, or type the passcode, keep the recovery code and type
+    /// it back.
     private static func person(_ home: String) -> [String: String] {
         let note = "echo \"$line\" >> \"$directory/notes\""
         return [

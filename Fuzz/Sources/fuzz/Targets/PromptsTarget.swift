@@ -28,7 +28,6 @@ enum PromptsTarget: FuzzTarget {
             cancelTitle: texts.count > 4 ? texts[4] : nil,
             fallbackTitle: texts.count > 5 ? texts[5] : nil
         )
-        for text in texts { runText(text) }
         check(PromptDescription(of: prompt).line.span)
         if let shown = PromptDescription.line(
             of: prompt,
@@ -36,6 +35,7 @@ enum PromptsTarget: FuzzTarget {
         ) {
             shown.withOctets { check($0.extracting(..<($0.count - 1))) }
         }
+        for text in texts { runText(text) }
     }
 
     private static func runText(_ text: String) {

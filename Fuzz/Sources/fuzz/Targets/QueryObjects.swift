@@ -124,15 +124,20 @@ indirect enum QueryValue {
         case .accessControl(let index): SecAccessControl(Example.accessControls[index])
         case .url: NSURL(fileURLWithPath: "/")
         case .uuid: NSUUID()
-        case .set(let values): NSSet(array: values.map(\.object))
+        case .set(let values): NSSet(array: values.map(\.hashable))
         case .other: NSObject()
         }
+    }
+
+    /// The same where it has to be hashed: Foundation on Linux never returns from hashing a decimal NaN.
+    private var hashable: NSObject {
+        if case .decimal(let text) = self { NSString(string: text) } else { object }
     }
 
     /// A dictionary; a key that comes again replaces what it led to.
     static func dictionary(_ pairs: [(QueryValue, QueryValue)]) -> NSMutableDictionary {
         let dictionary = NSMutableDictionary()
-        for (key, value) in pairs { dictionary.setObject(value.object, forKey: key.object) }
+        for (key, value) in pairs { dictionary.setObject(value.object, forKey: key.hashable) }
         return dictionary
     }
 }
