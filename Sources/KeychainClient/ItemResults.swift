@@ -58,11 +58,11 @@ public struct ItemResults: ~Copyable, Sendable {
 ///
 /// A result without secrets is decoded as it arrives and kept in ordinary memory, because locked memory is scarce
 /// and a list may be long.
-final class ItemReplies: ReplySink, @unchecked Sendable {
+final class ItemReplies: ReplySink, @unchecked Sendable {  // the connection's monitor orders all access
     /// The most locked memory that one result may take, in octets; ordinary users have 8 MiB.
     static let mostLocked = 4 << 20
 
-    // Written by the reading thread, read by the waiting one afterwards; the connection's monitor lies between.
+    // Written by the reading thread, read by the waiting one afterwards.
     private(set) var count = 0
     private(set) var plain: [(reference: PersistentReference?, attributes: ItemAttributes?)] = []
     private(set) var pages: [ItemPage] = []

@@ -128,5 +128,4 @@ public struct SecretBuffer: ~Copyable {
     }
 }
 
-// Reachable only through its one owner.
-extension SecretBuffer: @unchecked Sendable {}
+extension SecretBuffer: @unchecked Sendable {}  // reachable only through its one owner

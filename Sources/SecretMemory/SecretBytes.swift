@@ -118,5 +118,4 @@ extension SecretBytes {
     }
 }
 
-// Immutable once filled, and reachable only through its one owner.
-extension SecretBytes: @unchecked Sendable {}
+extension SecretBytes: @unchecked Sendable {}  // immutable once filled, reachable only through its one owner

@@ -12,7 +12,7 @@ protocol ReplySink: AnyObject, Sendable {
 }
 
 /// Takes one reply with a body of a known type.
-final class SingleReply<Body: WireBody & Sendable>: ReplySink, @unchecked Sendable {
+final class SingleReply<Body: WireBody & Sendable>: ReplySink, @unchecked Sendable {  // as for ItemReplies
     // Written by the reading thread, read by the waiting one afterwards; the connection's monitor lies between.
     private(set) var body: Body?
 
