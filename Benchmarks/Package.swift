@@ -39,7 +39,6 @@ let package = Package(
             name: "limit-daemon",
             linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("crypto"), .linkedLibrary("pthread")]
         ),
-        .executableTarget(name: "scripted-pinentry"),
         .executableTarget(
             name: "touchstone-bench",
             dependencies: ["CLinux", "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting"],

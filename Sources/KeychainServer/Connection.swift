@@ -23,7 +23,7 @@ final class Connection: Sendable {
     let socket: CInt
     private let handler: RequestHandler
     private let stopFlag = StopFlag()
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// Takes over a connected socket, which stays the caller's when this throws.
     init(

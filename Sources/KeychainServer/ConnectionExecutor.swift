@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Synchronization
+import SecretMemory
 
 /// Runs the requests of one connection on the connection's own thread, between two looks at its socket.
 ///
@@ -15,7 +15,7 @@ final class ConnectionExecutor: TaskExecutor {
         var wasWoken = false
         var hasEnded = false
     }
-    private let state = Mutex(State())
+    private let state = Guarded(State())
     /// Readable when the thread has to look at its jobs.
     let wakeup: CInt
 

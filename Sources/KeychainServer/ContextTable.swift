@@ -1,6 +1,5 @@
 import KeychainModel
 import SecretMemory
-import Synchronization
 
 /// What the contexts of one connection hold: proofs and application passwords; gone with the connection.
 ///
@@ -33,7 +32,7 @@ final class ContextTable: Sendable {
     private let connection: UInt64
     private let limits: RequestLimits
     private let budget: LockedMemoryBudget
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// Begins with no contexts; their passwords come out of `budget`.
     init(connection: UInt64, limits: RequestLimits, budget: LockedMemoryBudget) {

@@ -26,7 +26,7 @@ public final class KeychainServer: Sendable {
     private let identity: ClientIdentity
     private let memory: LockedMemory
     private let stopSignal: CInt
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// Gets ready to serve.
     public init(

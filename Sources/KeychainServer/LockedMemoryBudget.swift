@@ -1,7 +1,6 @@
 import Glibc
 import KeychainModel
 import SecretMemory
-import Synchronization
 
 /// The locked memory of a server.
 struct LockedMemory: Sendable {
@@ -34,12 +33,12 @@ final class LockedMemoryBudget: Sendable {
         var waiting: [UInt64: @Sendable () -> Void] = [:]
         var lastTicket: UInt64 = 0
     }
-    private let state: Mutex<State>
+    private let state: Guarded<State>
     private let capacity: Int
 
     init(octets: Int) {
         capacity = octets
-        state = Mutex(State(free: capacity))
+        state = Guarded(State(free: capacity))
     }
 
     /// What `RLIMIT_MEMLOCK` leaves for requests, at most 62 MiB.

@@ -1,6 +1,5 @@
 import CLinux
 import Glibc
-import Synchronization
 
 /// The pages that hold secrets: locked, left out of core dumps, zero in a forked child.
 ///
@@ -16,7 +15,7 @@ public enum LockedPages {
     /// The arena's regions together; below the 8 MiB that `RLIMIT_MEMLOCK` grants an ordinary user.
     package static let arenaByteCount = 1024 * 1024
 
-    private static let arena = Mutex(Arena())
+    private static let arena = Guarded(Arena())
 
     /// Locks the first region, so that a daemon refuses to start where memory cannot be locked.
     ///

@@ -91,7 +91,7 @@ struct HandshakeTests {
     @Test("who was greeted may stay as long as it likes")
     func quietClient() async throws {
         let server = try TestServer {
-            $0.helloDeadline = .milliseconds(200)
+            $0.helloDeadline = .seconds(2)
             $0.frameDeadline = .milliseconds(30)
         }
         let client = try await server.greetedClient()

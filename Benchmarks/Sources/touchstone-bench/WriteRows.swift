@@ -4,11 +4,12 @@ import TouchstoneTesting
 
 /// What an add costs the disk: octets written, and flushes.
 enum WriteRows {
-    /// Octets that the kernel took for the disk from the daemon, per add (proc(5), `/proc/PID/io`).
+    /// Octets per add, as proc(5) counts them in `/proc/PID/io`: those that dirtied pages bound for the disk, and those
+    /// handed to write(2).
     static func measureOctets(_ stage: inout Stage, _ scale: Scale, into table: inout Table) throws {
         let name = "octets written per add, \(stage.count) items"
         let daemon = try stage.keychain.daemonProcess()
-        guard let before = written(by: daemon) else {
+        guard let before = counters(of: daemon) else {
             return table.add(Row(name, notMeasured: "/proc/\(daemon)/io is for root only"))
         }
         let keychain = stage.keychain.connect()
@@ -17,17 +18,21 @@ enum WriteRows {
         for number in stage.fresh(count) {
             _ = try keychain.add(BenchItem.add(number, prompt: stage.keychain.prompt))
         }
-        guard let after = written(by: daemon) else { throw BenchError("the daemon is gone") }
-        let figure = Figure(Double(after - before) / Double(count), .size)
-        table.add(Row(name, ours: figure, atMost: .kilobytes(24)))
+        guard let after = counters(of: daemon) else { throw BenchError("the daemon is gone") }
+        func perAdd(_ counter: String) -> Figure {
+            Figure(Double((after[counter] ?? 0) - (before[counter] ?? 0)) / Double(count), .size)
+        }
+        table.add(Row(name, ours: perAdd("write_bytes"), atMost: .kilobytes(24)))
+        table.add(Row("of that, handed to write(2), \(stage.count) items", ours: perAdd("wchar")))
     }
 
-    private static func written(by process: Int32) -> Int? {
+    private static func counters(of process: Int32) -> [String: Int]? {
         guard let text = try? TextFile.read("/proc/\(process)/io") else { return nil }
-        for line in text.split(separator: "\n") where line.hasPrefix("write_bytes: ") {
-            return Int(line.dropFirst("write_bytes: ".count))
-        }
-        return nil
+        let lines = text.split(separator: "\n").map { $0.split(separator: ":") }
+        return Dictionary(
+            lines.compactMap { $0.count == 2 ? (String($0[0]), Int($0[1].dropFirst()) ?? 0) : nil },
+            uniquingKeysWith: { $1 }
+        )
     }
 
     /// Flushes per add of one client, counted by strace, on a daemon of its own.

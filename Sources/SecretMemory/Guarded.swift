@@ -1,0 +1,30 @@
+import Glibc
+
+/// A value behind a POSIX mutex, for what many threads touch all the time.
+///
+/// Not the standard library's `Mutex`: the thread sanitizer does not know that one on Linux, and would report all
+/// that it guards.
+@safe
+package final class Guarded<Value>: @unchecked Sendable {  // the value is touched under the mutex alone
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    private var value: Value
+
+    package init(_ value: Value) {
+        unsafe mutex = .allocate(capacity: 1)
+        unsafe mutex.initialize(to: pthread_mutex_t())
+        unsafe pthread_mutex_init(mutex, nil)
+        self.value = value
+    }
+
+    /// Lends the value to one caller at a time.
+    package func withLock<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        return try body(&value)
+    }
+
+    deinit {
+        unsafe pthread_mutex_destroy(mutex)
+        unsafe mutex.deallocate()
+    }
+}
