@@ -6,7 +6,7 @@ import TouchstoneTesting
 
 /// A keychain of its own: the real daemon, a terminal, and a pinentry that does what a person would.
 final class RealKeychain: Sendable {
-    static let passcode = "marble lantern orchid tundra velvet"
+    static let passcode = TemporaryKeychain.passcode
 
     /// Whether both programs are there.
     static var isPossible: Bool {
@@ -21,7 +21,7 @@ final class RealKeychain: Sendable {
     init() throws {
         home = try TemporaryHome()
         terminal = try PseudoTerminal()
-        pinentry = try ScriptedPinentry(Self.person(home.path))
+        pinentry = try ScriptedPinentry.owner(passcode: Self.passcode, home: home.path)
         let configuration = """
             test.pinentry-program = \(pinentry.path)
             test.system-bus-address = unix:path=\(home.path)/no-bus
@@ -63,9 +63,8 @@ final class RealKeychain: Sendable {
     }
 
     /// Whether the person cancels every box from now on.
-    func setCancels(_ cancels: Bool) {
-        let sign = home.path + "/cancels"
-        if cancels { _ = FileManager.default.createFile(atPath: sign, contents: nil) } else { unlink(sign) }
+    func setCancels(_ cancels: Bool) throws {
+        try ScriptedPinentry.tell(cancels ? Array(repeating: .cancels, count: 100) : [], home: home.path)
     }
 
     /// The process that holds a lock of flock(2), from `/proc/locks`.
@@ -80,33 +79,5 @@ final class RealKeychain: Sendable {
             $0.contains("FLOCK") && $0.contains(":\(status.st_ino) ")
         }
         return line?.split(separator: " ").dropFirst(4).first.flatMap { pid_t($0) }
-    }
-
-    /// Shell commands that type the passcode, keep the recovery code and type it back, or cancel.
-    private static func person(_ home: String) -> [String: String] {
-        let note = "echo \"$line\" >> \"$directory/notes\""
-        return [
-            "SETDESC": """
-            code=$(printf '%s' "$line" | grep -oE '[0-9A-Z]{4}(-[0-9A-Z]{4}){6}')
-            if [ -n "$code" ]; then printf '%s' "$code" > \(home)/code; fi
-            echo OK
-            """,
-            "SETPROMPT": "prompt=$line; echo OK",
-            "SETREPEAT": "repeated=1; echo OK",
-            "CONFIRM": "\(note); echo OK",
-            "MESSAGE": "\(note); echo OK",
-            "GETPIN": """
-            \(note)
-            if [ -e \(home)/cancels ]; then
-                echo 'ERR 83886179 Operation cancelled <Pinentry>'
-            else
-                case "$prompt" in
-                *Recovery*) printf 'D %s\\n' "$(cat \(home)/code)" ;;
-                *) echo 'D \(passcode)'; if [ -n "$repeated" ]; then echo 'S PIN_REPEATED'; fi ;;
-                esac
-                echo OK
-            fi
-            """,
-        ]
     }
 }

@@ -67,7 +67,7 @@ struct RealKeychainTests {
         let before = keychain.prompts
         #expect(try await keychain.run("get", "key").text == "k")
         #expect(keychain.prompts == before + 1)
-        keychain.setCancels(true)
+        try keychain.setCancels(true)
         let cancelled = try await keychain.run("get", "key")
         #expect(cancelled.status == 4)
         #expect(cancelled.output.isEmpty)

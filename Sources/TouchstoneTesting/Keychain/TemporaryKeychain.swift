@@ -39,7 +39,7 @@ public final class TemporaryKeychain: Sendable {
         }
         self.layout = layout
         terminal = try PseudoTerminal()
-        pinentry = try ScriptedPinentry(Self.person(path))
+        pinentry = try ScriptedPinentry.owner(passcode: Self.passcode, home: path)
         let lines = [
             "test.pinentry-program = \(pinentry.path)",
             "test.scrypt-log2-rounds = 10",
@@ -108,65 +108,7 @@ public final class TemporaryKeychain: Sendable {
     public func unlock() throws { try client.unlock(prompt()) }
 
     /// Tells the person what to do at the next boxes, one deed for each; after them the passcode again.
-    public func tellPerson(_ deeds: [Deed]) throws {
-        _ = try home.write(deeds.map { $0.line + "\n" }.joined(), to: "deeds")
-    }
-}
-
-extension TemporaryKeychain {
-    /// What the person does at one box.
-    public enum Deed: Sendable, Equatable {
-        /// Types something else than the passcode.
-        case types(String)
-        /// Presses cancel.
-        case cancels
-        /// Kills the daemon, with the box still open.
-        case killsDaemon
-
-        fileprivate var line: String {
-            switch self {
-            case .types(let text): "type \(text)"
-            case .cancels: "cancel"
-            case .killsDaemon: "kill"
-            }
-        }
-    }
-
-    /// Shell commands that do what the person was told, or type the passcode, keep the recovery code and type
-    /// it back.
-    private static func person(_ home: String) -> [String: String] {
-        let note = "echo \"$line\" >> \"$directory/notes\""
-        return [
-            "SETDESC": """
-            code=$(printf '%s' "$line" | grep -oE '[0-9A-Z]{4}(-[0-9A-Z]{4}){6}')
-            if [ -n "$code" ]; then printf '%s' "$code" > \(home)/code; fi
-            echo OK
-            """,
-            "SETPROMPT": "prompt=$line; echo OK",
-            "SETREPEAT": "repeated=1; echo OK",
-            "CONFIRM": "\(note); echo OK",
-            "GETPIN": """
-            \(note)
-            deed=
-            if [ -s \(home)/deeds ]; then
-                deed=$(head -n 1 \(home)/deeds)
-                tail -n +2 \(home)/deeds > \(home)/deeds.rest
-                mv \(home)/deeds.rest \(home)/deeds
-            fi
-            case "$deed" in
-            cancel) echo 'ERR 83886179 Operation cancelled <Pinentry>' ;;
-            kill) kill -KILL $PPID ;;
-            *)
-                case "$deed$prompt" in
-                type*) typed=${deed#type } ;;
-                *Recovery*) typed=$(cat \(home)/code) ;;
-                *) typed='\(passcode)' ;;
-                esac
-                printf 'D %s\\n' "$typed"
-                if [ -n "$repeated" ]; then echo 'S PIN_REPEATED'; fi
-                echo OK ;;
-            esac
-            """,
-        ]
+    public func tellPerson(_ deeds: [ScriptedPinentry.Deed]) throws {
+        try ScriptedPinentry.tell(deeds, home: home.path)
     }
 }

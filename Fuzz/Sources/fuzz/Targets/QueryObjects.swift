@@ -129,9 +129,16 @@ indirect enum QueryValue {
         }
     }
 
-    /// The same where it has to be hashed: Foundation on Linux never returns from hashing a decimal NaN.
+    /// The same where it has to be hashed and compared.
+    ///
+    /// Foundation on Linux itself fails there for some, before anybody of ours is asked: it never returns from
+    /// hashing a decimal NaN, traps where it compares sets of containers, and two nulls are equal with two hashes.
     private var hashable: NSObject {
-        if case .decimal(let text) = self { NSString(string: text) } else { object }
+        switch self {
+        case .decimal(let text): NSString(string: text)
+        case .list, .dictionary, .set, .null: NSNumber(value: 0)
+        default: object
+        }
     }
 
     /// A dictionary; a key that comes again replaces what it led to.

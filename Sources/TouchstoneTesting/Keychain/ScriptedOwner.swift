@@ -1,0 +1,65 @@
+import Foundation
+
+/// The keychain's owner, behind a pinentry program: knows the passcode, keeps the recovery code, does as told.
+extension ScriptedPinentry {
+    /// What the owner does at one box.
+    public enum Deed: Sendable, Equatable {
+        /// Types something else than the passcode.
+        case types(String)
+        /// Presses cancel.
+        case cancels
+        /// Kills the daemon, with the box still open.
+        case killsDaemon
+
+        fileprivate var line: String {
+            switch self {
+            case .types(let text): "type \(text)"
+            case .cancels: "cancel"
+            case .killsDaemon: "kill"
+            }
+        }
+    }
+
+    /// An owner who types `passcode` and keeps notes in the directory `home`.
+    public static func owner(passcode: String, home: String) throws -> ScriptedPinentry {
+        let note = "echo \"$line\" >> \"$directory/notes\""
+        return try ScriptedPinentry([
+            "SETDESC": """
+            code=$(printf '%s' "$line" | grep -oE '[0-9A-Z]{4}(-[0-9A-Z]{4}){6}')
+            if [ -n "$code" ]; then printf '%s' "$code" > \(home)/code; fi
+            echo OK
+            """,
+            "SETPROMPT": "prompt=$line; echo OK",
+            "SETREPEAT": "repeated=1; echo OK",
+            "CONFIRM": "\(note); echo OK",
+            "GETPIN": """
+            \(note)
+            deed=
+            if [ -s \(home)/deeds ]; then
+                deed=$(head -n 1 \(home)/deeds)
+                tail -n +2 \(home)/deeds > \(home)/deeds.rest
+                mv \(home)/deeds.rest \(home)/deeds
+            fi
+            case "$deed" in
+            cancel) echo 'ERR 83886179 Operation cancelled <Pinentry>' ;;
+            kill) kill -KILL $PPID ;;
+            *)
+                case "$deed$prompt" in
+                type*) typed=${deed#type } ;;
+                *Recovery*) typed=$(cat \(home)/code) ;;
+                *) typed='\(passcode)' ;;
+                esac
+                printf 'D %s\\n' "$typed"
+                if [ -n "$repeated" ]; then echo 'S PIN_REPEATED'; fi
+                echo OK ;;
+            esac
+            """,
+        ])
+    }
+
+    /// Tells the owner with notes in `home` what to do at the next boxes; after them the passcode again.
+    public static func tell(_ deeds: [Deed], home: String) throws {
+        let lines = deeds.map { $0.line + "\n" }.joined()
+        try lines.write(toFile: home + "/deeds", atomically: true, encoding: .utf8)
+    }
+}
