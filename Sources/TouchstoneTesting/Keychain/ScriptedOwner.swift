@@ -8,6 +8,8 @@ extension ScriptedPinentry {
         case types(String)
         /// Presses cancel.
         case cancels
+        /// Leaves the box alone until it is taken away: for a finger.
+        case waits
         /// Kills the daemon, with the box still open.
         case killsDaemon
 
@@ -15,6 +17,7 @@ extension ScriptedPinentry {
             switch self {
             case .types(let text): "type \(text)"
             case .cancels: "cancel"
+            case .waits: "wait"
             case .killsDaemon: "kill"
             }
         }
@@ -22,7 +25,15 @@ extension ScriptedPinentry {
 
     /// An owner who types `passcode` and keeps notes in the directory `home`.
     public static func owner(passcode: String, home: String) throws -> ScriptedPinentry {
-        let note = "echo \"$line\" >> \"$directory/notes\""
+        let deed = """
+            echo "$line" >> "$directory/notes"
+            deed=
+            if [ -s \(home)/deeds ]; then
+                deed=$(head -n 1 \(home)/deeds)
+                tail -n +2 \(home)/deeds > \(home)/deeds.rest
+                mv \(home)/deeds.rest \(home)/deeds
+            fi
+            """
         return try ScriptedPinentry([
             "SETDESC": """
             code=$(printf '%s' "$line" | grep -oE '[0-9A-Z]{4}(-[0-9A-Z]{4}){6}')
@@ -31,17 +42,19 @@ extension ScriptedPinentry {
             """,
             "SETPROMPT": "prompt=$line; echo OK",
             "SETREPEAT": "repeated=1; echo OK",
-            "CONFIRM": "\(note); echo OK",
-            "GETPIN": """
-            \(note)
-            deed=
-            if [ -s \(home)/deeds ]; then
-                deed=$(head -n 1 \(home)/deeds)
-                tail -n +2 \(home)/deeds > \(home)/deeds.rest
-                mv \(home)/deeds.rest \(home)/deeds
-            fi
+            "CONFIRM": """
+            \(deed)
             case "$deed" in
             cancel) echo 'ERR 83886179 Operation cancelled <Pinentry>' ;;
+            wait) exec sleep 600 ;;
+            *) echo OK ;;
+            esac
+            """,
+            "GETPIN": """
+            \(deed)
+            case "$deed" in
+            cancel) echo 'ERR 83886179 Operation cancelled <Pinentry>' ;;
+            wait) exec sleep 600 ;;
             kill) kill -KILL $PPID ;;
             *)
                 case "$deed$prompt" in

@@ -5,16 +5,23 @@ import Synchronization
 /// Writes security events into the log, and tells those who must act on them.
 final class AuditTrail: AuditLog {
     private let logger: Logger
-    private let listener = Mutex<(@Sendable (AuditEvent) -> Void)?>(nil)
+    private let listener = Mutex<Listener?>(nil)
+
+    /// A struct around the closure: a generic that holds a bare one wraps it once more each time it is read.
+    private struct Listener {
+        let hear: @Sendable (AuditEvent) -> Void
+    }
 
     init(_ logger: Logger) { self.logger = logger }
 
     /// Calls `body` with each event from now on.
-    func listen(_ body: @escaping @Sendable (AuditEvent) -> Void) { listener.withLock { $0 = body } }
+    func listen(_ body: @escaping @Sendable (AuditEvent) -> Void) {
+        listener.withLock { $0 = Listener(hear: body) }
+    }
 
     func record(_ event: AuditEvent) {
         logger.log(level: Self.level(of: event.kind), "audit", metadata: Self.fields(of: event))
-        listener.withLock { $0 }?(event)
+        listener.withLock { $0 }?.hear(event)
     }
 
     private static func fields(of event: AuditEvent) -> Logger.Metadata {

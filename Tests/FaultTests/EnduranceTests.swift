@@ -1,0 +1,27 @@
+import KeychainClient
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@Suite("A long life")
+struct EnduranceTests {
+    /// Catches what grows with each event, such as a closure that was wrapped once more with each and ended the
+    /// daemon after some 4,500.
+    @Test("after ten thousand look-ups the daemon is the same and answers as before", .timeLimit(.minutes(2)))
+    func lookUps() async throws {
+        let keychain = try await TemporaryKeychain.ready()
+        try keychain.add("one", "value")
+        let daemon = try keychain.client.status().daemonProcess
+        var query = keychain.query("one")
+        query.returns = [.data]
+        for _ in 0..<10_000 {
+            let count = try keychain.client.copy(CopyItems(query: query, prompt: keychain.prompt())).count
+            guard count == 1 else {
+                Issue.record("\(count) items")
+                return
+            }
+        }
+        #expect(try keychain.client.status().daemonProcess == daemon)
+        #expect(try keychain.all() == ["one": "value"])
+    }
+}
