@@ -205,6 +205,8 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
         var password: SecretBytes?
         if let credential {
             password = SecretBytes(count: credential.count) { octets in
+                // Foundation cannot copy nothing to nowhere.
+                guard !credential.isEmpty else { return }
                 octets.withUnsafeMutableBytes { _ = credential.copyBytes(to: $0) }
             }
         }

@@ -28,8 +28,8 @@ enum PromptText {
         var cut = line.startIndex
         for character in cleaned(text) {
             let shown = character.utf8.count > largestCharacterByteCount ? "\u{FFFD}" : character
-            // The only one left that needs an escape of three octets.
-            let size = shown == "%" ? 3 : shown.utf8.count
+            // The only one left that needs an escape of three octets; marks may stand on it.
+            let size = shown.utf8.count + 2 * shown.utf8.count { $0 == UInt8(ascii: "%") }
             guard count < characters, used + size <= octets else {
                 return String(line[..<cut]) + (octets >= ellipsis.utf8.count ? ellipsis : "")
             }

@@ -81,7 +81,10 @@ struct AttributeMatch {
         case 2, 3:
             guard head.argument <= UInt64(map.count - head.end) else { return nil }
             return head.end + Int(head.argument)
-        case 4 where head.argument == 1: return unsafe end(in: map, at: head.end)
+        // A date: one whole number in an array.
+        case 4 where head.argument == 1:
+            guard let inner = unsafe self.head(in: map, at: head.end), inner.major <= 1 else { return nil }
+            return inner.end
         default: return nil
         }
     }

@@ -57,7 +57,8 @@ extension CBORReader {
         var attributes = ItemAttributes(minimumCapacity: count)
         for _ in 0..<count {
             let key = try readText()
-            guard key.utf8.count <= 32 else { throw WireError.malformed }
+            // Apple's names are ASCII; others could be equal as text and different as octets.
+            guard key.utf8.count <= 32, key.utf8.allSatisfy({ $0 < 0x80 }) else { throw WireError.malformed }
             attributes[AttributeKey(rawValue: key)] = try readAttributeValue()
         }
         return attributes

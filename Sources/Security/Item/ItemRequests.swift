@@ -79,6 +79,8 @@ extension ParsedQuery {
 private func secret(_ data: Data?) -> SecretBytes? {
     guard let data else { return nil }
     return SecretBytes(count: data.count) { octets in
+        // Foundation cannot copy nothing to nowhere.
+        guard !data.isEmpty else { return }
         octets.withUnsafeMutableBytes { _ = data.copyBytes(to: $0) }
     }
 }

@@ -14,7 +14,7 @@ package struct ParsedChanges {
     ///   `errSecNoSuchAttr` for what is no attribute of the class, `kSecClass` among it, and
     ///   `errSecDataTooLarge`.
     package init(_ dictionary: NSDictionary, of itemClass: ItemClass?) throws(KeychainError) {
-        try self.init(dictionary.lazy.map { ($0.key, $0.value) }, of: itemClass)
+        try self.init(dictionary.pairs, of: itemClass)
     }
 
     /// Reads keys and values, as the other initialiser does.

@@ -47,7 +47,7 @@ package struct ParsedQuery {
     package init(_ dictionary: NSDictionary, for operation: QueryOperation, hasResult: Bool)
         throws(KeychainError)
     {
-        try self.init(dictionary.lazy.map { ($0.key, $0.value) }, for: operation, hasResult: hasResult)
+        try self.init(dictionary.pairs, for: operation, hasResult: hasResult)
     }
 
     /// Reads keys and values, as ``init(_:for:hasResult:)-(NSDictionary,_,_)`` does.
