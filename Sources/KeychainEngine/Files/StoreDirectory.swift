@@ -43,9 +43,19 @@ public final class StoreDirectory: Sendable {
         guard status.st_mode & 0o7777 == 0o700 else {
             throw .refused("the directory has mode \(String(status.st_mode & 0o7777, radix: 8)), not 700")
         }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        guard Self.lock(descriptor) else {
             throw .refused("another process uses the directory")
         }
+    }
+
+    /// Takes the directory for this process; waits for a former owner that is about to end, or for a process
+    /// between fork(2) and execve(2), which holds all that its parent held.
+    private static func lock(_ descriptor: CInt) -> Bool {
+        for _ in 0..<100 {
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+            _ = poll(nil, 0, 5)
+        }
+        return false
     }
 
     private static func make(_ path: String) throws(KeychainError) {

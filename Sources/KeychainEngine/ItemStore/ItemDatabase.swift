@@ -141,7 +141,8 @@ final class ItemDatabase {
         case .SQLITE_FULL: return KeychainError(.diskFull, cause: cause)
         case .SQLITE_IOERR: return KeychainError(.io, cause: cause)
         case .SQLITE_READONLY, .SQLITE_PERM: return KeychainError(.readOnly, cause: cause)
-        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_MISMATCH: return .damaged
+        // Our statements and the schema are known good: SQLITE_ERROR is a header that SQLite cannot follow.
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_MISMATCH, .SQLITE_ERROR: return .damaged
         case .SQLITE_NOMEM: return KeychainError(.allocate, cause: cause)
         case .SQLITE_CONSTRAINT: return KeychainError(.duplicateItem, cause: cause)
         case .SQLITE_TOOBIG: return KeychainError(.dataTooLarge, cause: cause)
