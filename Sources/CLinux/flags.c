@@ -2,9 +2,4 @@
 #include "CLinux.h"
 #include <fcntl.h>
 
-const int CLINUX_O_TMPFILE = O_TMPFILE;
 const int CLINUX_O_PATH = O_PATH;
-const int CLINUX_AT_EMPTY_PATH = AT_EMPTY_PATH;
-const int CLINUX_AT_SYMLINK_FOLLOW = AT_SYMLINK_FOLLOW;
-const int CLINUX_AT_SYMLINK_NOFOLLOW = AT_SYMLINK_NOFOLLOW;
-const int CLINUX_AT_FDCWD = AT_FDCWD;

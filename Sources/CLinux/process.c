@@ -11,8 +11,6 @@
 
 int clinux_process_forbid_dump(void) { return prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L); }
 
-int clinux_process_dumpable(void) { return prctl(PR_GET_DUMPABLE, 0L, 0L, 0L, 0L); }
-
 int clinux_process_forbid_core(void) {
     const struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
     return setrlimit(RLIMIT_CORE, &none);
@@ -23,5 +21,3 @@ int clinux_process_refuse_exec_gain(void) {
 }
 
 int clinux_process_no_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L); }
-
-int clinux_process_has_no_new_privileges(void) { return prctl(PR_GET_NO_NEW_PRIVS, 0L, 0L, 0L, 0L); }

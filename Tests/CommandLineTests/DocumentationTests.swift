@@ -1,6 +1,7 @@
 import Foundation
 import ScriptedDaemon
 import Testing
+import TouchstoneTesting
 
 @Suite("What is shipped beside touchstone")
 struct DocumentationTests {

@@ -59,7 +59,7 @@ struct BypassTests {
         )
         let before = keychain.prompts
         let client = RemoteKeychain(layout: keychain.layout, daemon: .none)
-        var coins = Coins(seed: 11)
+        var coins = SplitMix64(seed: 11)
         var released = 0
         var refusals: [Int32: Int] = [:]
         for number in 0..<1000 {

@@ -44,7 +44,7 @@ struct DamagedFileTests {
         let (keychain, image, items) = try await Self.prepared()
         let bits = (image.files["items.sqlite"]?.count ?? 0) * 8
         try #require(bits > 0)
-        var coins = Coins(seed: 6)
+        var coins = SplitMix64(seed: 6)
         var found = 0
         let flips = 24
         for _ in 0..<flips {

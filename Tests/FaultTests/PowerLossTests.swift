@@ -51,7 +51,7 @@ struct PowerLossTests {
         honoursSync: Bool = true
     ) -> [Moment] {
         var disk = Disk(recording.first, honoursSync: honoursSync)
-        var coins = Coins(seed: 2)
+        var coins = SplitMix64(seed: 2)
         var answers = 0
         var seen: Set<FileImage> = []
         var moments: [Moment] = []
@@ -83,7 +83,7 @@ struct PowerLossTests {
         // The recording is whole: replayed, it makes the very files that are there.
         var disk = Disk(recording.first)
         for event in recording.events { disk.apply(event) }
-        var coins = Coins(seed: 1)
+        var coins = SplitMix64(seed: 1)
         #expect(disk.image(.none, using: &coins).differences(from: recording.last) == [])
         // One for each change and one for the lock.
         #expect(recording.events.count { $0 == .reply } == Change.script.count + 1)
@@ -129,7 +129,7 @@ struct PowerLossTests {
         }
         var disk = Disk(recording.first)
         for event in events { disk.apply(event) }
-        var coins = Coins(seed: 1)
+        var coins = SplitMix64(seed: 1)
         #expect(disk.image(.none, using: &coins).differences(from: last) == [])
     }
 

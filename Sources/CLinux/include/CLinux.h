@@ -44,9 +44,6 @@ int clinux_pages_unmap(void *region, size_t length);
 /// prctl(2) `PR_SET_DUMPABLE` 0: no core, no ptrace, no `/proc/PID/mem` for the same user. execve(2) resets it.
 int clinux_process_forbid_dump(void);
 
-/// prctl(2) `PR_GET_DUMPABLE`: 0 not dumpable, 1 dumpable, 2 readable by root only, or -1.
-int clinux_process_dumpable(void);
-
 /// setrlimit(2) `RLIMIT_CORE` to 0, hard and soft. A core_pattern pipe ignores it: forbid dumps as well.
 int clinux_process_forbid_core(void);
 
@@ -57,9 +54,6 @@ int clinux_process_refuse_exec_gain(void);
 
 /// prctl(2) `PR_SET_NO_NEW_PRIVS`: execve(2) grants nothing any more. pam_unix stops working after it.
 int clinux_process_no_new_privileges(void);
-
-/// prctl(2) `PR_GET_NO_NEW_PRIVS`: 1 once set.
-int clinux_process_has_no_new_privileges(void);
 
 // MARK: peer.c
 
@@ -118,28 +112,10 @@ int clinux_memfd(const char *name);
 /// accept4(2), close-on-exec: the connection or -1.
 int clinux_accept(int socket);
 
-/// ioctl(2) `TIOCGWINSZ`: columns of the terminal, or -1.
-int clinux_terminal_columns(int terminal);
+// MARK: flags.c: what glibc shows under _GNU_SOURCE only
 
-// MARK: clock.c
-
-/// clock_gettime(2) `CLOCK_BOOTTIME`: nanoseconds since boot, suspend included.
-uint64_t clinux_boottime_nanoseconds(void);
-
-// MARK: flags.c: those of open(2) and linkat(2) that glibc shows under _GNU_SOURCE only
-
-/// `O_TMPFILE`: an unnamed file in the given directory; give it a name with linkat(2) once it is complete.
-extern const int CLINUX_O_TMPFILE;
 /// `O_PATH`: a descriptor that names a place and gives no access to the content.
 extern const int CLINUX_O_PATH;
-/// `AT_EMPTY_PATH`: the descriptor itself is meant.
-extern const int CLINUX_AT_EMPTY_PATH;
-/// `AT_SYMLINK_FOLLOW`: for linkat(2) through `/proc/self/fd/N`.
-extern const int CLINUX_AT_SYMLINK_FOLLOW;
-/// `AT_SYMLINK_NOFOLLOW`: act on the link, not on what it points to.
-extern const int CLINUX_AT_SYMLINK_NOFOLLOW;
-/// `AT_FDCWD`: relative to the working directory.
-extern const int CLINUX_AT_FDCWD;
 
 // MARK: daemonize.c
 
