@@ -22,6 +22,7 @@ let package = Package(
     products: [
         .library(name: "Security", targets: ["Security"]),
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
+        .library(name: "CryptoKit", targets: ["CryptoKit"]),
         .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
         .executable(name: "touchstone", targets: ["touchstone"]),
         .executable(name: "touchstoned", targets: ["touchstoned"]),
@@ -37,6 +38,7 @@ let package = Package(
         // L0: C only.
         .target(name: "CLinux"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
 
         // L1: ground.
         .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),
@@ -67,6 +69,11 @@ let package = Package(
             swiftSettings: nearC
         ),
         .target(
+            name: "TPMDriver",
+            dependencies: ["CTSS2", "CBOR", "KeychainModel", "SecretMemory"],
+            swiftSettings: nearC
+        ),
+        .target(
             name: "PinentryDriver",
             dependencies: ["CLinux", "KeychainModel", "SecretMemory"],
             swiftSettings: nearC
@@ -86,7 +93,11 @@ let package = Package(
         .target(name: "CoreFoundation", swiftSettings: settings),
         .target(
             name: "Security",
-            dependencies: ["CoreFoundation", "KeychainClient", "KeychainModel", "SecretMemory"],
+            dependencies: [
+                "CoreFoundation", "KeychainClient", "KeychainModel", "SecretMemory",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -94,11 +105,19 @@ let package = Package(
             dependencies: ["Security", "KeychainClient", "KeychainModel", "SecretMemory"],
             swiftSettings: settings
         ),
+        .target(
+            name: "CryptoKit",
+            dependencies: [
+                "LocalAuthentication", "Security", "KeychainClient", "KeychainModel", "SecretMemory",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "touchstoned",
             dependencies: [
                 "AuthenticationEngine", "KeychainEngine", "KeychainServer", "FingerprintDriver",
-                "PinentryDriver", "KeychainModel", "SecretMemory", "CLinux",
+                "PinentryDriver", "TPMDriver", "KeychainModel", "SecretMemory", "CLinux",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -161,6 +180,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "TPMDriverTests",
+            dependencies: ["KeychainModel", "SecretMemory", "TPMDriver", "TouchstoneTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "KeychainServerTests",
             dependencies: ["CBOR", "KeychainModel", "KeychainServer", "SecretMemory"],
             swiftSettings: settings
@@ -213,6 +237,14 @@ let package = Package(
             name: "LocalAuthenticationTests",
             dependencies: [
                 "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "SecretMemory", "Security",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CryptoKitTests",
+            dependencies: [
+                "CryptoKit", "KeychainModel", "LocalAuthentication", "SecretMemory", "Security",
+                "TouchstoneTesting", "touchstoned",
             ],
             swiftSettings: settings
         ),

@@ -32,6 +32,9 @@ struct RequestHandler: Sendable {
             case .deleteItems(let body):
                 let count = try await delete(body)
                 try reply(head.message(CountBody(count)))
+            case .makeKey: throw KeychainError(.unimplemented)
+            case .readKey: throw KeychainError(.unimplemented)
+            case .useKey: throw KeychainError(.unimplemented)
             case .evaluatePolicy(let body):
                 let result = try await evaluate(body, request: id)
                 try reply(head.message(result))

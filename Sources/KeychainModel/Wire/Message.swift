@@ -43,6 +43,12 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case updateItems = 22
     /// ``DeleteItems``; answered by the number of items.
     case deleteItems = 23
+    /// ``MakeKey``; answered by ``KeyReply``.
+    case makeKey = 24
+    /// ``ReadKey``; answered by ``KeyReply``.
+    case readKey = 25
+    /// ``UseKey``; answered by ``KeyResult``.
+    case useKey = 26
     /// ``ContextNumber``: nothing proven in it counts any more.
     case invalidateContext = 31
     /// ``SetCredential``: an application password for a context.

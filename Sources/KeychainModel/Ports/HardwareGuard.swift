@@ -1,0 +1,65 @@
+public import SecretMemory
+
+/// What only hardware can promise beside sealing: counters that never go back, and keys that die with a restart.
+///
+/// There is none without a TPM.
+public protocol HardwareGuard: Sendable {
+    /// Makes a 32-octet secret bound to the present value of a counter that is made with it.
+    func makeEpoch() async throws(KeychainError) -> SealedDeviceSecret
+
+    /// A new secret of the next value of the same counter; the one of `blob` is dead for good from here on.
+    func nextEpoch(after blob: [UInt8]) async throws(KeychainError) -> SealedDeviceSecret
+
+    /// Brings back the secret of an epoch.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` and the cause ``DriverCause/invalidated`` when the
+    ///   counter went on or is another one.
+    func openEpoch(_ blob: [UInt8]) async throws(KeychainError) -> SecretBytes
+
+    /// Lets go of an epoch's counter; its secret is dead. Never fails.
+    func destroyEpoch(_ blob: [UInt8]) async
+
+    /// Makes a counter for the generation of a store.
+    ///
+    /// - Returns: its name, and its value.
+    func makeGeneration() async throws(KeychainError) -> (counter: [UInt8], value: UInt64)
+
+    /// The counter's value.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDecode` and the cause ``DriverCause/otherHardware`` when there is no
+    ///   such counter: another chip, or a cleared one.
+    func generation(_ counter: [UInt8]) async throws(KeychainError) -> UInt64
+
+    /// Counts on.
+    ///
+    /// - Returns: the new value.
+    func advanceGeneration(_ counter: [UInt8]) async throws(KeychainError) -> UInt64
+
+    /// Lets go of a counter. Never fails.
+    func destroyGeneration(_ counter: [UInt8]) async
+
+    /// Puts up to 64 octets where a restart of the machine destroys them.
+    ///
+    /// - Parameter authorization: 32 random octets that stay in locked memory.
+    func escrow(
+        _ secret: borrowing SecretBytes,
+        authorization: borrowing SecretBytes
+    ) async throws(KeychainError) -> [UInt8]
+
+    /// Brings an escrow's octets back.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` after a restart.
+    func openEscrow(
+        _ blob: [UInt8],
+        authorization: borrowing SecretBytes
+    ) async throws(KeychainError) -> SecretBytes
+}
+
+extension DriverCause {
+    /// The keybag belongs to another chip, or the chip was cleared since.
+    public static let otherHardware = DriverCause(domain: "tpm", code: "another TPM")
+    /// The store is an older copy of itself.
+    public static let rolledBack = DriverCause(domain: "store", code: "older copy")
+    /// The chip refuses passcodes of this keybag for good; the recovery code opens it.
+    public static let exhausted = DriverCause(domain: "tpm", code: "passcode attempts exhausted")
+}

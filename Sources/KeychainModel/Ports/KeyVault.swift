@@ -1,0 +1,81 @@
+public import SecretMemory
+
+/// Private keys that are used and never given out (`kSecAttrTokenIDSecureEnclave`).
+///
+/// A key's representation is sealed: it opens for this keybag, this hardware and its access group alone. Where
+/// it lies is its owner's business; a permanent key is an item that holds it.
+public protocol KeyVault: Sendable {
+    /// Makes a P-256 key.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecInteractionNotAllowed` and the cause ``DriverCause/locked`` when
+    ///   the keybag is locked, `errSecParam` for constraints without `privateKeyUsage`.
+    func makeKey(
+        _ accessControl: AccessControl,
+        group: AccessGroup,
+        applicationPassword: ApplicationPassword?
+    ) async throws(KeychainError) -> EnclaveKey
+
+    /// Reads a representation without using the key.
+    ///
+    /// - Throws: `errSecDecode` for one that is not authentic or belongs to another group or keybag,
+    ///   `errSecItemNotFound` with the cause ``DriverCause/invalidated`` when its enrolled set is gone.
+    func key(_ representation: [UInt8], group: AccessGroup) async throws(KeychainError) -> EnclaveKey
+
+    /// Uses a key, or tells what the user must show first.
+    func use(
+        _ representation: [UInt8],
+        for use: KeyUse,
+        group: AccessGroup,
+        authorization: ItemAuthorization
+    ) async throws(KeychainError) -> KeyUseOutcome
+}
+
+/// A key of the vault.
+public struct EnclaveKey: Sendable, Equatable {
+    /// What stands for the key, sealed; at most ``longestRepresentation`` octets.
+    public let representation: [UInt8]
+    /// Uncompressed X9.63, 65 octets.
+    public let publicKey: [UInt8]
+    /// What its use demands.
+    public let accessControl: AccessControl
+    /// Whether hardware made it and keeps it.
+    public let isHardware: Bool
+
+    /// The longest representation, in octets.
+    public static let longestRepresentation = 4096
+
+    /// Describes a key.
+    public init(representation: [UInt8], publicKey: [UInt8], accessControl: AccessControl, isHardware: Bool) {
+        self.representation = representation
+        self.publicKey = publicKey
+        self.accessControl = accessControl
+        self.isHardware = isHardware
+    }
+}
+
+/// What a private key is used for.
+public enum KeyUse: Sendable, Equatable {
+    /// ECDSA over a digest of 20, 32, 48 or 64 octets; the result is r and s of 32 octets each.
+    case sign(digest: [UInt8])
+    /// ECDH with a public key in X9.63, 65 octets, for a key exchange; the result is 32 octets.
+    case agree(publicKey: [UInt8])
+    /// The same for decryption, which has an operation of its own in access control.
+    case decrypt(publicKey: [UInt8])
+
+    /// The operation that a proof must be for.
+    public var operation: AccessOperation {
+        switch self {
+        case .sign: .useKeySign
+        case .agree: .useKeyKeyExchange
+        case .decrypt: .useKeyDecrypt
+        }
+    }
+}
+
+/// What a use came to.
+public enum KeyUseOutcome: ~Copyable, Sendable {
+    /// The signature or the shared secret.
+    case result(SecretBytes)
+    /// The user is needed for this access control; then ask again.
+    case needsAuthentication(AccessControl)
+}

@@ -1,0 +1,168 @@
+public import CBOR
+public import SecretMemory
+
+/// Makes a private key: `[access control, context, prompt]`; answered by ``KeyReply``.
+public struct MakeKey: WireBody, Sendable {
+    /// What its use will demand.
+    public let accessControl: AccessControl
+    /// The context whose application password to use.
+    public let context: UInt64?
+    /// How to prompt, should the keybag be locked.
+    public let prompt: PromptFields
+
+    /// Describes the key.
+    public init(accessControl: AccessControl, context: UInt64? = nil, prompt: PromptFields) {
+        self.accessControl = accessControl
+        self.context = context
+        self.prompt = prompt
+    }
+
+    /// Writes the request.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 3)
+        writer.write(bytes: accessControl.encoded)
+        writer.write(optionalUnsigned: context)
+        prompt.encode(to: &writer)
+    }
+
+    /// Reads the request.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(3)
+        accessControl = try AccessControl(decoding: try reader.readBytes())
+        context = try reader.readOptional { try $0.readUnsigned() }
+        prompt = try PromptFields(from: &reader)
+    }
+}
+
+/// Reads a private key's representation: `[representation, prompt]`; answered by ``KeyReply``.
+public struct ReadKey: WireBody, Sendable {
+    /// ``EnclaveKey/representation``.
+    public let representation: [UInt8]
+    /// How to prompt, should the keybag be locked.
+    public let prompt: PromptFields
+
+    /// Names the key.
+    public init(representation: [UInt8], prompt: PromptFields) {
+        self.representation = representation
+        self.prompt = prompt
+    }
+
+    /// Writes the request.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 2)
+        writer.write(bytes: representation)
+        prompt.encode(to: &writer)
+    }
+
+    /// Reads the request.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(2)
+        representation = try reader.readRepresentation()
+        prompt = try PromptFields(from: &reader)
+    }
+}
+
+/// Uses a private key: `[representation, operation, octets, context, prompt]`, the operation by Apple's number
+/// (`LAAccessControlOperation`); answered by ``KeyResult``.
+public struct UseKey: WireBody, Sendable {
+    /// ``EnclaveKey/representation``.
+    public let representation: [UInt8]
+    /// What for.
+    public let use: KeyUse
+    /// The context to use; nil for a fresh one.
+    public let context: UInt64?
+    /// How to prompt.
+    public let prompt: PromptFields
+
+    /// Describes the use.
+    public init(representation: [UInt8], use: KeyUse, context: UInt64? = nil, prompt: PromptFields) {
+        self.representation = representation
+        self.use = use
+        self.context = context
+        self.prompt = prompt
+    }
+
+    /// Writes the request.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 5)
+        writer.write(bytes: representation)
+        writer.write(unsigned: UInt64(use.operation.rawValue))
+        switch use {
+        case .sign(let octets), .agree(let octets), .decrypt(let octets): writer.write(bytes: octets)
+        }
+        writer.write(optionalUnsigned: context)
+        prompt.encode(to: &writer)
+    }
+
+    /// Reads the request.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(5)
+        representation = try reader.readRepresentation()
+        let operation = try reader.readUnsigned()
+        let octets = try reader.readBytes()
+        switch Int(exactly: operation).flatMap(AccessOperation.init) {
+        case .useKeySign? where [20, 32, 48, 64].contains(octets.count): use = .sign(digest: octets)
+        case .useKeyKeyExchange? where octets.count == 65: use = .agree(publicKey: octets)
+        case .useKeyDecrypt? where octets.count == 65: use = .decrypt(publicKey: octets)
+        default: throw KeychainError(.param)
+        }
+        context = try reader.readOptional { try $0.readUnsigned() }
+        prompt = try PromptFields(from: &reader)
+    }
+}
+
+/// A private key: `[representation, public key, access control, hardware]`.
+public struct KeyReply: WireBody, Sendable, Equatable {
+    /// The key.
+    public let key: EnclaveKey
+
+    /// Wraps a key.
+    public init(_ key: EnclaveKey) { self.key = key }
+
+    /// Writes the reply.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 4)
+        writer.write(bytes: key.representation)
+        writer.write(bytes: key.publicKey)
+        writer.write(bytes: key.accessControl.encoded)
+        writer.write(key.isHardware)
+    }
+
+    /// Reads the reply.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(4)
+        key = EnclaveKey(
+            representation: try reader.readRepresentation(),
+            publicKey: try reader.readBytes(),
+            accessControl: try AccessControl(decoding: try reader.readBytes()),
+            isHardware: try reader.readBool()
+        )
+    }
+}
+
+/// A signature or a shared secret: octets.
+public struct KeyResult: WireBody, ~Copyable, Sendable {
+    /// The octets.
+    public let octets: SecretBytes
+
+    /// Wraps the octets.
+    public init(_ octets: consuming SecretBytes) { self.octets = octets }
+
+    /// Writes the reply.
+    public borrowing func encode(to writer: inout WireWriter) {
+        octets.withOctets { writer.write(bytes: $0) }
+    }
+
+    /// Reads the reply.
+    public init(from reader: inout CBORReader) throws {
+        self.init(try reader.readBytes { (octets: Span<UInt8>) in SecretBytes(copying: octets) })
+    }
+}
+
+extension CBORReader {
+    fileprivate mutating func readRepresentation() throws -> [UInt8] {
+        let octets = try readBytes()
+        guard octets.count <= EnclaveKey.longestRepresentation else { throw KeychainError(.dataTooLarge) }
+        return octets
+    }
+}
