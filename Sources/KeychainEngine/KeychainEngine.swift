@@ -9,6 +9,7 @@ internal import SecretMemory
 public actor KeychainEngine {
     let directory: StoreDirectory
     let sealer: any KeySealer
+    let counters: (any HardwareGuard)?
     let audit: (any AuditLog)?
     let attempts: AttemptFile
     let keybagFile: AtomicFile
@@ -23,6 +24,11 @@ public actor KeychainEngine {
     var currentContext: ItemContext?
     /// What the driver had counted at the last observation in this run.
     var seenCompletions: UInt64 = 0
+
+    /// The keybag key in hardware's keeping; nil without.
+    var escrow: Escrow?
+    /// Whether the next right passcode seals the keybag anew.
+    var isMigrating = false
 
     /// The items; nil before set-up.
     var store: ItemStore?
@@ -41,6 +47,7 @@ public actor KeychainEngine {
     /// - Parameters:
     ///   - directory: where its files are.
     ///   - sealer: seals the device part of the keybag's keys.
+    ///   - counters: hardware that counts epochs and generations; nil where there is none.
     ///   - derivation: the cost of deriving a passcode's key in keybags made here; nil measures it, so that one
     ///     derivation takes at least 500 ms. A keybag that exists keeps its own.
     ///   - wallClock: microseconds since 1970, for the dates of items.
@@ -50,6 +57,7 @@ public actor KeychainEngine {
     public init(
         directory: StoreDirectory,
         sealer: any KeySealer,
+        counters: (any HardwareGuard)? = nil,
         derivation: PasscodeDerivation.Cost? = nil,
         wallClock: @escaping @Sendable () -> Int64 = KeychainEngine.systemWallClock,
         audit: (any AuditLog)? = nil
@@ -57,6 +65,7 @@ public actor KeychainEngine {
         try directory.checkFiles()
         self.directory = directory
         self.sealer = sealer
+        self.counters = counters
         self.audit = audit
         self.wallClock = wallClock
         requestedCost = derivation

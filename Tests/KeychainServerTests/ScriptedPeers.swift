@@ -77,6 +77,10 @@ final class ScriptedAuthenticator: Authenticator {
 struct ScriptedKeybag: KeybagKeeper {
     func state() async -> KeybagState { .unlocked }
     func assurance() async -> AssuranceReport { AssuranceReport(.test, reasons: ["scripted"]) }
+    func holdsEscrow() async -> Bool { false }
+    func open(with proof: AuthenticationProof) async throws(KeychainError) { throw KeychainError(.authFailed) }
+    func forgetEscrow() async {}
+    func migrateAtNextOpening() async throws(KeychainError) {}
     func makeRecoveryCode() throws(KeychainError) -> SecretBytes { SecretBytes(copying: []) }
     func setUp(
         passcode: consuming SecretBytes,
