@@ -9,6 +9,7 @@ internal import SecretMemory
 public actor KeychainEngine {
     let directory: StoreDirectory
     let sealer: any KeySealer
+    let counters: (any HardwareGuard)?
     let privateKeys: any PrivateKeyHardware
     let audit: (any AuditLog)?
     let attempts: AttemptFile
@@ -24,6 +25,11 @@ public actor KeychainEngine {
     var currentContext: ItemContext?
     /// What the driver had counted at the last observation in this run.
     var seenCompletions: UInt64 = 0
+
+    /// The keybag key in hardware's keeping; nil without.
+    var escrow: Escrow?
+    /// Whether the next right passcode seals the keybag anew.
+    var isMigrating = false
 
     /// The items; nil before set-up.
     var store: ItemStore?
@@ -42,6 +48,7 @@ public actor KeychainEngine {
     /// - Parameters:
     ///   - directory: where its files are.
     ///   - sealer: seals the device part of the keybag's keys.
+    ///   - counters: hardware that counts epochs and generations; nil where there is none.
     ///   - privateKeys: makes and uses private keys.
     ///   - derivation: the cost of deriving a passcode's key in keybags made here; nil measures it, so that one
     ///     derivation takes at least 500 ms. A keybag that exists keeps its own.
@@ -52,6 +59,7 @@ public actor KeychainEngine {
     public init(
         directory: StoreDirectory,
         sealer: any KeySealer,
+        counters: (any HardwareGuard)? = nil,
         privateKeys: any PrivateKeyHardware = SoftwarePrivateKeys(),
         derivation: PasscodeDerivation.Cost? = nil,
         wallClock: @escaping @Sendable () -> Int64 = KeychainEngine.systemWallClock,
@@ -60,6 +68,7 @@ public actor KeychainEngine {
         try directory.checkFiles()
         self.directory = directory
         self.sealer = sealer
+        self.counters = counters
         self.privateKeys = privateKeys
         self.audit = audit
         self.wallClock = wallClock

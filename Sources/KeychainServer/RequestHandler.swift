@@ -70,6 +70,12 @@ struct RequestHandler: Sendable {
             case .recover(let prompt):
                 try await keybag(prompt, services.authenticator.recover)
                 try reply(head.message(EmptyBody()))
+            case .migrate(let prompt):
+                try await keybag(prompt, services.authenticator.migrate)
+                try reply(head.message(EmptyBody()))
+            case .protectLockout(let prompt):
+                try await keybag(prompt, services.authenticator.protectLockout)
+                try reply(head.message(EmptyBody()))
             case .setCredential(let body):
                 try contexts.setPassword(body.password, of: body.context)
                 try reply(head.message(EmptyBody()))
