@@ -122,6 +122,11 @@ struct KeyAccessTests {
                 keys.append((accessibility, try await engine.makeKey(accessibility: accessibility)))
             }
             let guarded = try await engine.makeKey([.userPresence, .privateKeyUsage])
+            // Its class stays after a lock, the key for fingers does not.
+            let late = try await engine.makeKey(
+                [.biometryAny, .privateKeyUsage],
+                accessibility: .afterFirstUnlock
+            )
             for (_, key) in keys { #expect(try key.signed(try await engine.result(key))) }
 
             await engine.lock()
@@ -137,6 +142,9 @@ struct KeyAccessTests {
             }
             // The passcode that unlocks may be all that is needed, so nobody is asked for more before it.
             try await expectLocked { _ = try await engine.result(guarded) }
+            let proofs = [Proofs.of(late.accessControl, [.biometry], operation: .useKeySign)]
+            await #expect(throws: NeedsAuthentication.self) { try await engine.result(late) }
+            try await expectLocked { _ = try await engine.result(late, proofs: proofs) }
             await engine.close()
         }
         let next = try await keychain.restart(unlocked: false)

@@ -148,6 +148,23 @@ struct KeyRepresentationTests {
         #expect(error?.cause == .otherHardware)
     }
 
+    @Test("of a key made in software stays good when there is hardware later")
+    func softwareBefore() async throws {
+        let key: EnclaveKey
+        do {
+            let engine = try await keychain.setUp().0
+            key = try await engine.makeKey()
+            await engine.close()
+        }
+        let hardware = ScriptedHardware(before: { () throws(KeychainError) in
+            throw KeychainError(.internalComponent)
+        })
+        let engine = try keychain.start(privateKeys: hardware)
+        _ = try await engine.key(TestKeychain.passcode)
+        #expect(try await engine.key(key.representation, group: .ours) == key)
+        #expect(try key.signed(try await engine.result(key)))
+    }
+
     @Test("a keybag that is locked while the hardware works yields no key")
     func lockedMeanwhile() async throws {
         let engines = Handover()

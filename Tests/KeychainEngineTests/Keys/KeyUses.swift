@@ -101,16 +101,21 @@ struct ScriptedHardware: PrivateKeyHardware {
 }
 
 extension TestKeychain {
-    /// A keychain that was just set up, with other hardware for its private keys.
-    func setUp(privateKeys: any PrivateKeyHardware) async throws -> KeychainEngine {
+    /// Opens the keychain's files as a daemon with other hardware does.
+    func start(privateKeys: any PrivateKeyHardware) throws -> KeychainEngine {
         let directory = try StoreDirectory(path: path)
-        let engine = try KeychainEngine(
+        return try KeychainEngine(
             directory: directory,
             sealer: FileKeySealer(directory: directory),
             privateKeys: privateKeys,
             derivation: .test,
             audit: audit
         )
+    }
+
+    /// A keychain that was just set up, with other hardware for its private keys.
+    func setUp(privateKeys: any PrivateKeyHardware) async throws -> KeychainEngine {
+        let engine = try start(privateKeys: privateKeys)
         try await engine.setUp(passcode: .text(Self.passcode), recoveryCode: try engine.makeRecoveryCode())
         return engine
     }
