@@ -70,7 +70,10 @@ let package = Package(
         ),
         .target(
             name: "TPMDriver",
-            dependencies: ["CTSS2", "CBOR", "KeychainModel", "SecretMemory"],
+            dependencies: [
+                "CTSS2", "CBOR", "KeychainModel", "SecretMemory",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: nearC
         ),
         .target(
