@@ -9,6 +9,7 @@ extension KeychainError {
             self.init(.notAvailable, cause: .chipLockout, remedy: .wait(seconds: seconds))
         case .otherHardware: self.init(.decode, cause: .otherHardware, remedy: .recover)
         case .invalidated: self.init(.itemNotFound, cause: .invalidated)
+        case .restarted: self.init(.itemNotFound, cause: .restarted, remedy: .usePasscode)
         case .damaged: self.init(.decode, cause: .damaged, remedy: .recover)
         case .missingIndex: self.init(.decode, cause: .missingIndex, remedy: .recover)
         case .ownerAuthorizationSet:
@@ -37,6 +38,8 @@ extension KeychainError {
 extension DriverCause {
     /// The chip accepts no guesses for a while: its own limit, which all its users share, was reached.
     public static let chipLockout = DriverCause(domain: "tpm", code: "lockout")
+    /// The machine was restarted since.
+    public static let restarted = DriverCause(domain: "tpm", code: "restarted")
     /// The index that counts wrong passcodes is gone from the chip; the recovery code opens the keybag.
     public static let missingIndex = DriverCause(domain: "tpm", code: "index is gone")
     /// The owner's authorisation is set; nothing can be made in the chip without it.

@@ -43,9 +43,9 @@ public actor TPM {
     /// How many commands were sent to the chip so far.
     package var commandCount: Int { commandsOfClosedConnections + (connection?.commandCount ?? 0) }
 
-    /// Lends the connection, and once more when it was found to be lost on the way.
+    /// Lends the connection to `body`, and once more when it was found to be lost on the way.
     ///
-    /// - Parameter body: sends commands; does no harm when it runs twice.
+    /// So `body` must do no harm when it runs twice.
     func withConnection<R: ~Copyable>(
         _ body: (TPMConnection) throws(TPMError) -> R
     ) throws(TPMError) -> R {

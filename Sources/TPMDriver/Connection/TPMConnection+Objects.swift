@@ -17,6 +17,8 @@ extension TPMConnection {
     ///   - area: its template.
     ///   - authorization: its authorisation value; empty for none.
     ///   - data: what is sealed in it; empty for a key that the chip makes.
+    /// - Returns: the object, as it is kept outside the chip.
+    /// - Throws: ``TPMError``.
     func create(
         _ area: TPM2B_PUBLIC,
         authorization: borrowing SecretBytes,
@@ -118,9 +120,7 @@ extension TPMConnection {
         return try body()
     }
 
-    /// The data sealed in a loaded object.
-    ///
-    /// - Parameter session: authorises it, and encrypts the answer.
+    /// The data sealed in a loaded object; the session authorises it, and encrypts the answer.
     func unseal(_ object: ESYS_TR, _ session: ESYS_TR) throws(TPMError) -> SecretBytes {
         var data: UnsafeMutablePointer<TPM2B_SENSITIVE_DATA>?
         try send { unsafe Esys_Unseal($0.pointer, object, session, ESYS_TR_NONE, ESYS_TR_NONE, &data) }
@@ -144,7 +144,7 @@ extension TPMConnection {
 
     /// The template of data that only `policy` releases; without `userWithAuth` there is no other way.
     ///
-    /// - Parameter isGuessLimited: whether wrong authorisation values count in the chip's own limit.
+    /// Wrong authorisation values count in the chip's own limit where it `isGuessLimited`.
     static func sealedData(policy: Policy, isGuessLimited: Bool) throws(TPMError) -> TPM2B_PUBLIC {
         var area = TPM2B_PUBLIC()
         area.publicArea.type = kTPM2_ALG_KEYEDHASH

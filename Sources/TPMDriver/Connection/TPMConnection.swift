@@ -64,9 +64,8 @@ extension TPMConnection {
     /// How long a chip that asks for patience gets it: ten waits, each twice as long as the one before.
     private static let waits = (0..<10).map { UInt32(1_000 << $0) }
 
-    /// Sends one command, and again for as long as the chip asks for patience, about one second.
-    ///
-    /// - Parameter command: calls one ESYS function that sends one command.
+    /// Sends one command, and again for as long as the chip asks for patience, about one second; the closure calls
+    /// one ESYS function that sends one command.
     func send(_ command: (ESYSContext) -> TSS2_RC) throws(TPMError) {
         for wait in Self.waits {
             let code = try sendOnce(command)
@@ -287,9 +286,9 @@ extension TPMConnection {
         try set(session, encryption.rawValue)
     }
 
-    /// Lends a salted policy session.
+    /// Lends a salted policy session to `body`, which ends with a command after ``setLastUse(of:_:)``.
     ///
-    /// - Parameter body: ends with a command after ``setLastUse(of:_:)``; should it throw, the session is flushed.
+    /// Should it throw, the session is flushed.
     func withPolicySession<R: ~Copyable>(
         _ body: (ESYS_TR) throws(TPMError) -> R
     ) throws(TPMError) -> R {

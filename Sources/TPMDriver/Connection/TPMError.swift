@@ -8,6 +8,8 @@ public enum TPMError: Error, Sendable, Equatable {
     case otherHardware
     /// A counter went on, or is not the one that a secret was sealed to.
     case invalidated
+    /// The machine was restarted since, which destroyed what was stored.
+    case restarted
     /// What was stored cannot be read.
     case damaged
     /// An index of a keybag is gone or is another one: somebody with the owner's rights removed it.

@@ -27,7 +27,7 @@ struct TPMBlob: Equatable {
     /// The counter's value that a secret is sealed to.
     var value: UInt64?
 
-    /// The longest blob, in octets.
+    /// The longest blob, in octets; that of a keybag has about 500.
     static let longest = 4096
 
     private static let version: UInt64 = 1

@@ -57,9 +57,7 @@ struct NVIndex: Equatable {
 }
 
 extension TPMConnection {
-    /// Makes an index where one is free; `make` describes it for a handle.
-    ///
-    /// - Parameter authorization: its authorisation value; empty for none.
+    /// Makes an index where one is free, with this authorisation value; `make` describes it for a handle.
     func define(
         authorization: borrowing SecretBytes,
         _ make: (TPM2_HANDLE) throws(TPMError) -> NVIndex

@@ -8,6 +8,9 @@ struct Policy: Equatable {
     /// SHA-256.
     private(set) var digest = [UInt8](repeating: 0, count: 32)
 
+    /// No policy: the object's authorisation value alone counts.
+    static let none = Policy(digest: [])
+
     /// Whoever knows an entity's authorisation value (`TPM2_PolicySecret`, without `policyRef`).
     func secret(of name: [UInt8]) -> Policy {
         var policy = self

@@ -119,6 +119,7 @@ public actor SoftwareTPM {
     ///   - guesses: how many wrong ones lead to the lockout.
     ///   - interval: seconds after which one is forgotten.
     ///   - recovery: seconds for which a wrong lockout authorisation locks that.
+    /// - Throws: ``TestKitError`` when the chip is in use or refuses.
     public func setGuessLimit(_ guesses: UInt32, interval: UInt32 = 600, recovery: UInt32 = 600) throws {
         try run(TPMCommand(0x0000_0139, handle: 0x4000_000A, parameters: [guesses, interval, recovery]))
     }
