@@ -18,9 +18,10 @@ extension FprintReader {
             return verdict
         } catch {
             claim.ended()
-            await release(number)
             // What we stopped it for says more than what came of it.
-            throw run.abortion ?? error
+            let reason = run.abortion ?? error
+            if reason.code != .cancelled { await release(number) }
+            throw reason
         }
     }
 

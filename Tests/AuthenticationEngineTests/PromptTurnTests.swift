@@ -102,8 +102,8 @@ struct PromptTurnTests {
     func rate() async {
         let world = World(state: .locked)
         for _ in 1...6 {
-            world.prompter.will(.cancel)
-            #expect(await world.start(.deviceOwner).value.code == .userCancel)
+            world.prompter.will(.waitTooLong)
+            #expect(await world.start(.deviceOwner).value.error?.cause == .timeout)
         }
         let error = await world.start(.deviceOwner).value.error
         #expect(error?.code == .systemCancel)
@@ -114,6 +114,39 @@ struct PromptTurnTests {
         world.clock.advance(by: .seconds(60))
         world.prompter.will(.type(World.passcode))
         #expect(await world.start(.deviceOwner).value.factors == [.passcode])
+    }
+
+    @Test("a program whose box was cancelled three times running is silenced for a minute, others are not (Q04)")
+    func silence() async {
+        let world = World(state: .locked)
+        for _ in 1...3 {
+            world.prompter.will(.cancel)
+            #expect(await world.start(.deviceOwner).value.code == .userCancel)
+        }
+        // Another process of the same program is the same caller.
+        let again = await world.start(world.evaluation(.deviceOwner, World.request(World.caller(101)))).value
+        #expect(again.code == .systemCancel)
+        #expect(again.error?.cause == .callerSilenced)
+        #expect(again.error?.remedy == .wait(seconds: 60))
+        #expect(world.prompter.boxes.count == 3)
+        let other = World.request(World.caller(102, program: "/usr/bin/other"))
+        world.prompter.will(.type(World.passcode))
+        #expect(await world.start(world.evaluation(.deviceOwner, other)).value.factors == [.passcode])
+        #expect(await world.start(.deviceOwner).value.error?.cause == .callerSilenced)
+        world.clock.advance(by: .seconds(60))
+        world.prompter.will(.type(World.passcode))
+        #expect(await world.start(.deviceOwner).value.factors == [.passcode])
+    }
+
+    @Test("a success between two cancelled boxes begins the count anew")
+    func notSilenced() async {
+        let world = World(state: .locked)
+        for _ in 1...3 {
+            world.prompter.will(.cancel)
+            #expect(await world.start(.deviceOwner).value.code == .userCancel)
+            world.prompter.will(.type(World.passcode))
+            #expect(await world.start(.deviceOwner).value.factors == [.passcode])
+        }
     }
 
     @Test("with nowhere to show it there is no box and no weaker way (Q05)")
