@@ -17,7 +17,9 @@ let settings: [SwiftSetting] =
 /// For targets that call C or hold raw memory: every unsafe step is spelled `unsafe`.
 let nearC = settings + [.strictMemorySafety()]
 
-/// `Scripts/release` sets it. The command is started for every secret: without shared libraries it starts in a third
+/// `Scripts/release` sets it.
+///
+/// The command is started for every secret: without shared libraries it starts in a third
 /// of the time. Its addresses stay random (static-pie), which takes a linker that the toolchain brings.
 let commandLinkage: [LinkerSetting] =
     Context.environment["TOUCHSTONE_LINK"] == "static"
@@ -125,7 +127,6 @@ let package = Package(
             dependencies: [
                 "AuthenticationEngine", "KeychainEngine", "KeychainServer", "FingerprintDriver",
                 "PinentryDriver", "TPMDriver", "KeychainModel", "SecretMemory", "CLinux",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -2,7 +2,7 @@ import KeychainModel
 
 /// A claim on the sensor; dropping it lets go of the sensor as ``release()`` does.
 ///
-/// A verification that ends with an error other than `cancelled` has let go already.
+/// A verification that ends with an error has let go already.
 final class FprintClaim: FingerprintClaim {
     private let reader: FprintReader
     private let number: UInt64

@@ -18,10 +18,9 @@ extension FprintReader {
             return verdict
         } catch {
             claim.ended()
+            await release(number)
             // What we stopped it for says more than what came of it.
-            let reason = run.abortion ?? error
-            if reason.code != .cancelled { await release(number) }
-            throw reason
+            throw run.abortion ?? error
         }
     }
 

@@ -45,7 +45,8 @@ struct AssuanConnection: ~Copyable {
 
     /// Sends lines with one write(2); their ends are added.
     func send(_ lines: [[UInt8]], until deadline: ContinuousClock.Instant) throws(ExchangeFailure) {
-        precondition(lines.allSatisfy { $0.count <= AssuanLine.largestByteCount }, "a line too long for Assuan")
+        let longest = AssuanLine.largestByteCount
+        precondition(lines.allSatisfy { $0.count <= longest }, "a line too long for Assuan")
         let octets = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
         try send(SecretBytes(copying: octets), until: deadline)
     }

@@ -105,9 +105,7 @@ struct PinentryExchange: ~Copyable {
         }
     }
 
-    /// Greeting, options and the program's flavour.
-    ///
-    /// - Parameter sendMore: sends what follows, before any of the answers is waited for: they come in order.
+    /// Greeting, options and the program's flavour; `sendMore` sends what follows, before any answer is waited for.
     private mutating func greet(
         _ connection: inout AssuanConnection,
         until deadline: ContinuousClock.Instant,
@@ -163,7 +161,8 @@ struct PinentryExchange: ~Copyable {
             }
         if isAnswered {
             // Best effort: the answer is here, and the program is ended in any case.
-            try? connection.send([Array("BYE".utf8)], until: ContinuousClock.now + PinentryProcess.grace.itself)
+            let soon = ContinuousClock.now + PinentryProcess.grace.itself
+            try? connection.send([Array("BYE".utf8)], until: soon)
         }
         let wasKilled = process.end(politely: isAnswered)
         terminal?.restore(wasKilled: wasKilled || !isAnswered, drewScreen: drawsWithCurses)

@@ -110,8 +110,8 @@ extension AuthenticationSession {
         guard sensor == .armed || claim == .pending else { return [] }
         let wasArmed = sensor == .armed
         sensor = .off
-        // A sensor that was only stopped stays ours.
-        if !wasArmed || error.code != .cancelled { claim = .none }
+        // With any error the driver has let go.
+        claim = .none
         if let next {
             // Stopped as asked: the attempt stays open, unless a touch was just being judged.
             if wasArmed, error != FingerprintError(.cancelled) || attempt?.isScanning == true {

@@ -45,7 +45,11 @@ struct DaemonSocket: ~Copyable, Sendable {
                 if receiver.holdsPart { throw WireError.closed }
                 throw DaemonAbsence()
             }
-        } catch let error as WireError {
+        } catch let error as KeychainError {
+            throw error
+        } catch let error as DaemonAbsence {
+            throw error
+        } catch {
             throw KeychainError.notAvailable("daemonRefused: \(error)")
         }
     }

@@ -22,7 +22,8 @@ struct FileVersion: Equatable {
     /// The version of the file of that name; nil when there is none.
     init?(of name: String, in directory: StoreDirectory) {
         var status = stat()
-        guard unsafe fstatat(directory.descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+        let result = unsafe fstatat(directory.descriptor, name, &status, AT_SYMLINK_NOFOLLOW)
+        guard result == 0 else { return nil }
         self.init(status)
     }
 

@@ -36,8 +36,8 @@ public protocol FingerprintClaim: Sendable {
     /// verdict is ``FingerprintVerdict/noMatch``.
     /// - Parameter status: called for what happens before the verdict.
     /// - Returns: the verdict on one touch.
-    /// - Throws: ``FingerprintError``; `cancelled` when the task was cancelled, which disarms the sensor. After any
-    ///   other error the sensor has been let go.
+    /// - Throws: ``FingerprintError``; `cancelled` when the task was cancelled. With any error the sensor is disarmed
+    ///   and has been let go: another verification takes another claim.
     func verify(
         status: @escaping @Sendable (FingerprintStatus) -> Void
     ) async throws(FingerprintError) -> FingerprintVerdict

@@ -162,7 +162,7 @@ private struct ScriptedClaim: FingerprintClaim {
         } onCancel: {
             _ = reader.state.update { $0.stopped.insert(number) }
         }
-        if case .failure(let error) = result, error.code != .cancelled { await release() }
+        if case .failure = result { await release() }
         return try result.get()
     }
 
