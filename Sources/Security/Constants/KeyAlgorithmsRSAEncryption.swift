@@ -1,4 +1,4 @@
-public import CoreFoundation
+import Foundation
 
 // String values as in Apple's published `SecKeyAdaptors.m`.
 

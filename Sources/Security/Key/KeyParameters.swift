@@ -50,11 +50,11 @@ struct KeyParameters {
         for name in ["type", "bsiz", "kcls", "tkid"] { outer[name] = nil }
         privateKey = try KeyItemParameters(
             privateAttributes.merging(outer) { inner, _ in inner },
-            isPermanentByDefault: tokenID != nil
+            isToken: tokenID != nil
         )
         publicKey = try KeyItemParameters(
             publicAttributes.merging(outer) { inner, _ in inner },
-            isPermanentByDefault: false
+            isToken: false
         )
     }
 
@@ -79,18 +79,23 @@ struct KeyParameters {
 struct KeyItemParameters {
     /// Whether it goes into the keychain.
     let isPermanent: Bool
-    /// The query that adds it, without the key.
-    let query: ParsedQuery
+    /// The query that adds it, without the key; nil for a key that stays in this process.
+    let query: ParsedQuery?
 
-    init(_ attributes: [String: Any], isPermanentByDefault: Bool) throws(KeychainError) {
+    init(_ attributes: [String: Any], isToken: Bool) throws(KeychainError) {
         var attributes = attributes
-        isPermanent = try attributes.removeValue(forKey: "perm")
+        isPermanent =
+            try attributes.removeValue(forKey: "perm")
             .map { value throws(KeychainError) in
                 guard let flag = value as? Bool else { throw .wrongType("perm") }
                 return flag
-            } ?? isPermanentByDefault
+            } ?? isToken
         for name in ["type", "bsiz", "kcls", "tkid"] { attributes[name] = nil }
         attributes["class"] = ItemClass.key.rawValue
+        guard isPermanent || isToken else {
+            query = nil
+            return
+        }
         query = try ParsedQuery(attributes.map { ($0.key as Any, $0.value) }, for: .add, hasResult: true)
     }
 }

@@ -6,7 +6,8 @@ import SecretMemory
 /// `SecKeyCreateWithData`: a key from what ``SecKeyCopyExternalRepresentation(_:_:)`` gave.
 ///
 /// RSA keys come as PKCS #1, elliptic ones in X9.63: 4, x, y, and the scalar of a private one.
-/// - Parameter attributes: `kSecAttrKeyType` and `kSecAttrKeyClass`; a size that is given has to be right.
+/// The attributes name `kSecAttrKeyType` and `kSecAttrKeyClass`; a size that is given has to be right.
+///
 /// - Returns: nil with `errSecParam` for anything else.
 public func SecKeyCreateWithData(
     _ keyData: CFData,

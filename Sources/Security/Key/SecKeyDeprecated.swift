@@ -4,7 +4,8 @@ import KeychainModel
 
 /// `SecKeyRawSign`, deprecated: signs a digest, or with ``SecPadding/PKCS1`` and RSA any octets.
 ///
-/// - Parameter sigLen: the room at `sig`; then the signature's length.
+/// `sigLen` is the room at `sig`, then the signature's length.
+///
 /// - Returns: `errSecParam` for a padding that the key has not, and for too little room.
 @discardableResult
 public func SecKeyRawSign(
@@ -44,7 +45,8 @@ public func SecKeyRawVerify(
 
 /// `SecKeyEncrypt`, deprecated: encrypts with RSA.
 ///
-/// - Parameter cipherTextLen: the room at `cipherText`; then the ciphertext's length.
+/// `cipherTextLen` is the room at `cipherText`, then the ciphertext's length.
+///
 /// - Returns: `errSecParam` for a padding that the key has not, what does not fit, and too little room.
 @discardableResult
 public func SecKeyEncrypt(
@@ -64,7 +66,9 @@ public func SecKeyEncrypt(
 
 /// `SecKeyDecrypt`, deprecated: the other side of ``SecKeyEncrypt(_:_:_:_:_:_:)``.
 ///
-/// - Parameter plainTextLen: the room at `plainText`; then the plaintext's length.
+/// `plainTextLen` is the room at `plainText`, then the plaintext's length.
+///
+/// - Returns: as ``SecKeyEncrypt(_:_:_:_:_:_:)``.
 @discardableResult
 public func SecKeyDecrypt(
     _ key: SecKey,

@@ -1,13 +1,15 @@
 public import CoreFoundation
 import Foundation
+import KeychainClient
 import KeychainModel
 
 /// `SecKeyCreateRandomKey`: makes a key, and keeps it where its attributes say so.
 ///
 /// With `kSecAttrTokenID` the keychain's hardware makes it and keeps it: P-256, permanent unless
 /// `kSecAttrIsPermanent` is false. Other keys live in this process, and in the keychain when that is true.
-/// - Parameter parameters: `kSecAttrKeyType`, `kSecAttrKeySizeInBits`, and under `kSecPrivateKeyAttrs` and
-///   `kSecPublicKeyAttrs` what belongs to one half; they win over the outer ones.
+/// The parameters are `kSecAttrKeyType`, `kSecAttrKeySizeInBits`, and under `kSecPrivateKeyAttrs` and
+/// `kSecPublicKeyAttrs` what belongs to one half, which wins over the outer ones.
+///
 /// - Returns: nil with `errSecParam` for anything else, `errSecKeySizeNotAllowed` for a size that there is not, and
 ///   the status of `SecItemAdd` where the key is permanent.
 public func SecKeyCreateRandomKey(
@@ -51,11 +53,11 @@ private struct KeyPair {
     }
 
     private static func make(_ parameters: KeyParameters) throws(KeychainError) -> KeyMaterial {
-        if parameters.tokenID != nil {
+        if parameters.tokenID != nil, let query = parameters.privateKey.query {
             guard parameters.type == .ec, parameters.sizeInBits ?? 256 == 256 else {
                 throw .key(.param, "hardware keys are of P-256")
             }
-            return .ecPrivate(try TokenKey(making: parameters.privateKey.query))
+            return .ecPrivate(try TokenKey(making: query))
         }
         guard let size = parameters.sizeInBits else { throw .key(.keySizeNotAllowed, "no key size") }
         switch parameters.type {
@@ -70,8 +72,8 @@ private struct KeyPair {
         _ material: KeyMaterial,
         _ parameters: KeyItemParameters
     ) throws(KeychainError) -> SecKey {
-        guard parameters.isPermanent else { return SecKey(material) }
-        return SecKey(material, item: try parameters.query.add(material))
+        guard parameters.isPermanent, let query = parameters.query else { return SecKey(material) }
+        return SecKey(material, item: try query.add(material))
     }
 
     private static func forget(_ item: PersistentReference) {

@@ -14,7 +14,8 @@ public func SecKeyIsAlgorithmSupported(
 
 /// `SecKeyCreateSignature`: signs with a private key; blocks while the user is asked for what it demands.
 ///
-/// - Parameter dataToSign: a message or a digest, as the algorithm says.
+/// The data is a message or a digest, as the algorithm says.
+///
 /// - Returns: nil with `errSecParam` for an algorithm that is not supported by the key and for a digest of a wrong
 ///   length, and with what stands in the way of a key that the keychain holds.
 public func SecKeyCreateSignature(
@@ -126,8 +127,9 @@ public func SecKeyCreateDecryptedData(
 
 /// `SecKeyCopyKeyExchangeResult`: agrees on a key; blocks while the user is asked for what the private key demands.
 ///
-/// - Parameter parameters: ``SecKeyKeyExchangeParameter/requestedSize`` where the algorithm derives a key, at most
-///   1 MiB, and ``SecKeyKeyExchangeParameter/sharedInfo``.
+/// The parameters are ``SecKeyKeyExchangeParameter/requestedSize`` where the algorithm derives a key, at most
+/// 1 MiB, and ``SecKeyKeyExchangeParameter/sharedInfo``.
+///
 /// - Returns: nil with `errSecParam` for anything else, and for keys that do not go together.
 public func SecKeyCopyKeyExchangeResult(
     _ privateKey: SecKey,

@@ -42,7 +42,9 @@ enum ECDSAForm: Equatable, Sendable {
     }
 
     /// P-521's sequence is the only thing longer than 127 octets.
-    private static func length(_ count: Int) -> [UInt8] { count < 0x80 ? [UInt8(count)] : [0x81, UInt8(count)] }
+    private static func length(_ count: Int) -> [UInt8] {
+        count < 0x80 ? [UInt8(count)] : [0x81, UInt8(count)]
+    }
 
     private static func take(_ tag: UInt8, from octets: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard octets.popFirst() == tag, var count = octets.popFirst().map(Int.init) else { return nil }

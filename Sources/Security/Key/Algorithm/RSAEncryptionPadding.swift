@@ -90,7 +90,7 @@ enum RSAEncryptionPadding: Equatable, Sendable {
         _ fault: UInt8
     ) throws(KeychainError) -> SecretBytes {
         guard fault == 0 else { throw .key(.param, "RSAdecrypt wrong input") }
-        return octets.withUnsafeBytes { SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[(position + 1)...])) }
+        return SecretBytes(lent: octets[(position + 1)...])
     }
 
     private func mix(_ octets: inout [UInt8], with mask: [UInt8]) {

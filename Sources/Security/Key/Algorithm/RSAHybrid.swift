@@ -10,7 +10,8 @@ enum RSAHybrid {
     static func keyByteCount(sizeInBits: Int) -> Int { sizeInBits >= 4096 ? 32 : 16 }
 
     /// Encrypts.
-    static func seal(_ octets: NSData, to key: RSAPublicKey, _ hash: KeyHash) throws(KeychainError) -> NSData {
+    static func seal(_ octets: NSData, to key: RSAPublicKey, _ hash: KeyHash) throws(KeychainError) -> NSData
+    {
         var fresh = RandomBytes.array(count: keyByteCount(sizeInBits: key.sizeInBits))
         var block = try RSAEncryptionPadding.oaep(hash).encode(fresh, blockByteCount: key.blockByteCount)
         defer {
@@ -24,7 +25,8 @@ enum RSAHybrid {
     /// Decrypts.
     ///
     /// - Throws: `errSecParam` for any fault.
-    static func open(_ octets: NSData, with key: RSAPrivateKey, _ hash: KeyHash) throws(KeychainError) -> NSData
+    static func open(_ octets: NSData, with key: RSAPrivateKey, _ hash: KeyHash) throws(KeychainError)
+        -> NSData
     {
         let blockByteCount = key.publicKey.blockByteCount
         guard octets.length >= blockByteCount + ZeroIV.tagByteCount else { throw .wrongInputLength }
@@ -32,7 +34,9 @@ enum RSAHybrid {
         var block = try key.raise([UInt8](data.prefix(blockByteCount)))
         defer { wipe(&block) }
         let fresh = try RSAEncryptionPadding.oaep(hash).decode(block)
-        guard fresh.count == keyByteCount(sizeInBits: key.publicKey.sizeInBits) else { throw .wrongInputLength }
+        guard fresh.count == keyByteCount(sizeInBits: key.publicKey.sizeInBits) else {
+            throw .wrongInputLength
+        }
         return try ZeroIV.open(
             data.dropFirst(blockByteCount),
             under: fresh.withUnsafeBytes { SymmetricKey(data: $0) },

@@ -21,11 +21,9 @@ enum RSASignaturePadding: Equatable, Sendable {
         }
     }
 
-    /// The block to raise to the private exponent.
+    /// The block to raise to the private exponent: around a digest by `hash`, or without one around what the app
+    /// wants padded.
     ///
-    /// - Parameters:
-    ///   - octets: a digest by `hash`, or without one what the app wants padded.
-    ///   - sizeInBits: of the modulus.
     /// - Throws: `errSecParam` for too many octets.
     func encode(_ octets: [UInt8], hash: KeyHash?, sizeInBits: Int) throws(KeychainError) -> [UInt8] {
         let blockByteCount = (sizeInBits + 7) / 8

@@ -61,9 +61,7 @@ package protocol ECPrivateKey: Sendable {
     /// Signs a digest: r and s, of a coordinate's length each.
     func signature(for digest: [UInt8]) throws(KeychainError) -> [UInt8]
 
-    /// The shared point's x coordinate.
-    ///
-    /// - Parameter isDecryption: whether it is for decryption, which access control tells from an exchange.
+    /// The shared point's x coordinate, for decryption or for an exchange: access control tells them apart.
     func sharedSecret(
         with publicKey: ECPublicKey,
         forDecryption isDecryption: Bool
@@ -164,7 +162,7 @@ struct SoftwareECPrivateKey: ECPrivateKey {
         } catch {
             throw .key(.param, "the public key is of another curve")
         }
-        return secret.withUnsafeBytes { SecretBytes(copying: $0) }
+        return SecretBytes(lent: secret)
     }
 }
 

@@ -1,4 +1,4 @@
-package import KeychainModel
+import KeychainModel
 
 /// What a key is made of.
 package enum KeyMaterial: Sendable {

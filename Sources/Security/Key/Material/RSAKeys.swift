@@ -1,7 +1,7 @@
 import Crypto
 import CryptoExtras
 import Foundation
-package import KeychainModel
+import KeychainModel
 
 /// An RSA public key.
 package struct RSAPublicKey: Sendable, Hashable {
