@@ -59,6 +59,6 @@ extension ResponseCode {
     /// The layer of the transport (`TSS2_TCTI_RC_LAYER`).
     static let transportLayer: UInt8 = 10
     /// Codes of the library's layers for an answer that did not come, or not as the chip would give it:
-    /// `NO_CONNECTION`, `IO_ERROR`, `MALFORMED_RESPONSE`, `INSUFFICIENT_RESPONSE`, `RSP_AUTH_FAILED`.
-    static let lostAnswers: Set<UInt32> = [8, 10, 17, 19, 27]
+    /// `BAD_SEQUENCE`, `NO_CONNECTION`, `IO_ERROR`, `MALFORMED_RESPONSE`, `INSUFFICIENT_RESPONSE`, `RSP_AUTH_FAILED`.
+    static let lostAnswers: Set<UInt32> = [7, 8, 10, 17, 19, 27]
 }

@@ -110,7 +110,7 @@ extension TPMConnection {
     /// More than fit into an answer.
     private static let manyHandles: UInt32 = 256
 
-    /// The handles in use from one on, all of its kind.
+    /// The handles in use from one on, of its kind, as many as fit into an answer (254).
     func handles(from first: TPM2_HANDLE) throws(TPMError) -> [TPM2_HANDLE] {
         var handles: [TPM2_HANDLE] = []
         try capability(kTPM2_CAP_HANDLES, first, Self.manyHandles) { data in

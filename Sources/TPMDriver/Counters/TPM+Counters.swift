@@ -9,12 +9,8 @@ extension TPM {
     func makeEpoch() throws(KeychainError) -> SealedDeviceSecret {
         do throws(TPMError) {
             return try withConnection { connection throws(TPMError) in
-                let (index, value) = try makeCounter(connection)
-                do throws(TPMError) {
-                    return try connection.sealEpoch(index, value)
-                } catch {
-                    abandon(index)
-                    throw error
+                try withNewCounter(on: connection) { index, value throws(TPMError) in
+                    try connection.sealEpoch(index, value)
                 }
             }
         } catch {
@@ -70,13 +66,14 @@ extension TPM {
     func makeGeneration() throws(KeychainError) -> (counter: [UInt8], value: UInt64) {
         do throws(TPMError) {
             return try withConnection { connection throws(TPMError) in
-                let (index, value) = try makeCounter(connection)
-                let blob = TPMBlob(
-                    kind: .generation,
-                    primaryName: connection.primaryName,
-                    index: index.handle
-                )
-                return (blob.encoded(), value)
+                try withNewCounter(on: connection) { index, value throws(TPMError) in
+                    let blob = TPMBlob(
+                        kind: .generation,
+                        primaryName: connection.primaryName,
+                        index: index.handle
+                    )
+                    return (blob.encoded(), value)
+                }
             }
         } catch {
             throw KeychainError(error)
@@ -123,17 +120,16 @@ extension TPM {
 
 extension TPM {
     /// Makes a counter and counts once, because before that it has no value.
-    private func makeCounter(
-        _ connection: TPMConnection
-    ) throws(TPMError) -> (index: NVIndex, value: UInt64) {
-        let index = try connection.define(authorization: SecretBytes(copying: []), NVIndex.counter)
-        do throws(TPMError) {
+    private func withNewCounter<R: ~Copyable>(
+        on connection: TPMConnection,
+        _ body: (NVIndex, UInt64) throws(TPMError) -> R
+    ) throws(TPMError) -> R {
+        let none = SecretBytes(copying: [])
+        return try withNewIndex(on: connection, authorization: none, NVIndex.counter) {
+            index throws(TPMError) in
             guard let handle = connection.indices[index.handle] else { throw .missingIndex }
             try connection.increment(handle)
-            return (index, try connection.count(handle))
-        } catch {
-            abandon(index)
-            throw error
+            return try body(index, try connection.count(handle))
         }
     }
 
@@ -149,7 +145,7 @@ extension TPM {
 
 extension TPMConnection {
     /// Adds one (`TPM2_NV_Increment`).
-    fileprivate func increment(_ counter: ESYS_TR) throws(TPMError) {
+    func increment(_ counter: ESYS_TR) throws(TPMError) {
         let session = try session()
         try send {
             unsafe Esys_NV_Increment($0.pointer, counter, counter, session, ESYS_TR_NONE, ESYS_TR_NONE)
@@ -170,7 +166,7 @@ extension TPMConnection {
     }
 
     /// Lets a policy session go on only while the counter has a value (`TPM2_PolicyNV`).
-    fileprivate func policy(
+    func policy(
         _ policy: ESYS_TR,
         _ counter: ESYS_TR,
         equals value: UInt64

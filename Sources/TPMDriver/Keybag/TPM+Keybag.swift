@@ -5,8 +5,7 @@ import SecretMemory
 extension TPM {
     /// See ``TPMKeySealer/seal(authorization:)``.
     ///
-    /// Everything but the index is made before it, so that there is little time in which a power cut could leave an
-    /// index behind that nobody knows; such a one takes room, and opens nothing.
+    /// The object is made before the index, so that little happens while a power cut would leave the index behind.
     func sealDeviceSecret(
         _ authorization: borrowing SecretBytes
     ) throws(KeychainError) -> SealedDeviceSecret {
@@ -17,7 +16,7 @@ extension TPM {
         do throws(TPMError) {
             blob = try withConnection { connection throws(TPMError) in
                 var object: WrappedObject?
-                let index = try connection.define(authorization: pin) { handle throws(TPMError) in
+                return try withNewIndex(on: connection, authorization: pin) { handle throws(TPMError) in
                     let index = NVIndex.pin(handle)
                     let area = try TPMConnection.sealedData(
                         policy: Policy().secret(of: index.name).authValue(),
@@ -25,19 +24,15 @@ extension TPM {
                     )
                     object = try connection.create(area, authorization: value, data: secret)
                     return index
-                }
-                do throws(TPMError) {
+                } _: { index throws(TPMError) in
                     try connection.limitAttempts(of: index)
-                } catch {
-                    abandon(index)
-                    throw error
+                    return TPMBlob(
+                        kind: .keybag,
+                        primaryName: connection.primaryName,
+                        index: index.handle,
+                        object: object
+                    )
                 }
-                return TPMBlob(
-                    kind: .keybag,
-                    primaryName: connection.primaryName,
-                    index: index.handle,
-                    object: object
-                )
             }
         } catch {
             throw KeychainError(error)
@@ -92,13 +87,8 @@ extension TPM {
         let index: NVIndex = kind == .keybag ? .pin(handle) : .counter(handle)
         try? withConnection { connection throws(TPMError) in
             guard connection.primaryName == blob.primaryName else { throw .otherHardware }
-            try connection.undefine(index)
+            try connection.undefine(index, named: [index.name])
         }
-    }
-
-    /// Removes an index that could not be completed, on a new connection where the old one was lost.
-    func abandon(_ index: NVIndex) {
-        try? withConnection { connection throws(TPMError) in try connection.undefine(index) }
     }
 }
 

@@ -57,24 +57,8 @@ struct NVIndex: Equatable {
 }
 
 extension TPMConnection {
-    /// Makes an index where one is free, with this authorisation value; `make` describes it for a handle.
+    /// Makes an index (`TPM2_NV_DefineSpace`), with this authorisation value; empty for none.
     func define(
-        authorization: borrowing SecretBytes,
-        _ make: (TPM2_HANDLE) throws(TPMError) -> NVIndex
-    ) throws(TPMError) -> NVIndex {
-        for _ in 0..<16 {
-            let index = try make(TPM2_HANDLE.random(in: NVIndex.handles))
-            do throws(TPMError) {
-                try define(index, authorization: authorization)
-                return index
-            } catch {
-                guard error.tpmError == ResponseCode.nvDefined else { throw error }
-            }
-        }
-        throw .response(ResponseCode(rawValue: ResponseCode.nvDefined))
-    }
-
-    private func define(
         _ index: NVIndex,
         authorization: borrowing SecretBytes
     ) throws(TPMError) {
@@ -138,10 +122,10 @@ extension TPMConnection {
         }
     }
 
-    /// Removes an index with the owner's rights, and no other that has taken its place.
-    func undefine(_ index: NVIndex) throws(TPMError) {
+    /// Removes an index with the owner's rights, if it still has one of these names.
+    func undefine(_ index: NVIndex, named names: [[UInt8]]) throws(TPMError) {
         let known = try known(index)
-        guard [index.name, index.nameBeforeWritten].contains(try name(of: known)) else {
+        guard names.contains(try name(of: known)) else {
             forget(index)
             throw .missingIndex
         }

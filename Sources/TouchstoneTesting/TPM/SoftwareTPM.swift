@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 
 /// A TPM 2.0 in a program of its own (swtpm), with all that can happen to a machine.
 ///
@@ -9,9 +10,8 @@ import Glibc
 /// try await chip.powerCut()
 /// ```
 ///
-/// It has no resource manager and serves one connection at a time: whoever holds one closes it before
-/// ``reset()``, ``clear()`` or ``setGuessLimit(_:interval:recovery:)`` or a second program can have the chip. It
-/// ends with the value, or with the process.
+/// It has no resource manager, room for three objects and three sessions, and keeps what a program leaves loaded.
+/// It ends with the value, or with the process.
 public actor SoftwareTPM {
     /// What a chip comes with.
     public enum Chip: Hashable, Sendable {
@@ -38,7 +38,7 @@ public actor SoftwareTPM {
     }
 
     private let directory: TemporaryDirectory
-    private var program: ChildProcess?
+    private nonisolated let program = Mutex<ChildProcess?>(nil)
 
     /// The chip's transport, as tpm2-tss and tpm2-tools take it: `swtpm:path=…`.
     public nonisolated var tcti: String { "swtpm:path=\(socket)" }
@@ -75,7 +75,7 @@ public actor SoftwareTPM {
     /// Starts the chip, after ``powerOff()``.
     public func powerOn() async throws {
         for name in [socket, "\(socket).ctrl"] { try? FileManager.default.removeItem(atPath: name) }
-        program = try await ChildProcess.start(
+        let started = try await ChildProcess.start(
             "/usr/bin/swtpm",
             [
                 "socket", "--tpm2", "--tpmstate", "dir=\(stateDirectory)",
@@ -85,13 +85,17 @@ public actor SoftwareTPM {
             ],
             log: directory.appending("swtpm.log")
         )
+        program.withLock { $0 = started }
         try await Deadline.wait(for: "swtpm") { try? StreamSocket(connectedTo: socket) }
     }
 
     /// Takes the power away at once (`kill -9`): the chip cannot put anything in order.
-    public func powerOff() {
-        program?.stop()
-        program = nil
+    public nonisolated func powerOff() {
+        let stopped = program.withLock { program in
+            defer { program = nil }
+            return program
+        }
+        stopped?.stop()
     }
 
     /// Takes the power away and gives it back.
@@ -121,7 +125,7 @@ public actor SoftwareTPM {
     ///   - recovery: seconds for which a wrong lockout authorisation locks that.
     /// - Throws: ``TestKitError`` when the chip is in use or refuses.
     public func setGuessLimit(_ guesses: UInt32, interval: UInt32 = 600, recovery: UInt32 = 600) throws {
-        try run(TPMCommand(0x0000_0139, handle: 0x4000_000A, parameters: [guesses, interval, recovery]))
+        try run(TPMCommand(0x0000_013A, handle: 0x4000_000A, parameters: [guesses, interval, recovery]))
     }
 
     /// Sets the owner's authorisation (`TPM2_HierarchyChangeAuth`), which is empty.
