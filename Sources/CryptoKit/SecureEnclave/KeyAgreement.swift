@@ -1,17 +1,16 @@
 public import Crypto
 public import Foundation
 import KeychainModel
-import LocalAuthentication
-public import class LocalAuthentication.LAContext
-public import class Security.SecAccessControl
+public import LocalAuthentication
 import SecretMemory
+public import Security
 
 extension SecureEnclave.P256.KeyAgreement {
     /// A private key that agrees on secrets with ECDH over P-256.
     public struct PrivateKey: HPKEDiffieHellmanPrivateKey, Sendable {
         private let vaultKey: VaultKey
         /// The public half, for others to agree with.
-        public let publicKey: P256.KeyAgreement.PublicKey
+        public let publicKey: Crypto.P256.KeyAgreement.PublicKey
 
         /// Makes a key.
         ///
@@ -54,7 +53,7 @@ extension SecureEnclave.P256.KeyAgreement {
 
         private init(_ vaultKey: VaultKey) throws {
             self.vaultKey = vaultKey
-            publicKey = try P256.KeyAgreement.PublicKey(x963Representation: vaultKey.key.publicKey)
+            publicKey = try Crypto.P256.KeyAgreement.PublicKey(x963Representation: vaultKey.key.publicKey)
         }
 
         /// What brings the key back: sealed, so that it needs no hiding.
@@ -68,7 +67,7 @@ extension SecureEnclave.P256.KeyAgreement {
         ///
         /// - Throws: `LAError` where the user was needed, otherwise an `NSError` with an `OSStatus`.
         public func sharedSecretFromKeyAgreement(
-            with publicKeyShare: P256.KeyAgreement.PublicKey
+            with publicKeyShare: Crypto.P256.KeyAgreement.PublicKey
         ) throws -> SharedSecret {
             let peer = [UInt8](publicKeyShare.x963Representation)
             return try SharedSecret(x: try vaultKey.use(.agree(publicKey: peer)))
@@ -93,12 +92,10 @@ extension SharedSecret {
                 for index in x.indices { octets[1 + index] = x[index] }
             }
         }
-        let point = try compressed.withOctets { octets in
-            try octets.withUnsafeBytes { octets in
-                try P256.KeyAgreement.PublicKey(compressedRepresentation: octets)
-            }
+        let point = try compressed.withUnsafeBytes { octets in
+            try Crypto.P256.KeyAgreement.PublicKey(compressedRepresentation: octets)
         }
-        self = try P256.KeyAgreement.PrivateKey(rawRepresentation: one)
+        self = try Crypto.P256.KeyAgreement.PrivateKey(rawRepresentation: one)
             .sharedSecretFromKeyAgreement(with: point)
     }
 }

@@ -1,17 +1,16 @@
 public import Crypto
 public import Foundation
 import KeychainModel
-import LocalAuthentication
-public import class LocalAuthentication.LAContext
-public import class Security.SecAccessControl
+public import LocalAuthentication
 import SecretMemory
+public import Security
 
 extension SecureEnclave.P256.Signing {
     /// A private key that signs with ECDSA over P-256.
     public struct PrivateKey: Sendable {
         private let vaultKey: VaultKey
         /// The public half, for others to verify with.
-        public let publicKey: P256.Signing.PublicKey
+        public let publicKey: Crypto.P256.Signing.PublicKey
 
         /// Makes a key.
         ///
@@ -54,7 +53,7 @@ extension SecureEnclave.P256.Signing {
 
         private init(_ vaultKey: VaultKey) throws {
             self.vaultKey = vaultKey
-            publicKey = try P256.Signing.PublicKey(x963Representation: vaultKey.key.publicKey)
+            publicKey = try Crypto.P256.Signing.PublicKey(x963Representation: vaultKey.key.publicKey)
         }
 
         /// What brings the key back: sealed, so that it needs no hiding.
@@ -67,22 +66,19 @@ extension SecureEnclave.P256.Signing {
         ///
         /// - Throws: `LAError` where the user was needed, otherwise an `NSError` with an `OSStatus`;
         ///   `CryptoKitError` for a digest of a length that ECDSA is not used with here.
-        public func signature<D: Digest>(for digest: D) throws -> P256.Signing.ECDSASignature {
+        public func signature<D: Digest>(for digest: D) throws -> Crypto.P256.Signing.ECDSASignature {
             guard [20, 32, 48, 64].contains(D.byteCount) else { throw CryptoKitError.incorrectParameterSize }
             let octets = try vaultKey.use(.sign(digest: Array(digest)))
-            return try P256.Signing.ECDSASignature(rawRepresentation: octets.data)
+            return try octets.withUnsafeBytes { octets in
+                try Crypto.P256.Signing.ECDSASignature(rawRepresentation: octets)
+            }
         }
 
         /// Signs the SHA-256 of data; the user is asked where the access control demands it.
         ///
         /// - Throws: `LAError` where the user was needed, otherwise an `NSError` with an `OSStatus`.
-        public func signature<D: DataProtocol>(for data: D) throws -> P256.Signing.ECDSASignature {
+        public func signature<D: DataProtocol>(for data: D) throws -> Crypto.P256.Signing.ECDSASignature {
             try signature(for: SHA256.hash(data: data))
         }
     }
-}
-
-extension SecretBytes {
-    /// A copy for a signature, which is no secret.
-    fileprivate borrowing var data: Data { withOctets { octets in Data(octets.indices.map { octets[$0] }) } }
 }

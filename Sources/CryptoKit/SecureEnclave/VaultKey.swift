@@ -15,8 +15,11 @@ struct VaultKey: Sendable {
 
     /// Makes a key.
     ///
-    /// - Parameter compactRepresentable: whether its public key must be told by its x coordinate alone, as every
-    ///   second one is; others are thrown away.
+    /// - Parameters:
+    ///   - compactRepresentable: whether its public key can be told by its x coordinate alone, as every second
+    ///     one can; others are thrown away.
+    ///   - accessControl: what its use demands.
+    ///   - context: where the user shows it.
     /// - Throws: ``LAError`` where the user was needed, otherwise an `NSError` with an `OSStatus`.
     init(compactRepresentable: Bool, accessControl: SecAccessControl, context: LAContext?) throws {
         try self.init(context) { (keychain, context, prompt) throws(KeychainError) in
@@ -55,7 +58,7 @@ struct VaultKey: Sendable {
             let prompt = description?.prompt ?? PromptFields(origin: KeychainConnection.originOfNow)
             self.key = try key(keychain, description?.number, prompt)
         } catch {
-            throw error.forApps
+            throw error.errorForApps
         }
     }
 
@@ -74,7 +77,7 @@ struct VaultKey: Sendable {
             )
             return try keychain.useKey(request)
         } catch {
-            throw error.forApps
+            throw error.errorForApps
         }
     }
 }
@@ -84,14 +87,6 @@ extension EnclaveKey {
     fileprivate var isCompactRepresentable: Bool {
         let key = try? P256.Signing.PublicKey(x963Representation: publicKey)
         return key?.compactRepresentation != nil
-    }
-}
-
-extension KeychainError {
-    /// The error as an app expects it.
-    fileprivate var forApps: any Error {
-        if let authentication { return LAError(_nsError: NSError(authentication)) }
-        return NSError(self)
     }
 }
 

@@ -244,7 +244,10 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
         let (evaluations, isKnown) = state.withLock { state in
             state.isInvalidated = true
             state.hasCredential = false
-            defer { state.evaluations = [:] }
+            defer {
+                state.evaluations = [:]
+                state.isKnown = false
+            }
             return (Array(state.evaluations.values), state.isKnown)
         }
         for evaluation in evaluations { evaluation.end() }

@@ -18,7 +18,7 @@ public final class LAEnvironment: NSObject, @unchecked Sendable {  // all that c
         func environment(_ environment: LAEnvironment, stateDidChangeFromOldState oldState: State)
     }
 
-    private struct WeakObserver {
+    private struct WeakObserver: @unchecked Sendable {  // observers are called on `queue` alone
         weak var observer: (any Observer)?
     }
 
@@ -27,6 +27,18 @@ public final class LAEnvironment: NSObject, @unchecked Sendable {  // all that c
         /// The state that observers know.
         var known: State?
         var timer: (any DispatchSourceTimer)?
+
+        /// Forgets an observer and those that are gone; without observers nobody looks any more.
+        mutating func forget(_ unwanted: ObjectIdentifier? = nil) {
+            observers.removeAll { entry in
+                guard let observer = entry.observer else { return true }
+                return ObjectIdentifier(observer) == unwanted
+            }
+            guard observers.isEmpty else { return }
+            timer?.cancel()
+            timer = nil
+            known = nil
+        }
     }
 
     private static let ofUser = LAEnvironment(RemoteKeychain.shared, interval: .seconds(2))
@@ -38,8 +50,10 @@ public final class LAEnvironment: NSObject, @unchecked Sendable {  // all that c
 
     /// Watches a keychain.
     ///
-    /// - Parameter interval: how often to look while somebody observes. What changes lies in other processes and
-    ///   in hardware, and the daemon calls nobody.
+    /// - Parameters:
+    ///   - keychain: whose daemon to ask.
+    ///   - interval: how often to look while somebody observes. What changes lies in other processes and in
+    ///     hardware, and the daemon calls nobody.
     package init(_ keychain: RemoteKeychain, interval: DispatchTimeInterval) {
         self.keychain = keychain
         self.interval = interval
@@ -74,13 +88,13 @@ public final class LAEnvironment: NSObject, @unchecked Sendable {  // all that c
 
     /// Adds an observer, which is held weakly: its owner must keep it.
     public func addObserver(_ observer: any Observer) {
-        let known = state
+        let (known, entry) = (state, WeakObserver(observer: observer))
         watch.withLock { watch in
-            watch.observers.append(WeakObserver(observer: observer))
+            watch.observers.append(entry)
             guard watch.timer == nil else { return }
             watch.known = known
             let timer = DispatchSource.makeTimerSource(queue: queue)
-            timer.schedule(deadline: .now() + interval, repeating: interval, leeway: .milliseconds(200))
+            timer.schedule(deadline: .now() + interval, repeating: interval)
             timer.setEventHandler { [weak self] in
                 guard let self else { return }
                 self.tell(of: self.state)
@@ -92,13 +106,14 @@ public final class LAEnvironment: NSObject, @unchecked Sendable {  // all that c
 
     /// Removes an observer.
     public func removeObserver(_ observer: any Observer) {
-        watch.withLock { $0.forget { $0 === observer } }
+        let unwanted = ObjectIdentifier(observer)
+        watch.withLock { $0.forget(unwanted) }
     }
 
     /// Tells observers of a state that they do not know; on `queue`, so that they hear of changes in order.
     private func tell(of state: State) {
         let (observers, old) = watch.withLock { watch in
-            watch.forget { _ in false }
+            watch.forget()
             guard let known = watch.known, known != state else { return ([WeakObserver](), state) }
             watch.known = state
             return (watch.observers, known)
@@ -113,18 +128,4 @@ extension LAEnvironment.Observer {
         _ environment: LAEnvironment,
         stateDidChangeFromOldState oldState: LAEnvironment.State
     ) {}
-}
-
-extension LAEnvironment.Watch {
-    /// Forgets some observers and those that are gone; without observers nobody looks any more.
-    fileprivate mutating func forget(_ isUnwanted: (any LAEnvironment.Observer) -> Bool) {
-        observers.removeAll { entry in
-            guard let observer = entry.observer else { return true }
-            return isUnwanted(observer)
-        }
-        guard observers.isEmpty else { return }
-        timer?.cancel()
-        timer = nil
-        known = nil
-    }
 }
