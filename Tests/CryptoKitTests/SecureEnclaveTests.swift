@@ -155,7 +155,7 @@ struct SecureEnclaveTests {
         let rules = try Self.rules([.privateKeyUsage, .userPresence])
         let context = running.use { LAContext() }
         for operation in [LAAccessControlOperation.createKey, .createItem] {
-            try await context.evaluateAccessControl(rules, operation: operation, localizedReason: "make a key")
+            try await context.evaluateAccessControl(rules, operation: operation, localizedReason: "make it")
         }
         #expect(running.prompts == 0, "making a key asks nobody")
         try await context.evaluateAccessControl(rules, operation: .useKeySign, localizedReason: "sign in")
