@@ -41,6 +41,7 @@ enum Touchstoned {
             environment: environment,
             report: report
         )
+        Hardening.holdEndingSignals()
         Task.detached { await launch.run() }
         while true { pause() }
     }
