@@ -228,7 +228,8 @@ let package = Package(
         .testTarget(
             name: "SecurityTests",
             dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon", "SecretMemory",
+                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon",
+                "SecretMemory",
                 "Security", "TouchstoneTesting", "touchstoned",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -237,7 +238,8 @@ let package = Package(
         .testTarget(
             name: "LocalAuthenticationTests",
             dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon", "SecretMemory",
+                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon",
+                "SecretMemory",
                 "Security",
             ],
             swiftSettings: settings
