@@ -248,8 +248,8 @@ let package = Package(
         .testTarget(
             name: "SecurityTests",
             dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon", "SecretMemory",
-                "Security", "TouchstoneTesting", "touchstoned",
+                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon",
+                "SecretMemory", "Security", "TouchstoneTesting", "touchstoned",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings
