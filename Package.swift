@@ -184,7 +184,11 @@ let package = Package(
         ),
         .testTarget(
             name: "TPMDriverTests",
-            dependencies: ["KeychainModel", "SecretMemory", "TPMDriver", "TouchstoneTesting"],
+            dependencies: [
+                "CBOR", "CTSS2", "KeychainModel", "SecretMemory", "TPMDriver", "TouchstoneTesting",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
