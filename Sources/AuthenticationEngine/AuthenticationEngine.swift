@@ -23,6 +23,7 @@ public actor AuthenticationEngine: Authenticator {
 
     var reuse = FactorReuse()
     var rate = PromptRate()
+    var silence = CallerSilence()
     var backoff = SensorBackoff()
     /// Whether the fingers were seen to change since the passcode was last shown.
     var areFingersDoubted = false
@@ -97,14 +98,17 @@ public actor AuthenticationEngine: Authenticator {
         }
     }
 
-    /// Unlocks the keybag: asks for the passcode, unless it is unlocked.
+    /// Unlocks the keybag, unless it is unlocked: asks for the passcode, or for a finger where hardware holds the
+    /// key in escrow.
     public func unlock(_ request: PromptRequest) async throws(AuthenticationError) -> AuthenticationProof? {
         guard try await usableState() != .unlocked else { return nil }
         return try await takingTurns(request) {
             () async throws(AuthenticationError) -> AuthenticationProof? in
             // Whoever had the turn before may have opened it.
             guard await self.keybag.state() != .unlocked else { return nil }
-            return try await self.ask(EvaluationDemand(policyRequirement: .passcode), for: request)
+            let requirement: AuthenticationRequirement =
+                await self.keybag.holdsEscrow() ? .biometryOrPasscode : .passcode
+            return try await self.ask(EvaluationDemand(policyRequirement: requirement), for: request)
         }
     }
 
@@ -129,6 +133,9 @@ extension AuthenticationEngine {
         let state = try await usableState()
         let record = try loadRecord()
         let now = clock.now()
+        let passcodeDue = passcodeDue(record, at: now)
+        if passcodeDue != nil || BiometryAttempts(record).isLockedOut { await keybag.forgetEscrow() }
+        let isEscrowed = await keybag.holdsEscrow()
         let runner = SessionRunner(ports, request: request)
         self.runner = runner
         if let interruption { runner.interrupt(interruption) }
@@ -136,8 +143,8 @@ extension AuthenticationEngine {
             SessionSetup(
                 requirement: requirement,
                 record: record,
-                isKeybagUnlocked: state == .unlocked,
-                passcodeDue: passcodeDue(record, at: now),
+                isKeybagUnlocked: state == .unlocked || isEscrowed,
+                passcodeDue: passcodeDue,
                 sensorDelay: backoff.remaining(at: now),
                 request: request,
                 heading: heading,
@@ -145,7 +152,21 @@ extension AuthenticationEngine {
             )
         )
         self.runner = nil
-        return try proof(from: outcome, demand, request, context)
+        let proof: AuthenticationProof
+        do {
+            proof = try self.proof(from: outcome, demand, request, context)
+        } catch {
+            if error.code == .biometryLockout { await keybag.forgetEscrow() }
+            throw error
+        }
+        if proof.factors == [.biometry], await keybag.state() != .unlocked {
+            do {
+                try await keybag.open(with: proof)
+            } catch {
+                throw AuthenticationError(.biometryLockout, cause: error.cause, remedy: .usePasscode)
+            }
+        }
+        return proof
     }
 
     private func proof(
@@ -164,10 +185,10 @@ extension AuthenticationEngine {
         do {
             factors = try outcome.result.get()
         } catch {
-            if outcome.wasPrompted { countPrompt(of: request.caller) }
+            if outcome.wasPrompted { countPrompt(of: request.caller, endedBy: error) }
             throw error
         }
-        rate.succeeded(uid: request.caller.uid)
+        promptSucceeded(of: request.caller)
         let proof = AuthenticationProofMaker.proof(
             of: factors,
             for: demand,
@@ -272,7 +293,39 @@ extension AuthenticationEngine {
         return PasscodeAge(record).isDue(at: now) ? .passcodeDue : nil
     }
 
-    func countPrompt(of caller: Caller) {
-        rate.ended(uid: caller.uid, at: clock.now(), limit: configuration.unsuccessfulPrompts)
+    /// Why the caller gets no box now; nil when it gets one.
+    func promptRefusal(of caller: Caller) -> AuthenticationError? {
+        let period = configuration.promptRatePeriod
+        let now = clock.now()
+        let cancelled = configuration.cancelledPrompts
+        if let delay = silence.delay(caller, at: now, limit: cancelled, period: period) {
+            return AuthenticationError(
+                .systemCancel,
+                cause: .callerSilenced,
+                remedy: .wait(seconds: delay.wholeSeconds)
+            )
+        }
+        let unsuccessful = configuration.unsuccessfulPrompts
+        return rate.delay(uid: caller.uid, at: now, limit: unsuccessful, period: period).map { delay in
+            AuthenticationError(
+                .systemCancel,
+                cause: .promptRate,
+                remedy: .wait(seconds: delay.wholeSeconds)
+            )
+        }
+    }
+
+    /// A box ended without success.
+    func countPrompt(of caller: Caller, endedBy error: AuthenticationError) {
+        let now = clock.now()
+        rate.ended(uid: caller.uid, at: now, limit: configuration.unsuccessfulPrompts)
+        guard error.code == .userCancel else { return }
+        silence.cancelled(caller, at: now, period: configuration.promptRatePeriod)
+    }
+
+    /// A box ended with success.
+    func promptSucceeded(of caller: Caller) {
+        rate.succeeded(uid: caller.uid)
+        silence.succeeded(caller)
     }
 }

@@ -2,13 +2,16 @@ internal import Glibc
 public import KeychainModel
 internal import SecretMemory
 
-/// Holds the keybag and the items: everything that is opened here is opened with a key, never by a yes.
+/// Holds the keybag, the items and the private keys: everything that is opened here is opened with a key, never by a yes.
 ///
 /// A plain actor, so that it runs on the thread of whoever calls: a look-up costs no change of threads, and a
 /// commit blocks the client's own thread. Deriving a passcode's key has a thread of its own.
 public actor KeychainEngine {
     let directory: StoreDirectory
     let sealer: any KeySealer
+    let counters: (any HardwareGuard)?
+    let privateKeys: any PrivateKeyHardware
+    let attester: (any KeyAttester)?
     let audit: (any AuditLog)?
     let attempts: AttemptFile
     let keybagFile: AtomicFile
@@ -24,14 +27,25 @@ public actor KeychainEngine {
     /// What the driver had counted at the last observation in this run.
     var seenCompletions: UInt64 = 0
 
+    /// The keybag key in hardware's keeping; nil without.
+    var escrow: Escrow?
+    /// Whether the next right passcode seals the keybag anew.
+    var isMigrating = false
+
     /// The items; nil before set-up.
     var store: ItemStore?
+    /// What hardware's counter of the store's generations says; nil while that is not known.
+    var countedGeneration: UInt64?
+    var isSettlingGeneration = false
     /// Why the items cannot be reached.
     var storeFault: KeychainError?
     var pendingWrites: [PendingWrite] = []
     var isCommitDue = false
     /// Empties the log some time after a deletion.
     var purge: Task<Void, Never>?
+    /// Looks through the items some time after the first unlock.
+    var sweep: Task<Void, Never>?
+    var isTamperingReported = false
 
     private var isKeybagBusy = false
     private var keybagWaiters: [CheckedContinuation<Void, Never>] = []
@@ -41,6 +55,9 @@ public actor KeychainEngine {
     /// - Parameters:
     ///   - directory: where its files are.
     ///   - sealer: seals the device part of the keybag's keys.
+    ///   - counters: hardware that counts epochs and generations; nil where there is none.
+    ///   - privateKeys: makes and uses private keys; nil for software.
+    ///   - attester: vouches for private keys that hardware keeps; nil where there is none.
     ///   - derivation: the cost of deriving a passcode's key in keybags made here; nil measures it, so that one
     ///     derivation takes at least 500 ms. A keybag that exists keeps its own.
     ///   - wallClock: microseconds since 1970, for the dates of items.
@@ -50,6 +67,9 @@ public actor KeychainEngine {
     public init(
         directory: StoreDirectory,
         sealer: any KeySealer,
+        counters: (any HardwareGuard)? = nil,
+        privateKeys: (any PrivateKeyHardware)? = nil,
+        attester: (any KeyAttester)? = nil,
         derivation: PasscodeDerivation.Cost? = nil,
         wallClock: @escaping @Sendable () -> Int64 = KeychainEngine.systemWallClock,
         audit: (any AuditLog)? = nil
@@ -57,6 +77,9 @@ public actor KeychainEngine {
         try directory.checkFiles()
         self.directory = directory
         self.sealer = sealer
+        self.counters = counters
+        self.privateKeys = privateKeys ?? SoftwarePrivateKeys()
+        self.attester = attester
         self.audit = audit
         self.wallClock = wallClock
         requestedCost = derivation
@@ -88,6 +111,7 @@ public actor KeychainEngine {
 
     deinit {
         purge?.cancel()
+        sweep?.cancel()
     }
 
     /// Waits until no other operation works on the keybag; operations on items go on meanwhile.

@@ -12,6 +12,8 @@ enum Request: ~Copyable, Sendable {
     case lock
     case changePasscode(PromptFields)
     case recover(PromptFields)
+    case migrate(PromptFields)
+    case protectLockout(PromptFields)
     case addItem(AddItem)
     case copyItems(CopyItems)
     case updateItems(UpdateItems)
@@ -19,6 +21,9 @@ enum Request: ~Copyable, Sendable {
     case makeKey(MakeKey)
     case readKey(ReadKey)
     case useKey(UseKey)
+    case attestKey(AttestKey)
+    case attestationIdentity
+    case activateCredential(ActivationChallenge)
     case invalidateContext(ContextNumber)
     case setCredential(SetCredential)
     case evaluatePolicy(EvaluatePolicy)
@@ -51,6 +56,8 @@ enum Request: ~Copyable, Sendable {
             self = .lock
         case .changePasscode: self = .changePasscode(try PromptFields(from: &reader))
         case .recover: self = .recover(try PromptFields(from: &reader))
+        case .migrate: self = .migrate(try PromptFields(from: &reader))
+        case .protectLockout: self = .protectLockout(try PromptFields(from: &reader))
         case .addItem: self = .addItem(try AddItem(from: &reader))
         case .copyItems: self = .copyItems(try CopyItems(from: &reader))
         case .updateItems: self = .updateItems(try UpdateItems(from: &reader))
@@ -58,6 +65,11 @@ enum Request: ~Copyable, Sendable {
         case .makeKey: self = .makeKey(try MakeKey(from: &reader))
         case .readKey: self = .readKey(try ReadKey(from: &reader))
         case .useKey: self = .useKey(try UseKey(from: &reader))
+        case .attestKey: self = .attestKey(try AttestKey(from: &reader))
+        case .attestationIdentity:
+            try reader.readNull()
+            self = .attestationIdentity
+        case .activateCredential: self = .activateCredential(try ActivationChallenge(from: &reader))
         case .invalidateContext: self = .invalidateContext(try ContextNumber(from: &reader))
         case .setCredential: self = .setCredential(try SetCredential(from: &reader))
         case .evaluatePolicy: self = .evaluatePolicy(try EvaluatePolicy(from: &reader))

@@ -32,9 +32,24 @@ struct RequestHandler: Sendable {
             case .deleteItems(let body):
                 let count = try await delete(body)
                 try reply(head.message(CountBody(count)))
-            case .makeKey: throw KeychainError(.unimplemented)
-            case .readKey: throw KeychainError(.unimplemented)
-            case .useKey: throw KeychainError(.unimplemented)
+            case .makeKey(let body):
+                let key = try await makeKey(body, request: id)
+                try reply(head.message(KeyReply(key)))
+            case .readKey(let body):
+                let key = try await readKey(body)
+                try reply(head.message(KeyReply(key)))
+            case .useKey(let body):
+                let result = KeyResult(try await useKey(body, request: id))
+                try reply(head.message(result))
+            case .attestKey(let body):
+                let attestation = try await attestKey(body, request: id)
+                try reply(head.message(attestation))
+            case .attestationIdentity:
+                let identity = try await services.keys.attestationIdentity()
+                try reply(head.message(identity))
+            case .activateCredential(let challenge):
+                let secret = try await services.keys.activate(challenge)
+                try reply(head.message(KeyResult(secret)))
             case .evaluatePolicy(let body):
                 let result = try await evaluate(body, request: id)
                 try reply(head.message(result))
@@ -63,6 +78,12 @@ struct RequestHandler: Sendable {
                 try reply(head.message(EmptyBody()))
             case .recover(let prompt):
                 try await keybag(prompt, services.authenticator.recover)
+                try reply(head.message(EmptyBody()))
+            case .migrate(let prompt):
+                try await keybag(prompt, services.authenticator.migrate)
+                try reply(head.message(EmptyBody()))
+            case .protectLockout(let prompt):
+                try await keybag(prompt, services.authenticator.protectLockout)
                 try reply(head.message(EmptyBody()))
             case .setCredential(let body):
                 try contexts.setPassword(body.password, of: body.context)

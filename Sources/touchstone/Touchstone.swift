@@ -32,7 +32,8 @@ struct Touchstone: ParsableCommand {
                 name: "Keychain",
                 subcommands: [
                     SetupCommand.self, UnlockCommand.self, LockCommand.self, PasscodeCommand.self,
-                    RecoverCommand.self, StatusCommand.self, DoctorCommand.self,
+                    RecoverCommand.self, MigrateCommand.self, AttestCommand.self, StatusCommand.self,
+                    DoctorCommand.self,
                 ]
             ),
         ]
@@ -40,6 +41,9 @@ struct Touchstone: ParsableCommand {
 
     static func main() {
         do {
+            if let name = GetCommand.plainName(in: CommandLine.arguments) {
+                return try GetCommand.write(name, show: false)
+            }
             var command = try parseAsRoot()
             try command.run()
         } catch {

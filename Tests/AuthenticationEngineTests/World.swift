@@ -69,9 +69,13 @@ final class World: Sendable {
 
     // MARK: Requests
 
-    static func caller(_ pid: Int32 = 100, uid: UInt32 = 1000) -> Caller {
+    static func caller(
+        _ pid: Int32 = 100,
+        uid: UInt32 = 1000,
+        program: String? = "/usr/bin/app"
+    ) -> Caller {
         guard let group = AccessGroup("tests") else { fatalError("a group has a name") }
-        return Caller(uid: uid, pid: pid, processStart: 7, program: "/usr/bin/app", accessGroup: group)
+        return Caller(uid: uid, pid: pid, processStart: 7, program: program, accessGroup: group)
     }
 
     static func request(_ caller: Caller = caller(), interactionAllowed: Bool = true) -> PromptRequest {
@@ -189,6 +193,10 @@ final class ScriptedKeybag: KeybagKeeper {
         var isHeld = false
         var openings: [CheckedContinuation<Void, Never>] = []
         var failure: KeychainError?
+        var isEscrowed = false
+        var isMigrating = false
+        var lockoutCode: String?
+        var hasHardware = false
     }
 
     private let inner: Mutex<State>
@@ -218,6 +226,46 @@ final class ScriptedKeybag: KeybagKeeper {
     func state() async -> KeybagState { inner.withLock { $0.state } }
     func assurance() async -> AssuranceReport {
         AssuranceReport(inner.withLock { $0.assurance }, reasons: [])
+    }
+    /// Puts the keybag on hardware that holds its key in escrow.
+    func escrow() {
+        inner.withLock { inner in
+            inner.hasHardware = true
+            inner.isEscrowed = true
+        }
+    }
+    func moveToHardware() { inner.withLock { $0.hasHardware = true } }
+    var isMigrating: Bool { inner.withLock { $0.isMigrating } }
+    var lockoutCode: String? { inner.withLock { $0.lockoutCode } }
+
+    func holdsEscrow() async -> Bool { inner.withLock { $0.isEscrowed } }
+    func open(with proof: AuthenticationProof) async throws(KeychainError) {
+        journal.note("open by finger")
+        let isOpened = inner.withLock { inner in
+            guard inner.isEscrowed, proof.factors.contains(.biometry), inner.failure == nil else {
+                return false
+            }
+            inner.state = .unlocked
+            return true
+        }
+        guard isOpened else { throw KeychainError(.authFailed) }
+    }
+    func forgetEscrow() async {
+        inner.withLock { $0.isEscrowed = false }
+        journal.note("forget escrow")
+    }
+    func migrateAtNextOpening() async throws(KeychainError) {
+        guard inner.withLock({ $0.hasHardware }) else { throw KeychainError(.param) }
+        inner.withLock { $0.isMigrating = true }
+    }
+    func abandonMigration() async { inner.withLock { $0.isMigrating = false } }
+    func canProtectLockout() async throws(KeychainError) -> Bool {
+        inner.withLock { $0.hasHardware && $0.lockoutCode == nil }
+    }
+    func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError) {
+        let text = Self.text(code)
+        inner.withLock { $0.lockoutCode = text }
+        journal.note("protect lockout")
     }
     func makeRecoveryCode() throws(KeychainError) -> SecretBytes {
         SecretBytes(copying: Array(inner.withLock { $0.code }.utf8))

@@ -1,4 +1,3 @@
-internal import Crypto
 internal import Foundation
 internal import KeychainModel
 
@@ -8,6 +7,8 @@ internal import KeychainModel
 /// Kept sealed in the file and changed in the same transaction as the rows, so that a row which was removed,
 /// doubled or put back from an older file shows.
 struct ItemSetDigest: Equatable {
+    /// What hardware's counter said when the store was last counted on; 0 without hardware.
+    var generation: UInt64 = 0
     private(set) var count: UInt64 = 0
     private var words: SIMD4<UInt64> = .zero
 
@@ -16,16 +17,21 @@ struct ItemSetDigest: Equatable {
         reference: UnsafeRawBufferPointer,
         generation: UInt64,
         attributes: UnsafeRawBufferPointer,
-        key: SymmetricKey
+        key: KeyedDigest
     ) -> SIMD4<UInt64> {
-        var code = HMAC<SHA256>(key: key)
-        unsafe code.update(data: reference)
-        unsafe withUnsafeBytes(of: generation.bigEndian) { unsafe code.update(data: $0) }
         // The tag stands for all of the sealed attributes.
-        let tag = unsafe attributes.suffix(AEAD.tagByteCount)
-        unsafe code.update(data: UnsafeRawBufferPointer(rebasing: tag))
-        return unsafe code.finalize().withUnsafeBytes { unsafe $0.loadUnaligned(as: SIMD4<UInt64>.self) }
+        let parts = PersistentReference.octetCount + 8 + AEAD.tagByteCount
+        return unsafe withUnsafeTemporaryAllocation(byteCount: parts, alignment: 8) { octets in
+            unsafe octets.copyMemory(from: UnsafeRawBufferPointer(rebasing: reference.prefix(16)))
+            unsafe octets.storeBytes(of: generation.bigEndian, toByteOffset: 16, as: UInt64.self)
+            let tag = unsafe UnsafeRawBufferPointer(rebasing: attributes.suffix(AEAD.tagByteCount))
+            unsafe UnsafeMutableRawBufferPointer(rebasing: octets[24...]).copyMemory(from: tag)
+            return unsafe key.words(of: UnsafeRawBufferPointer(octets))
+        }
     }
+
+    /// Whether both are of the same items, whatever their generations.
+    func hasItems(of other: ItemSetDigest) -> Bool { count == other.count && words == other.words }
 
     mutating func insert(_ contribution: SIMD4<UInt64>) {
         count &+= 1
@@ -57,7 +63,7 @@ struct ItemSetDigest: Equatable {
     }
 
     func sealed(with key: Key, storeID: [UInt8]) -> Data {
-        let numbers = [count, words[0], words[1], words[2], words[3]].map { $0.littleEndian }
+        let numbers = [generation, count, words[0], words[1], words[2], words[3]].map { $0.littleEndian }
         return unsafe numbers.withUnsafeBytes {
             unsafe AEAD.seal($0, with: key.symmetric, authenticating: Self.context(storeID))
         }
@@ -73,8 +79,55 @@ struct ItemSetDigest: Equatable {
                 unsafe UInt64(littleEndian: octets.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
             }
         }
-        guard let numbers, numbers.count == 5 else { return nil }
-        count = numbers[0]
-        words = SIMD4(numbers[1], numbers[2], numbers[3], numbers[4])
+        guard let numbers, numbers.count == 6 else { return nil }
+        generation = numbers[0]
+        count = numbers[1]
+        words = SIMD4(numbers[2], numbers[3], numbers[4], numbers[5])
     }
+}
+
+/// The set's digest as it is in memory, and how far the rows were compared with it.
+///
+/// A value, so that a commit that fails puts back all of it.
+struct ItemSetState {
+    /// As the last commit left it; nil before the first unlock, or when the recorded one is damaged.
+    private(set) var digest: ItemSetDigest?
+    /// Nil when there is nothing more to look at.
+    var sweep: ItemSetSweep?
+
+    init(_ digest: ItemSetDigest? = nil, sweep: ItemSetSweep? = nil) {
+        self.digest = digest
+        self.sweep = sweep
+    }
+
+    /// The generation as the last commit left it.
+    var generation: UInt64? {
+        get { digest?.generation }
+        set { if let newValue { digest?.generation = newValue } }
+    }
+
+    var isSweepDue: Bool { sweep != nil }
+
+    mutating func endSweep() {
+        sweep = nil
+    }
+
+    mutating func insert(_ contribution: SIMD4<UInt64>, row: Int64) {
+        digest?.insert(contribution)
+        // What comes later is looked at then.
+        if let sweep, row <= sweep.row { self.sweep?.found.insert(contribution) }
+    }
+
+    mutating func remove(_ contribution: SIMD4<UInt64>, row: Int64) {
+        digest?.remove(contribution)
+        if let sweep, row <= sweep.row { self.sweep?.found.remove(contribution) }
+    }
+}
+
+/// What looking through the items has found so far.
+struct ItemSetSweep {
+    /// The last row that was looked at.
+    var row = Int64.min
+    var found = ItemSetDigest()
+    var report = ItemStore.unknown
 }

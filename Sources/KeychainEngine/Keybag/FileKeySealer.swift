@@ -15,7 +15,7 @@ public struct FileKeySealer: KeySealer {
     }
 
     /// Software, in a file of the user.
-    public func assurance() async -> AssuranceReport {
+    public func assurance(of blob: [UInt8]?) async -> AssuranceReport {
         AssuranceReport(
             .softwareUser,
             reasons: [
@@ -23,6 +23,9 @@ public struct FileKeySealer: KeySealer {
             ]
         )
     }
+
+    /// There is no better file.
+    public func isBest(_ blob: [UInt8]) async -> Bool { true }
 
     /// Makes a new secret and seals it.
     public func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {

@@ -27,13 +27,24 @@ enum KeybagKeys {
         )
     }
 
+    /// What wraps the keys of a record: the keybag key, and beside it, for the current set's key, the secret of
+    /// the enrolment epoch where hardware keeps one.
+    struct Wrapping {
+        let keybagKey: Key
+        let epoch: Key?
+
+        fileprivate func key(for name: KeybagKeyName, of record: KeybagRecord) -> Key {
+            guard name == .biometryCurrentSet, let epoch else { return keybagKey }
+            return KeyDerivation.derive("enrolment epoch", from: [keybagKey, epoch], salt: record.storeID)
+        }
+    }
+
     /// Opens all keys of a record.
     ///
     /// - Throws: ``KeychainError`` with `errSecDecode` when one is missing or not authentic.
-    static func unwrapAll(of record: KeybagRecord, with keybagKey: Key) throws(KeychainError) -> KeyRing {
+    static func unwrapAll(of record: KeybagRecord, with wrapping: Wrapping) throws(KeychainError) -> KeyRing {
         var ring = KeyRing()
-        ring.keybagKey = keybagKey
-        let wrapping = keybagKey.symmetric
+        ring.keybagKey = wrapping.keybagKey
         for name in KeybagKeyName.allCases {
             guard let wrapped = record.keys[name.rawValue] else {
                 // Destroyed by a change of the enrolled set that came while the keybag was locked.
@@ -42,7 +53,8 @@ enum KeybagKeys {
             }
             do {
                 let context = record.context(of: name)
-                ring[name] = try AEAD.openKey(Data(wrapped), with: wrapping, authenticating: context)
+                let key = wrapping.key(for: name, of: record).symmetric
+                ring[name] = try AEAD.openKey(Data(wrapped), with: key, authenticating: context)
             } catch {
                 throw .damaged
             }
@@ -51,9 +63,15 @@ enum KeybagKeys {
     }
 
     /// Wraps a key of a record.
-    static func wrap(_ key: Key, as name: KeybagKeyName, in record: inout KeybagRecord, with keybagKey: Key) {
+    static func wrap(
+        _ key: Key,
+        as name: KeybagKeyName,
+        in record: inout KeybagRecord,
+        with wrapping: Wrapping
+    ) {
         let context = record.context(of: name)
-        record.keys[name.rawValue] = Array(AEAD.seal(key, with: keybagKey.symmetric, authenticating: context))
+        let outer = wrapping.key(for: name, of: record).symmetric
+        record.keys[name.rawValue] = Array(AEAD.seal(key, with: outer, authenticating: context))
     }
 
     /// Opens a single wrapped key; nil when `key` is not its own.

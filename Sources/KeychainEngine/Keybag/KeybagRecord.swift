@@ -35,6 +35,18 @@ struct KeybagRecord: Equatable {
     var passcodePrivateWrap: [UInt8]
     /// The private half under the recovery code.
     var passcodePrivateRecoveryWrap: [UInt8]
+    /// The counters that hardware keeps for this keybag; nil without hardware.
+    var hardware: HardwareCounters?
+
+    /// Counters that hardware keeps, by the names it gave them.
+    struct HardwareCounters: Equatable {
+        /// Brings back the secret of the present enrolment epoch.
+        var epoch: [UInt8]
+        /// Counts the generations of the store.
+        var generation: [UInt8]
+        /// Whether the store was brought in step with that counter since it was made.
+        var isAdopted = true
+    }
 
     /// What a wrapped key is bound to.
     func context(_ name: String, epoch: UInt64 = 0) -> [UInt8] {
@@ -83,7 +95,7 @@ extension KeybagRecord {
 
     func encoded() -> [UInt8] {
         var writer = CBORWriter([UInt8]())
-        writer.writeArrayHead(count: 16)
+        writer.writeArrayHead(count: 17)
         writer.write(unsigned: Self.version)
         writer.write(bytes: storeID)
         writer.write(cost.roundsExponent)
@@ -104,6 +116,14 @@ extension KeybagRecord {
         writer.write(bytes: passcodePublicKey)
         writer.write(bytes: passcodePrivateWrap)
         writer.write(bytes: passcodePrivateRecoveryWrap)
+        if let hardware {
+            writer.writeArrayHead(count: 3)
+            writer.write(bytes: hardware.epoch)
+            writer.write(bytes: hardware.generation)
+            writer.write(hardware.isAdopted)
+        } else {
+            writer.writeNull()
+        }
         return writer.finish()
     }
 
@@ -112,7 +132,7 @@ extension KeybagRecord {
             self = try CBORReader.read(octets) { reader in
                 let count = try reader.readArrayHead()
                 guard try reader.readUnsigned() == Self.version else { throw KeychainError.newerFormat }
-                guard count == 16 else { throw KeychainError.damaged }
+                guard count == 17 else { throw KeychainError.damaged }
                 return try KeybagRecord(reading: &reader)
             }
         } catch let error as KeychainError {
@@ -158,6 +178,16 @@ extension KeybagRecord {
         passcodePublicKey = try Self.readOctets(&reader, 32...32)
         passcodePrivateWrap = try Self.readOctets(&reader, wrap)
         passcodePrivateRecoveryWrap = try Self.readOctets(&reader, wrap)
+        if try reader.readNullIfPresent() {
+            hardware = nil
+        } else {
+            guard try reader.readArrayHead() == 3 else { throw KeychainError.damaged }
+            hardware = HardwareCounters(
+                epoch: try Self.readOctets(&reader, 1...4096),
+                generation: try Self.readOctets(&reader, 1...256),
+                isAdopted: try reader.readBool()
+            )
+        }
     }
 
     private static func readOctets(_ reader: inout CBORReader, _ counts: ClosedRange<Int>) throws -> [UInt8] {

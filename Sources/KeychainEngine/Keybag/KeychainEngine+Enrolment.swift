@@ -20,7 +20,7 @@ extension KeychainEngine {
             record.enrolment = digest
             try writeKeybag(record)
         } else if changed {
-            try destroyCurrentSet(of: &record, enrolment: digest)
+            try await destroyCurrentSet(of: &record, enrolment: digest)
         }
         seenCompletions = enrolment.completions
         let stateKey = KeyDerivation.derive("domain state", from: [metadata], salt: record.storeID)
@@ -31,22 +31,30 @@ extension KeychainEngine {
         )
     }
 
-    private func destroyCurrentSet(of record: inout KeybagRecord, enrolment: [UInt8]) throws(KeychainError) {
+    private func destroyCurrentSet(
+        of record: inout KeybagRecord,
+        enrolment: [UInt8]
+    ) async throws(KeychainError) {
         // Should the file not be written, no item is opened with the old key all the same.
         keys[.biometryCurrentSet] = nil
+        escrow = nil
         record.epoch += 1
         record.enrolment = enrolment
         record.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil
+        // Hardware first: from here on no copy of the old keybag brings the old key back.
+        let epoch = try await nextEpoch(of: &record)
         var fresh: Key?
         if let keybagKey = keys.keybagKey {
             let key = Key.random()
-            KeybagKeys.wrap(key, as: .biometryCurrentSet, in: &record, with: keybagKey)
+            let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: epoch)
+            KeybagKeys.wrap(key, as: .biometryCurrentSet, in: &record, with: wrapping)
             fresh = key
         }
         try writeKeybag(record)
         keys[.biometryCurrentSet] = fresh
         report(.enrolmentChanged, detail: "epoch \(record.epoch)")
         let count = invalidateItems()
+        await countOn()
         if count > 0 { report(.itemsInvalidated, detail: "\(count)") }
     }
 

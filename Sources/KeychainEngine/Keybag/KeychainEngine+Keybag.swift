@@ -16,7 +16,7 @@ extension KeychainEngine: KeybagKeeper {
 
     /// How strong its protection is, and why.
     public func assurance() async -> AssuranceReport {
-        let report = await sealer.assurance()
+        let report = await sealer.assurance(of: record?.blob)
         guard let cost = record?.cost ?? requestedCost, cost.isBelowFloor else { return report }
         let reason = "The passcode's derivation is reduced for tests (N = 2^\(cost.roundsExponent))."
         return AssuranceReport(.test, reasons: [reason] + report.reasons)
@@ -45,6 +45,13 @@ extension KeychainEngine: KeybagKeeper {
         let pair = PasscodeConstraint.makePair()
         let recovery = KeybagKeys.recoveryKeys(code: code, storeID: storeID)
         let binding = try await bind(passcode, keybagKey, pair.privateKey, storeID: storeID, cost: cost)
+        let counters: NewCounters?
+        do {
+            counters = try await makeCounters()
+        } catch {
+            await sealer.destroy(binding.blob)
+            throw error
+        }
         var record = KeybagRecord(
             storeID: storeID,
             cost: cost,
@@ -68,21 +75,35 @@ extension KeychainEngine: KeybagKeeper {
                 KeybagKeys.privateByRecovery,
                 storeID: storeID,
                 with: recovery.constraint
-            )
+            ),
+            hardware: counters?.names
         )
+        let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: counters?.epochSecret)
         for name in KeybagKeyName.allCases {
-            KeybagKeys.wrap(.random(), as: name, in: &record, with: keybagKey)
+            KeybagKeys.wrap(.random(), as: name, in: &record, with: wrapping)
         }
-        let ring = try KeybagKeys.unwrapAll(of: record, with: keybagKey)
+        let ring = try KeybagKeys.unwrapAll(of: record, with: wrapping)
 
         // The keybag comes last: without it, what else is there is nothing yet.
-        try DeviceKeyFile(directory: directory).make()
-        try attempts.reset()
-        let itemSet = try ring.require(.itemSet)
-        let fresh = try ItemStore.make(in: directory, storeID: storeID, setKey: itemSet)
-        try writeKeybag(record)
+        do throws(KeychainError) {
+            try DeviceKeyFile(directory: directory).make()
+            try attempts.reset()
+            let itemSet = try ring.require(.itemSet)
+            let fresh = try ItemStore.make(
+                in: directory,
+                storeID: storeID,
+                setKey: itemSet,
+                generation: counters?.generation ?? 0
+            )
+            try writeKeybag(record)
+            store = fresh
+            countedGeneration = counters?.generation
+        } catch {
+            await sealer.destroy(binding.blob)
+            await destroy(counters?.names)
+            throw error
+        }
         keys = ring
-        store = fresh
         storeFault = nil
         report(.keybagCreated, detail: binding.assurance.name)
     }
@@ -93,14 +114,15 @@ extension KeychainEngine: KeybagKeeper {
         let passcode = Key(passcode.copy())
         await enterKeybag()
         defer { leaveKeybag() }
-        let record = try authenticRecord()
+        var record = try authenticRecord()
         let stretched = await PasscodeDerivation.derive(passcode, salt: record.salt, cost: record.cost)
         let authorization = KeybagKeys.sealAuthorization(stretched: stretched, storeID: record.storeID)
         let device: Key
         do throws(KeychainError) {
             device = Key(try await sealer.unseal(record.blob, authorization: authorization.copy()))
         } catch {
-            guard error.status == .authFailed else { throw error }
+            // Hardware that is out of tries says so; that is no wrong passcode.
+            guard error.status == .authFailed, error.cause != .exhausted else { throw error }
             return .wrong
         }
         let wrapping = KeybagKeys.passcodeKey(stretched: stretched, device: device, storeID: record.storeID)
@@ -121,8 +143,12 @@ extension KeychainEngine: KeybagKeeper {
                 with: constraint
             )
         else { throw .damaged }
-        try unlock(record, with: keybagKey)
-        if await sealer.assurance().assurance < record.assurance {
+        if isMigrating {
+            try await migrate(&record, stretched, keybagKey, privateKey)
+        } else {
+            try await unlock(record, with: keybagKey)
+        }
+        if await sealer.assurance(of: record.blob).assurance < record.assurance {
             report(.assuranceLowered, detail: record.assurance.name)
         }
         report(.keybagUnlocked, factors: [.passcode])
@@ -136,6 +162,18 @@ extension KeychainEngine: KeybagKeeper {
         store?.purge()
         report(.keybagLocked)
     }
+
+    /// Has the next right passcode move the keybag to the best seal that this machine has.
+    public func migrateAtNextOpening() async throws(KeychainError) {
+        guard let record else { throw isKeybagDamaged ? .damaged : .notSetUp }
+        guard await !sealer.isBest(record.blob) else {
+            throw KeychainError(.param, cause: DriverCause(domain: "keybag", code: "best seal already"))
+        }
+        isMigrating = true
+    }
+
+    /// Takes a migration back that did not happen.
+    public func abandonMigration() { isMigrating = false }
 
     /// Puts a new passcode in the place of the old one, all or nothing.
     public func changePasscode(
@@ -157,8 +195,12 @@ extension KeychainEngine: KeybagKeeper {
         // What changed while the passcode was derived stays changed.
         var record = try authenticRecord()
         binding.apply(to: &record)
-        try writeKeybag(record)
-        await sealer.destroy(former.blob)
+        try await replace(former, with: &record, keybagKey: keybagKey)
+        if record.hardware?.isAdopted == false {
+            try await compareGenerations(adopting: true)
+        } else {
+            await countOn()
+        }
         report(.passcodeChanged)
     }
 
@@ -172,17 +214,15 @@ extension KeychainEngine: KeybagKeeper {
         await enterKeybag()
         defer { leaveKeybag() }
         let (former, keybagKey, privateKey) = try openWithRecovery(code)
-        _ = try KeybagKeys.unwrapAll(of: former, with: keybagKey)
         try DeviceKeyFile(directory: directory).make()
         let cost = former.cost
         let binding = try await bind(passcode, keybagKey, privateKey, storeID: former.storeID, cost: cost)
         var record = former
         binding.apply(to: &record)
-        try writeKeybag(record)
+        try await replace(former, with: &record, keybagKey: keybagKey)
         // Counts were authenticated by the device key: with a new one, or damaged, they start anew.
         if (try? attempts.load()) == nil { try attempts.reset() }
-        await sealer.destroy(former.blob)
-        try unlock(record, with: keybagKey)
+        try await unlock(record, with: keybagKey, isRecovered: true)
         report(.keybagRecovered)
     }
 
@@ -235,6 +275,18 @@ extension KeychainEngine {
     ) async throws(KeychainError) -> PasscodeBinding {
         let salt = RandomBytes.array(count: KeybagRecord.saltByteCount)
         let stretched = await PasscodeDerivation.derive(passcode, salt: salt, cost: cost)
+        return try await bind(stretched, keybagKey, privateKey, storeID: storeID, salt: salt, cost: cost)
+    }
+
+    /// Binds the keybag key to a passcode that was derived already, and a new device secret.
+    private func bind(
+        _ stretched: Key,
+        _ keybagKey: Key,
+        _ privateKey: Key,
+        storeID: [UInt8],
+        salt: [UInt8],
+        cost: PasscodeDerivation.Cost
+    ) async throws(KeychainError) -> PasscodeBinding {
         let authorization = KeybagKeys.sealAuthorization(stretched: stretched, storeID: storeID)
         let sealed = try await sealer.seal(authorization: authorization.copy())
         let blob = sealed.blob
@@ -244,7 +296,7 @@ extension KeychainEngine {
         return PasscodeBinding(
             salt: salt,
             cost: cost,
-            assurance: await sealer.assurance().assurance,
+            assurance: await sealer.assurance(of: blob).assurance,
             blob: blob,
             passcodeWrap: KeybagKeys.wrap(keybagKey, KeybagKeys.byPasscode, storeID: storeID, with: wrapping),
             privateWrap: KeybagKeys.wrap(
@@ -257,7 +309,7 @@ extension KeychainEngine {
     }
 
     /// The keybag as it lies on the disk now: damage is found before a passcode is tried.
-    private func authenticRecord() throws(KeychainError) -> KeybagRecord {
+    func authenticRecord() throws(KeychainError) -> KeybagRecord {
         switch try Self.readKeybag(keybagFile, directory) {
         case .missing:
             guard record == nil, !isKeybagDamaged else { throw noteDamage() }
@@ -304,17 +356,51 @@ extension KeychainEngine {
     }
 
     /// Takes the record's keys into memory, and gives it a key for the current set where a change destroyed it.
-    private func unlock(_ authentic: KeybagRecord, with keybagKey: Key) throws(KeychainError) {
+    ///
+    /// `isRecovered` says that the recovery code opened it, which is good for an older copy of the store too.
+    func unlock(
+        _ authentic: KeybagRecord,
+        with keybagKey: Key,
+        isRecovered: Bool = false
+    ) async throws(KeychainError) {
         var record = authentic
+        let wrapping = try await epochInStep(of: &record, keybagKey)
         if record.keys[KeybagKeyName.biometryCurrentSet.rawValue] == nil {
-            KeybagKeys.wrap(.random(), as: .biometryCurrentSet, in: &record, with: keybagKey)
+            KeybagKeys.wrap(.random(), as: .biometryCurrentSet, in: &record, with: wrapping)
             try writeKeybag(record)
         }
         let isFirst = keys.isEmpty
-        keys = try KeybagKeys.unwrapAll(of: record, with: keybagKey)
+        keys = try KeybagKeys.unwrapAll(of: record, with: wrapping)
         isKeybagDamaged = false
         self.record = record
         openStore(isFirst: isFirst)
+        if isFirst || isRecovered || record.hardware?.isAdopted == false {
+            try await compareGenerations(adopting: isRecovered || record.hardware?.isAdopted == false)
+        }
+        await renewEscrow(of: keybagKey)
+    }
+
+    /// Seals the keybag anew with the passcode that just opened it.
+    private func migrate(
+        _ record: inout KeybagRecord,
+        _ stretched: Key,
+        _ keybagKey: Key,
+        _ privateKey: Key
+    ) async throws(KeychainError) {
+        isMigrating = false
+        let former = record
+        let binding = try await bind(
+            stretched,
+            keybagKey,
+            privateKey,
+            storeID: former.storeID,
+            salt: former.salt,
+            cost: former.cost
+        )
+        binding.apply(to: &record)
+        try await replace(former, with: &record, keybagKey: keybagKey)
+        try await unlock(record, with: keybagKey)
+        report(.passcodeChanged, detail: "moved from \(former.assurance.name) to \(record.assurance.name)")
     }
 
     private static func acceptable(_ passcode: consuming SecretBytes) throws(KeychainError) -> Key {

@@ -2,8 +2,13 @@ public import SecretMemory
 
 /// Seals the device part of a keybag's keys to this machine: a file today, a TPM where there is one.
 public protocol KeySealer: Sendable {
-    /// How strong the seal is, and why.
-    func assurance() async -> AssuranceReport
+    /// How strong a seal is, and why.
+    ///
+    /// - Parameter blob: the seal that is asked about; nil for one that would be made now.
+    func assurance(of blob: [UInt8]?) async -> AssuranceReport
+
+    /// Whether a new seal would be no better than this one: of the same kind, on the same hardware.
+    func isBest(_ blob: [UInt8]) async -> Bool
 
     /// Makes a new 32-octet device secret, bound to `authorization` where the hardware can.
     ///

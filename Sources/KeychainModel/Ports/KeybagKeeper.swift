@@ -26,8 +26,36 @@ public protocol KeybagKeeper: Sendable {
     /// - Throws: ``KeychainError`` `errSecDecode` for a damaged keybag, `errSecNotAvailable` before set-up.
     func open(passcode: borrowing SecretBytes) async throws(KeychainError) -> PasscodeOpening
 
+    /// Whether a finger can unlock a locked keybag: hardware holds its key since the passcode was shown, and
+    /// loses it when the machine restarts. Never without hardware.
+    func holdsEscrow() async -> Bool
+
+    /// Unlocks a locked keybag with a proof of biometry, out of the escrow.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` for another proof or without an escrow.
+    func open(with proof: AuthenticationProof) async throws(KeychainError)
+
+    /// Lets go of the escrow: biometry is locked out, or the passcode is due.
+    func forgetEscrow() async
+
     /// Wipes the keys that must not outlive a lock; never fails.
     func lock() async
+
+    /// Has the next right passcode move the keybag to the best seal that this machine has, all or nothing.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecParam` when it has that seal already.
+    func migrateAtNextOpening() async throws(KeychainError)
+
+    /// Whether the hardware's lockout could be given an owner: it is there, and has none yet.
+    func canProtectLockout() async throws(KeychainError) -> Bool
+
+    /// Gives the hardware's lockout an owner: whoever knows the code.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecUnimplemented` without hardware, `errSecDuplicateItem` when it has one.
+    func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError)
+
+    /// Takes ``migrateAtNextOpening()`` back; nothing to do after it happened.
+    func abandonMigration() async
 
     /// Puts a new passcode in the place of the old one, all or nothing; the keybag must be unlocked and the
     /// proof must hold the passcode.

@@ -8,9 +8,11 @@ public protocol PrivateKeyHardware: Sendable {
     /// Whether keys are made in hardware that does not give them away.
     var isHardware: Bool { get }
 
-    /// Makes a key.
+    /// Makes a key; every use needs the same authorisation.
     ///
-    /// - Parameter authorization: 32 random octets; every use needs the same.
+    /// - Parameter authorization: 32 random octets.
+    /// - Returns: the key.
+    /// - Throws: ``KeychainError`` when the hardware refused.
     func makeKey(authorization: borrowing SecretBytes) async throws(KeychainError) -> HardwareKey
 
     /// Signs a digest with ECDSA.
@@ -18,9 +20,10 @@ public protocol PrivateKeyHardware: Sendable {
     /// - Parameters:
     ///   - digest: 20, 32, 48 or 64 octets: SHA-1, SHA-256, SHA-384 or SHA-512.
     ///   - key: ``HardwareKey/blob``.
+    ///   - authorization: the 32 octets that the key was made with.
     /// - Returns: r and s, 32 octets each.
-    /// - Throws: ``KeychainError`` with `errSecAuthFailed` for another authorisation, `errSecDecode` for a
-    ///   blob that this hardware did not make.
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` when the authorisation does not open the blob,
+    ///   `errSecDecode` for a blob that this hardware did not make.
     func sign(
         digest: [UInt8],
         with key: [UInt8],
@@ -32,6 +35,7 @@ public protocol PrivateKeyHardware: Sendable {
     /// - Parameters:
     ///   - publicKey: the other side's, uncompressed X9.63, 65 octets.
     ///   - key: ``HardwareKey/blob``.
+    ///   - authorization: the 32 octets that the key was made with.
     /// - Returns: the shared point's x coordinate, 32 octets.
     /// - Throws: as ``sign(digest:with:authorization:)``, and `errSecParam` for a point off the curve.
     func agree(
@@ -43,10 +47,15 @@ public protocol PrivateKeyHardware: Sendable {
 
 /// A new key of the hardware.
 public struct HardwareKey: Sendable, Equatable {
-    /// What brings the key back, for its own hardware alone; at most 1024 octets.
+    /// What brings the key back, for its own hardware alone; at most ``longestBlob`` octets.
     public let blob: [UInt8]
     /// Uncompressed X9.63: 4, then x and y of 32 octets each.
     public let publicKey: [UInt8]
+
+    /// The longest blob, in octets.
+    public static let longestBlob = 1024
+    /// The length of an uncompressed point of P-256 in X9.63, in octets.
+    public static let publicKeyOctetCount = 65
 
     /// Holds both.
     public init(blob: [UInt8], publicKey: [UInt8]) {

@@ -15,6 +15,8 @@ struct TPMBlob: Equatable {
         case generation = 3
         /// What a restart destroys.
         case escrow = 4
+        /// A private key that an app uses.
+        case privateKey = 5
     }
 
     var kind: Kind

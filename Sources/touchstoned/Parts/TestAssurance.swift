@@ -7,10 +7,12 @@ struct TestAssurance: KeySealer {
 
     init(of sealer: any KeySealer) { self.sealer = sealer }
 
-    func assurance() async -> AssuranceReport {
-        let reasons = await sealer.assurance().reasons
+    func assurance(of blob: [UInt8]?) async -> AssuranceReport {
+        let reasons = await sealer.assurance(of: blob).reasons
         return AssuranceReport(.test, reasons: ["Test parts are configured."] + reasons)
     }
+
+    func isBest(_ blob: [UInt8]) async -> Bool { await sealer.isBest(blob) }
 
     func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {
         try await sealer.seal(authorization: authorization)

@@ -1,0 +1,161 @@
+public import KeychainModel
+public import SecretMemory
+
+/// What hardware counts for the keybag: the epoch of the enrolled set, and the generation of the store.
+extension KeychainEngine {
+    /// Counters that were just made.
+    struct NewCounters {
+        var names: KeybagRecord.HardwareCounters
+        let epochSecret: Key
+        let generation: UInt64
+    }
+
+    /// Makes the counters of a new keybag; nil without hardware.
+    func makeCounters() async throws(KeychainError) -> NewCounters? {
+        guard let counters else { return nil }
+        let epoch = try await counters.makeEpoch()
+        let name = epoch.blob
+        let secret = Key(epoch.secret.copy())
+        do throws(KeychainError) {
+            let (generation, value) = try await counters.makeGeneration()
+            return NewCounters(
+                names: KeybagRecord.HardwareCounters(epoch: name, generation: generation),
+                epochSecret: secret,
+                generation: value
+            )
+        } catch {
+            await counters.destroyEpoch(name)
+            throw error
+        }
+    }
+
+    /// Lets go of counters that no keybag names any more.
+    func destroy(_ names: KeybagRecord.HardwareCounters?) async {
+        guard let counters, let names else { return }
+        await counters.destroyEpoch(names.epoch)
+        await counters.destroyGeneration(names.generation)
+    }
+
+    /// Counts the epoch on and names the new one in the record; nil without hardware.
+    func nextEpoch(of record: inout KeybagRecord) async throws(KeychainError) -> Key? {
+        guard let counters, let names = record.hardware else { return nil }
+        let next = try await counters.nextEpoch(after: names.epoch)
+        record.hardware?.epoch = next.blob
+        return Key(next.secret.copy())
+    }
+
+    /// Whether the hardware's lockout could be given an owner.
+    public func canProtectLockout() async throws(KeychainError) -> Bool {
+        guard let counters else { return false }
+        return try await !counters.hasLockoutAuthorization()
+    }
+
+    /// Gives the hardware's lockout an owner.
+    public func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError) {
+        guard let counters else { throw KeychainError(.unimplemented) }
+        try await counters.setLockoutAuthorization(code.copy())
+        report(.passcodeChanged, detail: "the TPM's lockout has an owner now")
+    }
+
+    /// What wraps the keys of a record whose epoch is the hardware's.
+    func wrapping(
+        of record: KeybagRecord,
+        _ keybagKey: Key
+    ) async throws(KeychainError) -> KeybagKeys.Wrapping {
+        guard let names = record.hardware else {
+            return KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: nil)
+        }
+        guard let counters else { throw KeychainError(.decode, cause: .otherHardware, remedy: .recover) }
+        let secret = Key(try await counters.openEpoch(names.epoch))
+        return KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: secret)
+    }
+
+    /// As ``wrapping(of:_:)``; a record that is behind the hardware's epoch loses the current set's key.
+    ///
+    /// That happens when the machine stopped between counting on and writing the keybag, and when an older copy
+    /// of the keybag was put back.
+    func epochInStep(
+        of record: inout KeybagRecord,
+        _ keybagKey: Key
+    ) async throws(KeychainError) -> KeybagKeys.Wrapping {
+        do throws(KeychainError) {
+            return try await wrapping(of: record, keybagKey)
+        } catch {
+            guard error.cause == .invalidated else { throw error }
+        }
+        record.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil
+        record.epoch += 1
+        let epoch: Key?
+        do throws(KeychainError) {
+            epoch = try await nextEpoch(of: &record)
+        } catch {
+            // The counter itself is gone.
+            guard error.cause == .invalidated || error.cause == .otherHardware, let counters else {
+                throw error
+            }
+            let made = try await counters.makeEpoch()
+            record.hardware?.epoch = made.blob
+            epoch = Key(made.secret.copy())
+        }
+        report(.enrolmentChanged, detail: "epoch \(record.epoch), behind the hardware's")
+        return KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: epoch)
+    }
+
+    /// Writes a record with a new seal in the place of the former one, on this machine's hardware; the former
+    /// seal and its counters are destroyed once the new keybag is durable.
+    ///
+    /// What the former hardware alone could open is gone: without it the current set's key is made anew.
+    func replace(
+        _ former: KeybagRecord,
+        with record: inout KeybagRecord,
+        keybagKey: Key
+    ) async throws(KeychainError) {
+        let made: KeybagRecord.HardwareCounters?
+        do throws(KeychainError) {
+            made = try await moveCounters(of: &record, keybagKey)
+        } catch {
+            await sealer.destroy(record.blob)
+            throw error
+        }
+        do throws(KeychainError) {
+            try writeKeybag(record)
+        } catch {
+            await sealer.destroy(record.blob)
+            await destroy(made)
+            throw error
+        }
+        await sealer.destroy(former.blob)
+        if record.hardware != former.hardware { await destroy(former.hardware) }
+    }
+
+    /// Takes the record's counters to this machine's hardware.
+    ///
+    /// - Returns: counters that were made for it; nil when it has its own already, or there is no hardware.
+    private func moveCounters(
+        of record: inout KeybagRecord,
+        _ keybagKey: Key
+    ) async throws(KeychainError) -> KeybagRecord.HardwareCounters? {
+        var former: KeybagKeys.Wrapping?
+        do throws(KeychainError) {
+            former = try await wrapping(of: record, keybagKey)
+            // Where it was is where it stays.
+            if (record.hardware == nil) == (counters == nil) { return nil }
+        } catch {
+            guard error.cause == .invalidated || error.cause == .otherHardware else { throw error }
+        }
+        let currentSet = former.flatMap {
+            try? KeybagKeys.unwrapAll(of: record, with: $0)[.biometryCurrentSet]
+        }
+        var made = try await makeCounters()
+        made?.names.isAdopted = false
+        record.hardware = made?.names
+        let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: made?.epochSecret)
+        if let currentSet {
+            KeybagKeys.wrap(currentSet, as: .biometryCurrentSet, in: &record, with: wrapping)
+        } else {
+            record.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil
+            record.epoch += 1
+        }
+        return made?.names
+    }
+}

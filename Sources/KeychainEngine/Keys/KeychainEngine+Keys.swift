@@ -1,0 +1,187 @@
+public import KeychainModel
+public import SecretMemory
+
+extension KeychainEngine: KeyVault {
+    /// Makes a P-256 key; the user is not needed for it.
+    public func makeKey(
+        _ accessControl: AccessControl,
+        group: AccessGroup,
+        applicationPassword: ApplicationPassword?
+    ) async throws(KeychainError) -> EnclaveKey {
+        guard accessControl.flags.isEmpty || accessControl.flags.contains(.privateKeyUsage) else {
+            throw KeychainError(.param, cause: .withoutKeyUsage)
+        }
+        _ = try context(for: accessControl)
+        let password = try await passwordKey(for: accessControl, applicationPassword)
+        let authorization = Key.random()
+        let made = try await privateKeys.makeKey(authorization: authorization.copy())
+        guard made.blob.count <= HardwareKey.longestBlob,
+            made.publicKey.count == HardwareKey.publicKeyOctetCount
+        else { throw KeychainError(.internalComponent) }
+        // The keybag may have been locked meanwhile.
+        let context = try context(for: accessControl)
+        let record = try PrivateKeyRecord(
+            made,
+            isHardware: privateKeys.isHardware,
+            authorization: authorization,
+            accessControl: accessControl,
+            group: group,
+            password: password,
+            in: context
+        )
+        return EnclaveKey(record, representation: try record.sealed(in: context))
+    }
+
+    /// Reads a representation without using the key.
+    public func key(
+        _ representation: [UInt8],
+        group: AccessGroup
+    ) async throws(KeychainError) -> EnclaveKey {
+        EnclaveKey(try record(representation, of: group).0, representation: representation)
+    }
+
+    /// Uses a key, or tells what the user must show first.
+    public func use(
+        _ representation: [UInt8],
+        for use: KeyUse,
+        group: AccessGroup,
+        authorization: ItemAuthorization
+    ) async throws(KeychainError) -> KeyUseOutcome {
+        guard use.isWellFormed else { throw KeychainError(.param) }
+        let record: PrivateKeyRecord
+        let key: Key
+        switch try await open(representation, use.operation, group, authorization) {
+        case .opened(let opened, let authorization): (record, key) = (opened, authorization)
+        case .needs(let control): return .needsAuthentication(control)
+        }
+        let blob = record.hardwareKey.blob
+        let hardware = try hardware(of: record)
+        switch use {
+        case .sign(let digest):
+            let signature = try await hardware.sign(digest: digest, with: blob, authorization: key.copy())
+            return .result(SecretBytes(copying: signature))
+        case .agree(let publicKey), .decrypt(let publicKey):
+            return .result(
+                try await hardware.agree(with: publicKey, key: blob, authorization: key.copy())
+            )
+        }
+    }
+
+    /// Has hardware vouch for a key.
+    public func attest(
+        _ representation: [UInt8],
+        qualifyingData: [UInt8],
+        group: AccessGroup,
+        authorization: ItemAuthorization
+    ) async throws(KeychainError) -> KeyAttestationOutcome {
+        let record: PrivateKeyRecord
+        let key: Key
+        switch try await open(representation, .useKeySign, group, authorization) {
+        case .opened(let opened, let authorization): (record, key) = (opened, authorization)
+        case .needs(let control): return .needsAuthentication(control)
+        }
+        guard record.isHardware, let attester else {
+            return .attestation(Attestation(publicKey: record.hardwareKey.publicKey, evidence: nil))
+        }
+        return .attestation(
+            try await attester.attest(
+                record.hardwareKey.blob,
+                authorization: key.copy(),
+                qualifyingData: qualifyingData
+            )
+        )
+    }
+
+    /// Who vouches for this machine's keys.
+    public func attestationIdentity() async throws(KeychainError) -> AttestationIdentity {
+        guard let attester else { throw KeychainError(.unimplemented) }
+        return try await attester.attestationIdentity()
+    }
+
+    /// Answers a server's challenge to the attestation key.
+    public func activate(_ challenge: ActivationChallenge) async throws(KeychainError) -> SecretBytes {
+        guard let attester else { throw KeychainError(.unimplemented) }
+        return try await attester.activate(challenge)
+    }
+
+    private enum Opening {
+        /// The key, and what the hardware demands for it.
+        case opened(PrivateKeyRecord, Key)
+        case needs(AccessControl)
+    }
+
+    /// Opens what the hardware demands for a key, where enough was shown for the operation.
+    private func open(
+        _ representation: [UInt8],
+        _ operation: AccessOperation,
+        _ group: AccessGroup,
+        _ authorization: ItemAuthorization
+    ) async throws(KeychainError) -> Opening {
+        let (record, control) = try record(representation, of: group)
+        // Before anything is asked: the passcode that unlocks may be all that the key demands.
+        _ = try context(for: control)
+        switch control.decide(given: authorization.proofs, operation: operation) {
+        case .granted: break
+        case .needs: return .needs(control)
+        case .denied(let error): throw KeychainError(error)
+        }
+        let password = try await passwordKey(for: control, authorization.applicationPassword)
+        let key = try record.authorization(
+            control,
+            proofs: authorization.proofs.filter { control.covered(by: $0, for: operation) },
+            password: password,
+            in: try context(for: control)
+        )
+        return .opened(record, key)
+    }
+
+    /// Opens a representation and says what its use demands now.
+    private func record(
+        _ representation: [UInt8],
+        of group: AccessGroup
+    ) throws(KeychainError) -> (PrivateKeyRecord, AccessControl) {
+        let context = try context()
+        let record = try PrivateKeyRecord(representation, in: context)
+        guard record.group == group else { throw KeychainError(.decode, cause: .otherGroup) }
+        _ = try hardware(of: record)
+        guard let control = record.accessControl(atEpoch: context.epoch) else {
+            throw KeychainError(.itemNotFound, cause: .invalidated)
+        }
+        return (record, control)
+    }
+
+    /// What made a key; those made in software before there was hardware stay in use.
+    private func hardware(of record: PrivateKeyRecord) throws(KeychainError) -> any PrivateKeyHardware {
+        if record.isHardware == privateKeys.isHardware { return privateKeys }
+        guard !record.isHardware else { throw KeychainError(.decode, cause: .otherHardware) }
+        return SoftwarePrivateKeys()
+    }
+
+    /// The keybag's keys, with that of the access control's class among them.
+    private func context(for control: AccessControl) throws(KeychainError) -> ItemContext {
+        let context = try context()
+        _ = try context.keys.require(KeybagKeyName(control.accessibility.classKey))
+        return context
+    }
+
+    /// The application password's key; nil where none is wanted.
+    private func passwordKey(
+        for control: AccessControl,
+        _ password: ApplicationPassword?
+    ) async throws(KeychainError) -> Key? {
+        guard control.needsApplicationPassword else { return nil }
+        guard let password else { throw .passwordMissing }
+        return await stretch(password)
+    }
+}
+
+extension EnclaveKey {
+    fileprivate init(_ record: PrivateKeyRecord, representation: [UInt8]) {
+        self.init(
+            representation: representation,
+            publicKey: record.hardwareKey.publicKey,
+            accessControl: record.accessControl,
+            isHardware: record.isHardware
+        )
+    }
+}

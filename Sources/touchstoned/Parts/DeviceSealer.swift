@@ -1,0 +1,82 @@
+import Glibc
+import KeychainEngine
+import KeychainModel
+import SecretMemory
+
+/// Seals with the TPM where there is one, and opens what either sealed: a keybag that was made in software goes on
+/// as it is until its passcode is changed or it is migrated.
+struct DeviceSealer: KeySealer {
+    private enum Kind: UInt8 {
+        case file = 1
+        case hardware = 2
+    }
+
+    private let file: FileKeySealer
+    private let hardware: (any KeySealer)?
+    private let obstacle: CInt?
+
+    /// Seals with hardware where it is there; `obstacle` says why it is not, as `errno` does.
+    init(file: FileKeySealer, hardware: (any KeySealer)?, obstacle: CInt?) {
+        self.file = file
+        self.hardware = hardware
+        self.obstacle = obstacle
+    }
+
+    func assurance(of blob: [UInt8]?) async -> AssuranceReport {
+        guard let blob else { return await (hardware ?? file).assurance(of: nil) }
+        guard let (sealer, inner) = try? sealer(of: blob) else {
+            return AssuranceReport(
+                .softwareUser,
+                reasons: ["The TPM that this keybag is sealed to is not there."]
+            )
+        }
+        let report = await sealer.assurance(of: inner)
+        guard blob.first == Kind.file.rawValue else { return report }
+        let reason: String
+        if hardware != nil {
+            reason =
+                "This machine has a TPM that the keybag does not use yet: `touchstone migrate` moves it there."
+        } else if obstacle == EACCES || obstacle == EPERM {
+            reason = "This machine has a TPM that this user may not open: it takes a member of the group tss."
+        } else {
+            return report
+        }
+        return AssuranceReport(report.assurance, reasons: report.reasons + [reason])
+    }
+
+    func isBest(_ blob: [UInt8]) async -> Bool {
+        guard let (sealer, inner) = try? sealer(of: blob) else { return false }
+        guard hardware == nil || blob.first == Kind.hardware.rawValue else { return false }
+        return await sealer.isBest(inner)
+    }
+
+    func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {
+        let kind = hardware == nil ? Kind.file : .hardware
+        let sealed = try await (hardware ?? file).seal(authorization: authorization)
+        return SealedDeviceSecret(blob: [kind.rawValue] + sealed.blob, secret: sealed.secret.copy())
+    }
+
+    func unseal(
+        _ blob: [UInt8],
+        authorization: borrowing SecretBytes
+    ) async throws(KeychainError) -> SecretBytes {
+        let (sealer, inner) = try sealer(of: blob)
+        return try await sealer.unseal(inner, authorization: authorization)
+    }
+
+    func destroy(_ blob: [UInt8]) async {
+        guard let (sealer, inner) = try? sealer(of: blob) else { return }
+        await sealer.destroy(inner)
+    }
+
+    private func sealer(of blob: [UInt8]) throws(KeychainError) -> (any KeySealer, [UInt8]) {
+        let inner = Array(blob.dropFirst())
+        switch blob.first.flatMap(Kind.init) {
+        case .file?: return (file, inner)
+        case .hardware?:
+            guard let hardware else { throw KeychainError(.decode, cause: .otherHardware, remedy: .recover) }
+            return (hardware, inner)
+        case nil: throw KeychainError(.decode, cause: .damaged, remedy: .recover)
+        }
+    }
+}
