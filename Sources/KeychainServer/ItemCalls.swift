@@ -5,7 +5,7 @@ import SecretMemory
 extension RequestHandler {
     /// Adds an item and answers with what it was asked to return.
     func add(_ body: consuming AddItem, head: ReplyHead, reply: Reply) async throws {
-        let group = try ownGroup(in: body.attributes)
+        let group = try groups.named(in: body.attributes) ?? groups.own
         let attributes = body.attributes.filter { $0.key != .accessGroup }
         let (itemClass, accessControl, prompt) = (body.itemClass, body.accessControl, body.prompt)
         let context = try contexts.enter(body.context, request: head.id)
@@ -39,7 +39,8 @@ extension RequestHandler {
 
     /// Looks items up and answers page after page.
     func copy(_ body: CopyItems, head: ReplyHead, reply: Reply) async throws {
-        let (query, group) = try own(body.query)
+        let query = body.query
+        let searched = try groups.searched(by: query)
         let context = try contexts.enter(body.context, request: head.id)
         defer { contexts.leave(context, request: head.id) }
         var cursor: ItemCursor?
@@ -56,7 +57,7 @@ extension RequestHandler {
             do {
                 outcome = try await services.vault.copy(
                     query,
-                    groups: [group],
+                    groups: searched,
                     authorization: try contexts.authorization(of: context),
                     after: cursor
                 )
@@ -92,9 +93,8 @@ extension RequestHandler {
 
     /// Changes items; the new secret is copied for each round, since any may end in a question.
     func update(_ body: consuming UpdateItems, request: UInt64) async throws -> Int {
-        let (query, group) = try own(body.query)
-        _ = try ownGroup(in: body.attributes)
-        let attributes = body.attributes.filter { $0.key != .accessGroup }
+        let (query, attributes) = (body.query, body.attributes)
+        for named in [query.attributes, attributes] { _ = try groups.named(in: named) }
         let (accessControl, prompt) = (body.accessControl, body.prompt)
         let context = try contexts.enter(body.context, request: request)
         defer { contexts.leave(context, request: request) }
@@ -108,9 +108,10 @@ extension RequestHandler {
             )
             let outcome: UpdateOutcome
             do {
+                // All of them: the query names the one to look in, the attributes the one to move to.
                 outcome = try await services.vault.update(
                     query,
-                    groups: [group],
+                    groups: groups.all,
                     changes: changes,
                     authorization: try contexts.authorization(of: context)
                 )
@@ -134,11 +135,12 @@ extension RequestHandler {
 
     /// Deletes items; needs nobody, but attributes can be compared only once the keybag was unlocked.
     func delete(_ body: DeleteItems) async throws -> Int {
-        let (query, group) = try own(body.query)
+        let query = body.query
+        let searched = try groups.searched(by: query)
         var rounds = 0
         while true {
             do {
-                let count = try await services.vault.delete(query, groups: [group])
+                let count = try await services.vault.delete(query, groups: searched)
                 record("delete", query.itemClass, count: count)
                 return count
             } catch  where needsUnlock(error, query, body.prompt) {
@@ -206,21 +208,6 @@ extension RequestHandler {
         guard let error = error as? KeychainError, error.cause == .notSetUp else { return error }
         guard accessControl?.accessibility == .whenPasscodeSetThisDeviceOnly else { return Self.notSetUp }
         return KeychainError(.authFailed, authentication: Self.notSetUp.authentication, remedy: .setPasscode)
-    }
-
-    /// The caller's group, which is the only one it may name.
-    private func ownGroup(in attributes: ItemAttributes) throws(KeychainError) -> AccessGroup {
-        if let named = attributes[.accessGroup], named != .string(caller.accessGroup.name) {
-            throw KeychainError(.missingEntitlement)
-        }
-        return caller.accessGroup
-    }
-
-    private func own(_ query: ItemQuery) throws(KeychainError) -> (ItemQuery, AccessGroup) {
-        let group = try ownGroup(in: query.attributes)
-        var query = query
-        query.attributes[.accessGroup] = nil
-        return (query, group)
     }
 
     private func record(_ verb: StaticString, _ itemClass: ItemClass?, count: Int) {

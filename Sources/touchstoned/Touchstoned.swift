@@ -53,12 +53,14 @@ struct Touchstoned: ParsableCommand {
             )
         }
         let settings = try Configuration.read(layout.configurationFile)
+        let accessGroups = try AccessGroupFiles.read(layout, settings)
         guard !checkConfiguration else { return }
         // The last moment at which there is one thread: whatever starts one comes after it.
         let report = detach ? try Report.afterForking() : nil
         let launch = Launch(
             layout: layout,
             settings: settings,
+            accessGroups: accessGroups,
             environment: environment,
             report: report
         )
