@@ -248,6 +248,12 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // Apple's names alone: Conformance/Package.swift runs the same sources elsewhere.
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned"],
+            path: "Conformance/Tests/ConformanceTests"
+        ),
         // The usual spellings of iOS code, in both language modes; no upcoming feature, as in an app.
         .testTarget(name: "SecurityIdiomsTests", dependencies: ["LocalAuthentication", "Security"]),
         .testTarget(
