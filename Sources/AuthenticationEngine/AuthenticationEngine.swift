@@ -97,14 +97,17 @@ public actor AuthenticationEngine: Authenticator {
         }
     }
 
-    /// Unlocks the keybag: asks for the passcode, unless it is unlocked.
+    /// Unlocks the keybag, unless it is unlocked: asks for the passcode, or for a finger where hardware holds the
+    /// key in escrow.
     public func unlock(_ request: PromptRequest) async throws(AuthenticationError) -> AuthenticationProof? {
         guard try await usableState() != .unlocked else { return nil }
         return try await takingTurns(request) {
             () async throws(AuthenticationError) -> AuthenticationProof? in
             // Whoever had the turn before may have opened it.
             guard await self.keybag.state() != .unlocked else { return nil }
-            return try await self.ask(EvaluationDemand(policyRequirement: .passcode), for: request)
+            let requirement: AuthenticationRequirement =
+                await self.keybag.holdsEscrow() ? .biometryOrPasscode : .passcode
+            return try await self.ask(EvaluationDemand(policyRequirement: requirement), for: request)
         }
     }
 
@@ -129,6 +132,9 @@ extension AuthenticationEngine {
         let state = try await usableState()
         let record = try loadRecord()
         let now = clock.now()
+        let passcodeDue = passcodeDue(record, at: now)
+        if passcodeDue != nil || BiometryAttempts(record).isLockedOut { await keybag.forgetEscrow() }
+        let isEscrowed = await keybag.holdsEscrow()
         let runner = SessionRunner(ports, request: request)
         self.runner = runner
         if let interruption { runner.interrupt(interruption) }
@@ -136,8 +142,8 @@ extension AuthenticationEngine {
             SessionSetup(
                 requirement: requirement,
                 record: record,
-                isKeybagUnlocked: state == .unlocked,
-                passcodeDue: passcodeDue(record, at: now),
+                isKeybagUnlocked: state == .unlocked || isEscrowed,
+                passcodeDue: passcodeDue,
                 sensorDelay: backoff.remaining(at: now),
                 request: request,
                 heading: heading,
@@ -145,7 +151,21 @@ extension AuthenticationEngine {
             )
         )
         self.runner = nil
-        return try proof(from: outcome, demand, request, context)
+        let proof: AuthenticationProof
+        do {
+            proof = try self.proof(from: outcome, demand, request, context)
+        } catch {
+            if error.code == .biometryLockout { await keybag.forgetEscrow() }
+            throw error
+        }
+        if proof.factors == [.biometry], await keybag.state() != .unlocked {
+            do {
+                try await keybag.open(with: proof)
+            } catch {
+                throw AuthenticationError(.biometryLockout, cause: error.cause, remedy: .usePasscode)
+            }
+        }
+        return proof
     }
 
     private func proof(

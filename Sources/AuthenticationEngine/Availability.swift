@@ -80,7 +80,9 @@ extension AuthenticationEngine {
             if BiometryAttempts(record).isLockedOut {
                 return AuthenticationError(.biometryLockout, remedy: .usePasscode)
             }
-            let due = passcodeDue(record, at: clock.now()) ?? (state == .unlocked ? nil : .passcodeDue)
+            let isEscrowed = await keybag.holdsEscrow()
+            let isOpenable = state == .unlocked || isEscrowed
+            let due = passcodeDue(record, at: clock.now()) ?? (isOpenable ? nil : .passcodeDue)
             return due.map { AuthenticationError(.biometryLockout, cause: $0, remedy: .usePasscode) }
         } catch {
             return error

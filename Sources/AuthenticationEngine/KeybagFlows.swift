@@ -18,7 +18,12 @@ extension AuthenticationEngine {
             }
             try await self.counting(request) { () async throws(AuthenticationError) in
                 let passcode = try await self.newPasscode("Choose a passcode for the keychain", request)
-                let code = try await self.confirmedRecoveryCode(request)
+                let code = try await self.confirmedCode(
+                    "Write down this recovery code. It alone opens the keychain when the passcode is lost, "
+                        + "and it is not shown again.",
+                    typingBack: "Type the recovery code that you wrote down",
+                    request
+                )
                 try await self.changing { keybag async throws(KeychainError) in
                     try await keybag.setUp(passcode: passcode.octets.copy(), recoveryCode: code.octets)
                 }
@@ -52,6 +57,54 @@ extension AuthenticationEngine {
                 let passcode = try await self.newPasscode("Choose a new passcode for the keychain", request)
                 try await self.changing { keybag async throws(KeychainError) in
                     try await keybag.recover(code: code.octets, newPasscode: passcode.octets.copy())
+                }
+            }
+        }
+    }
+
+    /// Asks for the passcode and moves the keybag to the best seal that this machine has.
+    public func migrate(_ request: PromptRequest) async throws(AuthenticationError) {
+        try await takingTurns(request) { () async throws(AuthenticationError) in
+            _ = try await self.usableState()
+            do throws(KeychainError) {
+                try await self.keybag.migrateAtNextOpening()
+            } catch {
+                throw AuthenticationError(keychain: error)
+            }
+            do throws(AuthenticationError) {
+                _ = try await self.ask(
+                    EvaluationDemand(policyRequirement: .passcode),
+                    for: request,
+                    heading: "Enter the keychain's passcode to move its key to this machine's TPM"
+                )
+            } catch {
+                await self.keybag.abandonMigration()
+                throw error
+            }
+        }
+    }
+
+    /// Shows a new code for the TPM's lockout until it was typed back, and sets it.
+    public func protectLockout(_ request: PromptRequest) async throws(AuthenticationError) {
+        try await takingTurns(request) { () async throws(AuthenticationError) in
+            try await self.counting(request) { () async throws(AuthenticationError) in
+                let canProtect: Bool
+                do throws(KeychainError) {
+                    canProtect = try await self.keybag.canProtectLockout()
+                } catch {
+                    throw AuthenticationError(keychain: error)
+                }
+                guard canProtect else { throw AuthenticationError(.invalidParameter) }
+                let code = try await self.confirmedCode(
+                    "Write down this code for the TPM's lockout. It alone resets the lockout before its time, "
+                        + "and it is not shown again.",
+                    typingBack: "Type the code that you wrote down",
+                    request
+                )
+                do throws(KeychainError) {
+                    try await self.keybag.protectLockout(with: code.octets)
+                } catch {
+                    throw AuthenticationError(keychain: error)
                 }
             }
         }
@@ -123,8 +176,10 @@ extension AuthenticationEngine {
         )
     }
 
-    /// Shows a new recovery code until it was typed back.
-    private func confirmedRecoveryCode(
+    /// Shows a new code until it was typed back.
+    private func confirmedCode(
+        _ heading: String,
+        typingBack: String,
         _ request: PromptRequest
     ) async throws(AuthenticationError) -> TypedSecret {
         let code: TypedSecret
@@ -138,9 +193,7 @@ extension AuthenticationEngine {
             let box = Prompt(
                 .confirmation,
                 for: request,
-                heading:
-                    "Write down this recovery code. It alone opens the keychain when the passcode is lost, "
-                    + "and it is not shown again.",
+                heading: heading,
                 error: message,
                 configuration
             )
@@ -148,7 +201,7 @@ extension AuthenticationEngine {
             case .confirmed, .entered: break
             case let other: throw failure(other)
             }
-            let typed = try await typedCode("Type the recovery code that you wrote down", nil, request)
+            let typed = try await typedCode(typingBack, nil, request)
             if typed.octets.matches(RecoveryCodeText.canonical(code.octets)) { return code }
             message = "That was another code. Compare what you wrote down."
         }

@@ -51,7 +51,7 @@ public final class RemoteKeychain: Sendable {
     }
 
     /// Sends a request and returns the one reply to it.
-    func call<Body: WireBody & ~Copyable, Reply: WireBody & Sendable>(
+    func call<Body: WireBody & ~Copyable, Reply: WireBody & Sendable & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
         reply: Reply.Type,
@@ -59,7 +59,7 @@ public final class RemoteKeychain: Sendable {
     ) throws(KeychainError) -> Reply {
         let sink = SingleReply<Reply>()
         try call(method, body, replies: sink, cancellation: cancellation)
-        guard let reply = sink.body else { throw .unintelligible(WireError.malformed) }
+        guard let reply = sink.take() else { throw .unintelligible(WireError.malformed) }
         return reply
     }
 

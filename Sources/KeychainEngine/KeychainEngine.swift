@@ -2,7 +2,7 @@ internal import Glibc
 public import KeychainModel
 internal import SecretMemory
 
-/// Holds the keybag and the items: everything that is opened here is opened with a key, never by a yes.
+/// Holds the keybag, the items and the private keys: everything that is opened here is opened with a key, never by a yes.
 ///
 /// A plain actor, so that it runs on the thread of whoever calls: a look-up costs no change of threads, and a
 /// commit blocks the client's own thread. Deriving a passcode's key has a thread of its own.
@@ -10,6 +10,7 @@ public actor KeychainEngine {
     let directory: StoreDirectory
     let sealer: any KeySealer
     let counters: (any HardwareGuard)?
+    let privateKeys: any PrivateKeyHardware
     let audit: (any AuditLog)?
     let attempts: AttemptFile
     let keybagFile: AtomicFile
@@ -48,6 +49,7 @@ public actor KeychainEngine {
     ///   - directory: where its files are.
     ///   - sealer: seals the device part of the keybag's keys.
     ///   - counters: hardware that counts epochs and generations; nil where there is none.
+    ///   - privateKeys: makes and uses private keys.
     ///   - derivation: the cost of deriving a passcode's key in keybags made here; nil measures it, so that one
     ///     derivation takes at least 500 ms. A keybag that exists keeps its own.
     ///   - wallClock: microseconds since 1970, for the dates of items.
@@ -58,6 +60,7 @@ public actor KeychainEngine {
         directory: StoreDirectory,
         sealer: any KeySealer,
         counters: (any HardwareGuard)? = nil,
+        privateKeys: any PrivateKeyHardware = SoftwarePrivateKeys(),
         derivation: PasscodeDerivation.Cost? = nil,
         wallClock: @escaping @Sendable () -> Int64 = KeychainEngine.systemWallClock,
         audit: (any AuditLog)? = nil
@@ -66,6 +69,7 @@ public actor KeychainEngine {
         self.directory = directory
         self.sealer = sealer
         self.counters = counters
+        self.privateKeys = privateKeys
         self.audit = audit
         self.wallClock = wallClock
         requestedCost = derivation

@@ -1,17 +1,17 @@
 import KeychainModel
 import SecretMemory
 
-/// Item calls: unlock where that is what is missing, ask the user where an item demands it, run again.
+/// Calls about items, which see those of the caller's own group alone.
 extension RequestHandler {
     /// Adds an item and answers with what it was asked to return.
     func add(_ body: consuming AddItem, head: ReplyHead, reply: Reply) async throws {
         let group = try groups.named(in: body.attributes) ?? groups.own
         let attributes = body.attributes.filter { $0.key != .accessGroup }
-        let (itemClass, accessControl, prompt) = (body.itemClass, body.accessControl, body.prompt)
+        let (itemClass, accessControl) = (body.itemClass, body.accessControl)
         let context = try contexts.enter(body.context, request: head.id)
         defer { contexts.leave(context, request: head.id) }
-        var rounds = 0
-        while true {
+        var turns = UserTurns(context: context, prompt: body.prompt)
+        let items = try await unlocking(&turns, adding: accessControl) { () throws(KeychainError) in
             let item = NewItem(
                 itemClass: itemClass,
                 attributes: attributes,
@@ -20,21 +20,10 @@ extension RequestHandler {
                 returns: body.returns,
                 applicationPassword: try contexts.authorization(of: context).applicationPassword
             )
-            do {
-                let items = try await services.vault.add(item, group: group)
-                record("add", itemClass, count: 1)
-                return try reply(ItemsReply.message(head: head, items: items))
-            } catch  where isLocked(error) && prompt.interactionAllowed {
-                try countRound(&rounds)
-            } catch {
-                throw named(error, adding: accessControl)
-            }
-            do throws(KeychainError) {
-                try await unlock(for: context, prompt: prompt)
-            } catch {
-                throw named(error, adding: accessControl)
-            }
+            return try await services.vault.add(item, group: group)
         }
+        record("add", itemClass, count: 1)
+        try reply(ItemsReply.message(head: head, items: items))
     }
 
     /// Looks items up and answers page after page.
@@ -43,37 +32,31 @@ extension RequestHandler {
         let searched = try groups.searched(by: query)
         let context = try contexts.enter(body.context, request: head.id)
         defer { contexts.leave(context, request: head.id) }
+        var turns = UserTurns(context: context, prompt: body.prompt, mayAsk: mayPrompt(query, body.prompt))
         var cursor: ItemCursor?
-        var rounds = 0
         var total = 0
         while true {
-            guard !Task.isCancelled else { throw AuthenticationError(.appCancel) }
-            // Given back before the reply is sent unless there is much to send: a slow reader holds up few.
+            // Given back before anybody is asked; and before the reply is sent, unless there is much to send: a
+            // slow reader holds up few.
             var room: LockedMemoryBudget.Reservation?
-            if query.returns.contains(.data) {
-                room = await budget.reserveWhenFree(LockedMemoryBudget.pageCost)
-            }
-            let outcome: CopyOutcome
-            do {
-                outcome = try await services.vault.copy(
+            let outcome = try await unlocking(&turns) { () throws(KeychainError) in
+                var taken: LockedMemoryBudget.Reservation?
+                if query.returns.contains(.data) {
+                    taken = await budget.reserveWhenFree(LockedMemoryBudget.pageCost)
+                }
+                let outcome = try await services.vault.copy(
                     query,
                     groups: searched,
                     authorization: try contexts.authorization(of: context),
                     after: cursor
                 )
-            } catch  where needsUnlock(error, query, body.prompt) {
-                room = nil
-                try countRound(&rounds)
-                try await unlock(for: context, prompt: body.prompt)
-                continue
-            } catch {
-                throw named(error)
+                room = taken
+                return outcome
             }
             switch consume outcome {
             case .needsAuthentication(let controls):
                 room = nil
-                try countRound(&rounds)
-                try await ask(for: controls, query, in: context, prompt: body.prompt)
+                try await ask(for: controls, .useItem, &turns)
             case .items(let page):
                 cursor = page.next
                 total += page.count
@@ -93,39 +76,27 @@ extension RequestHandler {
 
     /// Changes items; the new secret is copied for each round, since any may end in a question.
     func update(_ body: consuming UpdateItems, request: UInt64) async throws -> Int {
-        let (query, attributes) = (body.query, body.attributes)
+        let (query, attributes, accessControl) = (body.query, body.attributes, body.accessControl)
         for named in [query.attributes, attributes] { _ = try groups.named(in: named) }
-        let (accessControl, prompt) = (body.accessControl, body.prompt)
         let context = try contexts.enter(body.context, request: request)
         defer { contexts.leave(context, request: request) }
-        var rounds = 0
+        var turns = UserTurns(context: context, prompt: body.prompt, mayAsk: mayPrompt(query, body.prompt))
         while true {
-            guard !Task.isCancelled else { throw AuthenticationError(.appCancel) }
-            let changes = ItemChanges(
-                attributes: attributes,
-                accessControl: accessControl,
-                data: Self.copy(body.data)
-            )
-            let outcome: UpdateOutcome
-            do {
+            let outcome = try await unlocking(&turns) { () throws(KeychainError) in
                 // All of them: the query names the one to look in, the attributes the one to move to.
-                outcome = try await services.vault.update(
+                try await services.vault.update(
                     query,
                     groups: groups.all,
-                    changes: changes,
+                    changes: ItemChanges(
+                        attributes: attributes,
+                        accessControl: accessControl,
+                        data: Self.copy(body.data)
+                    ),
                     authorization: try contexts.authorization(of: context)
                 )
-            } catch  where needsUnlock(error, query, prompt) {
-                try countRound(&rounds)
-                try await unlock(for: context, prompt: prompt)
-                continue
-            } catch {
-                throw named(error)
             }
             switch outcome {
-            case .needsAuthentication(let controls):
-                try countRound(&rounds)
-                try await ask(for: controls, query, in: context, prompt: prompt)
+            case .needsAuthentication(let controls): try await ask(for: controls, .useItem, &turns)
             case .updated(let count):
                 record("update", query.itemClass, count: count)
                 return count
@@ -137,19 +108,12 @@ extension RequestHandler {
     func delete(_ body: DeleteItems) async throws -> Int {
         let query = body.query
         let searched = try groups.searched(by: query)
-        var rounds = 0
-        while true {
-            do {
-                let count = try await services.vault.delete(query, groups: searched)
-                record("delete", query.itemClass, count: count)
-                return count
-            } catch  where needsUnlock(error, query, body.prompt) {
-                try countRound(&rounds)
-            } catch {
-                throw named(error)
-            }
-            try await unlock(for: nil, prompt: body.prompt)
+        var turns = UserTurns(context: nil, prompt: body.prompt, mayAsk: mayPrompt(query, body.prompt))
+        let count = try await unlocking(&turns) { () throws(KeychainError) in
+            try await services.vault.delete(query, groups: searched)
         }
+        record("delete", query.itemClass, count: count)
+        return count
     }
 
     /// Pages up to this size leave the socket's buffer at once.
@@ -162,52 +126,8 @@ extension RequestHandler {
         }
     }
 
-    /// Asks for those access controls that the context cannot show yet.
-    private func ask(
-        for controls: [AccessControl],
-        _ query: ItemQuery,
-        in context: ContextID,
-        prompt: PromptFields
-    ) async throws(KeychainError) {
-        guard mayPrompt(query, prompt) else { throw KeychainError(AuthenticationError(.notInteractive)) }
-        var hasAsked = false
-        for control in controls {
-            let proofs = try contexts.authorization(of: context).proofs
-            switch control.decide(given: proofs, operation: .useItem) {
-            case .granted: continue
-            case .denied(let error): throw KeychainError(error)
-            case .needs: break
-            }
-            _ = try await authenticate(.accessControl(control, .useItem), in: context, prompt: prompt)
-            hasAsked = true
-        }
-        // The vault wants more than the user can show, for example another application password.
-        guard hasAsked else { throw KeychainError(.authFailed) }
-    }
-
-    private func countRound(_ rounds: inout Int) throws(KeychainError) {
-        rounds += 1
-        guard rounds <= limits.authenticationRounds else { throw KeychainError(.authFailed) }
-    }
-
     private func mayPrompt(_ query: ItemQuery, _ prompt: PromptFields) -> Bool {
         query.authenticationUI == .allow && prompt.interactionAllowed
-    }
-
-    private func needsUnlock(_ error: any Error, _ query: ItemQuery, _ prompt: PromptFields) -> Bool {
-        isLocked(error) && mayPrompt(query, prompt)
-    }
-
-    private func isLocked(_ error: any Error) -> Bool {
-        guard let error = error as? KeychainError else { return false }
-        return error.status == .interactionNotAllowed && error.cause == .locked
-    }
-
-    /// Before set-up every item call has the same answer, but for one (`keychain.md`, rule 5).
-    private func named(_ error: any Error, adding accessControl: AccessControl? = nil) -> any Error {
-        guard let error = error as? KeychainError, error.cause == .notSetUp else { return error }
-        guard accessControl?.accessibility == .whenPasscodeSetThisDeviceOnly else { return Self.notSetUp }
-        return KeychainError(.authFailed, authentication: Self.notSetUp.authentication, remedy: .setPasscode)
     }
 
     private func record(_ verb: StaticString, _ itemClass: ItemClass?, count: Int) {

@@ -8,6 +8,8 @@ public struct KeychainServices: Sendable {
     public var keybag: any KeybagKeeper
     /// Holds the items.
     public var vault: any ItemVault
+    /// Makes and uses private keys.
+    public var keys: any KeyVault
     /// Takes security events.
     public var audit: any AuditLog
     /// Tells why no prompt could be shown for a request from there; nil when one could.
@@ -22,6 +24,7 @@ public struct KeychainServices: Sendable {
         authenticator: any Authenticator,
         keybag: any KeybagKeeper,
         vault: any ItemVault,
+        keys: any KeyVault,
         audit: any AuditLog,
         daemonVersion: String,
         promptFault: @escaping @Sendable (PromptOrigin?) async -> String?
@@ -29,6 +32,7 @@ public struct KeychainServices: Sendable {
         self.authenticator = authenticator
         self.keybag = keybag
         self.vault = vault
+        self.keys = keys
         self.audit = audit
         self.daemonVersion = daemonVersion
         self.promptFault = promptFault

@@ -12,6 +12,8 @@ enum Request: ~Copyable, Sendable {
     case lock
     case changePasscode(PromptFields)
     case recover(PromptFields)
+    case migrate(PromptFields)
+    case protectLockout(PromptFields)
     case addItem(AddItem)
     case copyItems(CopyItems)
     case updateItems(UpdateItems)
@@ -51,6 +53,8 @@ enum Request: ~Copyable, Sendable {
             self = .lock
         case .changePasscode: self = .changePasscode(try PromptFields(from: &reader))
         case .recover: self = .recover(try PromptFields(from: &reader))
+        case .migrate: self = .migrate(try PromptFields(from: &reader))
+        case .protectLockout: self = .protectLockout(try PromptFields(from: &reader))
         case .addItem: self = .addItem(try AddItem(from: &reader))
         case .copyItems: self = .copyItems(try CopyItems(from: &reader))
         case .updateItems: self = .updateItems(try UpdateItems(from: &reader))

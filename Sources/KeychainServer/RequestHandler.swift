@@ -33,9 +33,15 @@ struct RequestHandler: Sendable {
             case .deleteItems(let body):
                 let count = try await delete(body)
                 try reply(head.message(CountBody(count)))
-            case .makeKey: throw KeychainError(.unimplemented)
-            case .readKey: throw KeychainError(.unimplemented)
-            case .useKey: throw KeychainError(.unimplemented)
+            case .makeKey(let body):
+                let key = try await makeKey(body, request: id)
+                try reply(head.message(KeyReply(key)))
+            case .readKey(let body):
+                let key = try await readKey(body)
+                try reply(head.message(KeyReply(key)))
+            case .useKey(let body):
+                let result = KeyResult(try await useKey(body, request: id))
+                try reply(head.message(result))
             case .evaluatePolicy(let body):
                 let result = try await evaluate(body, request: id)
                 try reply(head.message(result))
@@ -64,6 +70,12 @@ struct RequestHandler: Sendable {
                 try reply(head.message(EmptyBody()))
             case .recover(let prompt):
                 try await keybag(prompt, services.authenticator.recover)
+                try reply(head.message(EmptyBody()))
+            case .migrate(let prompt):
+                try await keybag(prompt, services.authenticator.migrate)
+                try reply(head.message(EmptyBody()))
+            case .protectLockout(let prompt):
+                try await keybag(prompt, services.authenticator.protectLockout)
                 try reply(head.message(EmptyBody()))
             case .setCredential(let body):
                 try contexts.setPassword(body.password, of: body.context)

@@ -32,7 +32,7 @@ struct Touchstone: ParsableCommand {
                 name: "Keychain",
                 subcommands: [
                     SetupCommand.self, UnlockCommand.self, LockCommand.self, PasscodeCommand.self,
-                    RecoverCommand.self, StatusCommand.self, DoctorCommand.self,
+                    RecoverCommand.self, MigrateCommand.self, StatusCommand.self, DoctorCommand.self,
                 ]
             ),
         ]

@@ -51,6 +51,7 @@ struct Keychain: Sendable {
                     authenticator: authenticator,
                     keybag: engine,
                     vault: engine,
+                    keys: engine,
                     audit: audit,
                     daemonVersion: Version.text,
                     promptFault: { await fault(at: $0) }

@@ -220,9 +220,14 @@ final class ScriptedKeybag: KeybagKeeper {
         AssuranceReport(inner.withLock { $0.assurance }, reasons: [])
     }
     func holdsEscrow() async -> Bool { false }
-    func open(with proof: AuthenticationProof) async throws(KeychainError) { throw KeychainError(.authFailed) }
+    func open(with proof: AuthenticationProof) async throws(KeychainError) {
+        throw KeychainError(.authFailed)
+    }
     func forgetEscrow() async {}
     func migrateAtNextOpening() async throws(KeychainError) {}
+    func abandonMigration() async {}
+    func canProtectLockout() async throws(KeychainError) -> Bool { false }
+    func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError) {}
     func makeRecoveryCode() throws(KeychainError) -> SecretBytes {
         SecretBytes(copying: Array(inner.withLock { $0.code }.utf8))
     }

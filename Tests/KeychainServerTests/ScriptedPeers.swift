@@ -53,6 +53,8 @@ final class ScriptedAuthenticator: Authenticator {
     func setUp(_ request: PromptRequest) async throws(AuthenticationError) {}
     func changePasscode(_ request: PromptRequest) async throws(AuthenticationError) {}
     func recover(_ request: PromptRequest) async throws(AuthenticationError) {}
+    func migrate(_ request: PromptRequest) async throws(AuthenticationError) {}
+    func protectLockout(_ request: PromptRequest) async throws(AuthenticationError) {}
     func lock() async {}
     func status() async -> AuthenticationStatus { AuthenticationStatus(sensor: "scripted") }
 
@@ -83,6 +85,9 @@ struct ScriptedKeybag: KeybagKeeper {
     }
     func forgetEscrow() async {}
     func migrateAtNextOpening() async throws(KeychainError) {}
+    func abandonMigration() async {}
+    func canProtectLockout() async throws(KeychainError) -> Bool { false }
+    func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError) {}
     func makeRecoveryCode() throws(KeychainError) -> SecretBytes { SecretBytes(copying: []) }
     func setUp(
         passcode: consuming SecretBytes,

@@ -138,7 +138,7 @@ struct LAContextTests {
         #expect(!context.canEvaluatePolicy(.deviceOwnerAuthentication, error: &error))
         #expect((error as? LAError)?.code == .invalidContext)
         #expect(!context.setCredential(Data("x".utf8), type: .applicationPassword))
-        try await Self.eventually {
+        try await Eventually.holds {
             daemon.requested.contains(.cancel) && daemon.requested.contains(.invalidateContext)
         }
     }
@@ -155,7 +155,7 @@ struct LAContextTests {
         for await _ in asked { break }
         task.cancel()
         #expect((await task.value as? LAError)?.code == .appCancel)
-        try await Self.eventually { daemon.requested.contains(.cancel) }
+        try await Eventually.holds { daemon.requested.contains(.cancel) }
         #expect(await Task { await Self.failure(context) }.cancelledAtOnce() is LAError)
     }
 
@@ -180,8 +180,17 @@ struct LAContextTests {
         availability.withLock {
             $0 = AuthenticationAvailability(error: nil, hasSensor: true, domainState: [1, 2])
         }
+        #expect(context.domainState.stateHash == nil)
+        let before = context.domainState
         #expect(context.canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: nil))
         #expect(context.evaluatedPolicyDomainState == Data([1, 2]))
+        #expect(context.domainState.biometry.stateHash == Data([1, 2]))
+        #expect(context.domainState.biometry.biometryType == .touchID)
+        #expect(context.domainState.stateHash == Data([1, 2]))
+        #expect(context.domainState != before)
+        #expect(context.domainState.companion.availableCompanionTypes == [])
+        #expect(context.domainState.companion.stateHash == nil)
+        #expect(context.domainState.companion.stateHash(for: .watch) == nil)
     }
 
     @Test("says that biometry is not available when there is no daemon")
@@ -272,18 +281,6 @@ struct LAContextTests {
         let mock = Mock()
         #expect(mock.canEvaluatePolicy(.deviceOwnerAuthentication, error: nil))
         #expect((await Self.failure(mock) as? LAError)?.code == .userFallback)
-    }
-
-    /// Waits for what another thread does soon.
-    private static func eventually(_ condition: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(10)
-        while !condition() {
-            guard ContinuousClock.now < deadline else {
-                Issue.record("it did not happen")
-                return
-            }
-            try await Task.sleep(for: .milliseconds(5))
-        }
     }
 }
 

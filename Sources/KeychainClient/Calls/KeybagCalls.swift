@@ -37,6 +37,23 @@ extension RemoteKeychain {
         try prompted(.recover, prompt, cancellation)
     }
 
+    /// Asks for the passcode and moves the keybag to the best seal that this machine has.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecParam` when it has that seal already.
+    public func migrate(_ prompt: PromptFields, cancellation: Cancellation? = nil) throws(KeychainError) {
+        try prompted(.migrate, prompt, cancellation)
+    }
+
+    /// Shows a code for the TPM's lockout, has it typed back, and sets it.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecParam` without a TPM, or when its lockout has an owner already.
+    public func protectLockout(
+        _ prompt: PromptFields,
+        cancellation: Cancellation? = nil
+    ) throws(KeychainError) {
+        try prompted(.protectLockout, prompt, cancellation)
+    }
+
     /// Locks the keybag and forgets what was shown.
     public func lock() throws(KeychainError) {
         try call(.lock, EmptyBody(), replies: Acknowledgement())

@@ -12,9 +12,13 @@ protocol ReplySink: AnyObject, Sendable {
 }
 
 /// Takes one reply with a body of a known type.
-final class SingleReply<Body: WireBody & Sendable>: ReplySink, @unchecked Sendable {  // as for ItemReplies
-    // Written by the reading thread, read by the waiting one afterwards; the connection's monitor lies between.
-    private(set) var body: Body?
+///
+/// Written by the reading thread, read by the waiting one afterwards; the connection's monitor lies between.
+final class SingleReply<Body: WireBody & Sendable & ~Copyable>: ReplySink, @unchecked Sendable {
+    private var body: Body?
+
+    /// The body, for the first one who asks.
+    func take() -> Body? { body.take() }
 
     func accept(_ message: consuming ReceivedMessage) throws {
         guard body == nil else { throw WireError.malformed }

@@ -165,7 +165,7 @@ extension KeychainEngine {
     }
 
     /// Derives an application password's key; one salt for a store, so that one derivation serves a request.
-    private func stretch(_ password: ApplicationPassword) async -> Key? {
+    func stretch(_ password: ApplicationPassword) async -> Key? {
         guard let record else { return nil }
         let octets = password.withOctets { Key(SecretBytes(copying: $0)) }
         let salt = KeybagRecord.context("application password", storeID: record.storeID)

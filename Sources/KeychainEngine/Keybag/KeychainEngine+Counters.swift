@@ -1,5 +1,5 @@
-internal import KeychainModel
-internal import SecretMemory
+public import KeychainModel
+public import SecretMemory
 
 /// What hardware counts for the keybag: the epoch of the enrolled set, and the generation of the store.
 extension KeychainEngine {
@@ -40,6 +40,19 @@ extension KeychainEngine {
         let next = try await counters.nextEpoch(after: names.epoch)
         record.hardware?.epoch = next.blob
         return Key(next.secret.copy())
+    }
+
+    /// Whether the hardware's lockout could be given an owner.
+    public func canProtectLockout() async throws(KeychainError) -> Bool {
+        guard let counters else { return false }
+        return try await !counters.hasLockoutAuthorization()
+    }
+
+    /// Gives the hardware's lockout an owner.
+    public func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError) {
+        guard let counters else { throw KeychainError(.unimplemented) }
+        try await counters.setLockoutAuthorization(code.copy())
+        report(.passcodeChanged, detail: "the TPM's lockout has an owner now")
     }
 
     /// What wraps the keys of a record whose epoch is the hardware's.

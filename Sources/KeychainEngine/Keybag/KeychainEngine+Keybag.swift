@@ -166,6 +166,9 @@ extension KeychainEngine: KeybagKeeper {
         isMigrating = true
     }
 
+    /// Takes a migration back that did not happen.
+    public func abandonMigration() { isMigrating = false }
+
     /// Puts a new passcode in the place of the old one, all or nothing.
     public func changePasscode(
         to passcode: consuming SecretBytes,

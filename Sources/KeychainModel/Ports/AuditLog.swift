@@ -44,6 +44,8 @@ public struct AuditEvent: Sendable, Equatable {
         case clientRefused
         /// An item was released, made, changed or deleted.
         case itemAccessed
+        /// A private key was made, read or used.
+        case keyAccessed
     }
 
     /// What happened.

@@ -17,6 +17,16 @@ public protocol Authenticator: Sendable {
     /// Asks for the old passcode, then twice for the new one, and changes it.
     func changePasscode(_ request: PromptRequest) async throws(AuthenticationError)
 
+    /// Asks for the passcode and moves the keybag to the best seal that this machine has.
+    ///
+    /// - Throws: ``AuthenticationError`` `invalidParameter` when it has that seal already.
+    func migrate(_ request: PromptRequest) async throws(AuthenticationError)
+
+    /// Shows a new code for the TPM's lockout until it was typed back, and sets it.
+    ///
+    /// - Throws: ``AuthenticationError`` `invalidParameter` without a TPM, or when its lockout has an owner already.
+    func protectLockout(_ request: PromptRequest) async throws(AuthenticationError)
+
     /// Asks for the recovery code, then twice for a new passcode, and opens the keybag with it.
     func recover(_ request: PromptRequest) async throws(AuthenticationError)
 

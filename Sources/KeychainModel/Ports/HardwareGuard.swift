@@ -38,6 +38,15 @@ public protocol HardwareGuard: Sendable {
     /// Lets go of a counter. Never fails.
     func destroyGeneration(_ counter: [UInt8]) async
 
+    /// Sets the authorisation that resets the chip's own lockout, where it has none yet.
+    ///
+    /// - Parameter code: the only copy; whoever loses it can no longer reset a lockout, nor clear the chip from here.
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when there is one already: none is ever tried.
+    func setLockoutAuthorization(_ code: borrowing SecretBytes) async throws(KeychainError)
+
+    /// Whether the chip's lockout can be reset by its owner alone.
+    func hasLockoutAuthorization() async throws(KeychainError) -> Bool
+
     /// Puts up to 64 octets where a restart of the machine destroys them.
     ///
     /// - Parameter authorization: 32 random octets that stay in locked memory.

@@ -7,8 +7,10 @@ public import SecretMemory
 public protocol KeyVault: Sendable {
     /// Makes a P-256 key.
     ///
+    /// The user is not needed for it.
     /// - Throws: ``KeychainError`` with `errSecInteractionNotAllowed` and the cause ``DriverCause/locked`` when
-    ///   the keybag is locked, `errSecParam` for constraints without `privateKeyUsage`.
+    ///   the keybag is locked, `errSecParam` with the cause ``DriverCause/withoutKeyUsage`` for flags without
+    ///   `privateKeyUsage`, `errSecAuthFailed` without the application password that they want.
     func makeKey(
         _ accessControl: AccessControl,
         group: AccessGroup,
@@ -17,11 +19,14 @@ public protocol KeyVault: Sendable {
 
     /// Reads a representation without using the key.
     ///
-    /// - Throws: `errSecDecode` for one that is not authentic or belongs to another group or keybag,
+    /// - Throws: `errSecDecode` for one that is not authentic or belongs to another keybag, group or hardware,
     ///   `errSecItemNotFound` with the cause ``DriverCause/invalidated`` when its enrolled set is gone.
     func key(_ representation: [UInt8], group: AccessGroup) async throws(KeychainError) -> EnclaveKey
 
     /// Uses a key, or tells what the user must show first.
+    ///
+    /// - Throws: as ``key(_:group:)``, and `errSecParam` for a digest or a public key that is none,
+    ///   `errSecInteractionNotAllowed` with the cause ``DriverCause/locked`` while the key's class is locked.
     func use(
         _ representation: [UInt8],
         for use: KeyUse,
@@ -62,6 +67,15 @@ public enum KeyUse: Sendable, Equatable {
     /// The same for decryption, which has an operation of its own in access control.
     case decrypt(publicKey: [UInt8])
 
+    /// Whether a digest has a length that is signed, and a public key that of an uncompressed point.
+    public var isWellFormed: Bool {
+        switch self {
+        case .sign(let digest): [20, 32, 48, 64].contains(digest.count)
+        case .agree(let publicKey), .decrypt(let publicKey):
+            publicKey.count == HardwareKey.publicKeyOctetCount && publicKey.first == 4
+        }
+    }
+
     /// The operation that a proof must be for.
     public var operation: AccessOperation {
         switch self {
@@ -70,6 +84,13 @@ public enum KeyUse: Sendable, Equatable {
         case .decrypt: .useKeyDecrypt
         }
     }
+}
+
+extension DriverCause {
+    /// A private key was to be made with flags that do not hold `privateKeyUsage`.
+    public static let withoutKeyUsage = DriverCause(domain: "touchstone", code: "flags without privateKeyUsage")
+    /// A private key belongs to another access group.
+    public static let otherGroup = DriverCause(domain: "touchstone", code: "key of another access group")
 }
 
 /// What a use came to.

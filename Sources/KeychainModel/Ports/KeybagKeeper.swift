@@ -46,6 +46,17 @@ public protocol KeybagKeeper: Sendable {
     /// - Throws: ``KeychainError`` with `errSecParam` when it has that seal already.
     func migrateAtNextOpening() async throws(KeychainError)
 
+    /// Whether the hardware's lockout could be given an owner: it is there, and has none yet.
+    func canProtectLockout() async throws(KeychainError) -> Bool
+
+    /// Gives the hardware's lockout an owner: whoever knows the code.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecUnimplemented` without hardware, `errSecDuplicateItem` when it has one.
+    func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError)
+
+    /// Takes ``migrateAtNextOpening()`` back; nothing to do after it happened.
+    func abandonMigration() async
+
     /// Puts a new passcode in the place of the old one, all or nothing; the keybag must be unlocked and the
     /// proof must hold the passcode.
     func changePasscode(

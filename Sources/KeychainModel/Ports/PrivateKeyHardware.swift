@@ -19,8 +19,8 @@ public protocol PrivateKeyHardware: Sendable {
     ///   - digest: 20, 32, 48 or 64 octets: SHA-1, SHA-256, SHA-384 or SHA-512.
     ///   - key: ``HardwareKey/blob``.
     /// - Returns: r and s, 32 octets each.
-    /// - Throws: ``KeychainError`` with `errSecAuthFailed` for another authorisation, `errSecDecode` for a
-    ///   blob that this hardware did not make.
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` when the authorisation does not open the blob,
+    ///   `errSecDecode` for a blob that this hardware did not make.
     func sign(
         digest: [UInt8],
         with key: [UInt8],
@@ -43,10 +43,15 @@ public protocol PrivateKeyHardware: Sendable {
 
 /// A new key of the hardware.
 public struct HardwareKey: Sendable, Equatable {
-    /// What brings the key back, for its own hardware alone; at most 1024 octets.
+    /// What brings the key back, for its own hardware alone; at most ``longestBlob`` octets.
     public let blob: [UInt8]
     /// Uncompressed X9.63: 4, then x and y of 32 octets each.
     public let publicKey: [UInt8]
+
+    /// The longest blob, in octets.
+    public static let longestBlob = 1024
+    /// The length of an uncompressed point of P-256 in X9.63, in octets.
+    public static let publicKeyOctetCount = 65
 
     /// Holds both.
     public init(blob: [UInt8], publicKey: [UInt8]) {

@@ -92,7 +92,7 @@ public struct ReceivedMessage: ~Copyable, Sendable {
     ///
     /// - Throws: ``WireError/malformed`` for anything that is not one deterministic CBOR message, and what
     ///   `body` throws.
-    public borrowing func read<R>(_ body: (inout CBORReader) throws -> R) throws -> R {
+    public borrowing func read<R: ~Copyable>(_ body: (inout CBORReader) throws -> R) throws -> R {
         try frame.withOctets { octets in
             try CBORReader.read(octets.extracting(Frame.headerOctetCount...), limits: Frame.limits, body)
         }

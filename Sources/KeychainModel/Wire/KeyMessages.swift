@@ -101,11 +101,12 @@ public struct UseKey: WireBody, Sendable {
         let operation = try reader.readUnsigned()
         let octets = try reader.readBytes()
         switch Int(exactly: operation).flatMap(AccessOperation.init) {
-        case .useKeySign? where [20, 32, 48, 64].contains(octets.count): use = .sign(digest: octets)
-        case .useKeyKeyExchange? where octets.count == 65: use = .agree(publicKey: octets)
-        case .useKeyDecrypt? where octets.count == 65: use = .decrypt(publicKey: octets)
+        case .useKeySign: use = .sign(digest: octets)
+        case .useKeyKeyExchange: use = .agree(publicKey: octets)
+        case .useKeyDecrypt: use = .decrypt(publicKey: octets)
         default: throw KeychainError(.param)
         }
+        guard use.isWellFormed else { throw KeychainError(.param) }
         context = try reader.readOptional { try $0.readUnsigned() }
         prompt = try PromptFields(from: &reader)
     }
@@ -131,9 +132,12 @@ public struct KeyReply: WireBody, Sendable, Equatable {
     /// Reads the reply.
     public init(from reader: inout CBORReader) throws {
         try reader.readFields(4)
+        let representation = try reader.readRepresentation()
+        let publicKey = try reader.readBytes()
+        guard publicKey.count == HardwareKey.publicKeyOctetCount else { throw WireError.malformed }
         key = EnclaveKey(
-            representation: try reader.readRepresentation(),
-            publicKey: try reader.readBytes(),
+            representation: representation,
+            publicKey: publicKey,
             accessControl: try AccessControl(decoding: try reader.readBytes()),
             isHardware: try reader.readBool()
         )
@@ -142,11 +146,17 @@ public struct KeyReply: WireBody, Sendable, Equatable {
 
 /// A signature or a shared secret: octets.
 public struct KeyResult: WireBody, ~Copyable, Sendable {
+    /// The longest result, in octets: a signature.
+    public static let longest = 64
+
     /// The octets.
     public let octets: SecretBytes
 
     /// Wraps the octets.
     public init(_ octets: consuming SecretBytes) { self.octets = octets }
+
+    /// Hands the octets over.
+    public consuming func take() -> SecretBytes { octets }
 
     /// Writes the reply.
     public borrowing func encode(to writer: inout WireWriter) {
@@ -155,14 +165,22 @@ public struct KeyResult: WireBody, ~Copyable, Sendable {
 
     /// Reads the reply.
     public init(from reader: inout CBORReader) throws {
-        self.init(try reader.readBytes { (octets: Span<UInt8>) in SecretBytes(copying: octets) })
+        self.init(
+            try reader.readBytes { (octets: Span<UInt8>) throws(WireError) -> SecretBytes in
+                guard octets.count <= Self.longest else { throw .malformed }
+                return SecretBytes(copying: octets)
+            }
+        )
     }
 }
 
 extension CBORReader {
+    /// What is longer than any representation is not one.
     fileprivate mutating func readRepresentation() throws -> [UInt8] {
         let octets = try readBytes()
-        guard octets.count <= EnclaveKey.longestRepresentation else { throw KeychainError(.dataTooLarge) }
+        guard octets.count <= EnclaveKey.longestRepresentation else {
+            throw KeychainError(.decode, cause: .damaged)
+        }
         return octets
     }
 }

@@ -35,6 +35,10 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case changePasscode = 13
     /// ``PromptFields``: open the keybag with the recovery code.
     case recover = 14
+    /// ``PromptFields``: move the keybag to the best seal that this machine has.
+    case migrate = 15
+    /// ``PromptFields``: give the TPM's lockout an owner.
+    case protectLockout = 16
     /// ``AddItem``; answered by one ``ItemsReply``.
     case addItem = 20
     /// ``CopyItems``; answered by ``ItemsReply``, as many as it takes.

@@ -9,9 +9,21 @@ struct SetupCommand: ParsableCommand {
         abstract: "Make the keychain: choose its passcode, note its recovery code."
     )
 
+    @Flag(
+        name: .customLong("set-lockout-auth"),
+        help: "Give the TPM's lockout an owner too: a code that is shown once. Works later as well."
+    )
+    var setsLockoutAuthorization = false
+
     func run() throws {
         let keychain = RemoteKeychain.shared
-        try keychain.setUp(PromptFields(origin: .current(), reason: "Make the keychain."))
+        let isThere = try setsLockoutAuthorization && keychain.status().keybag != .notSetUp
+        if !isThere { try keychain.setUp(PromptFields(origin: .current(), reason: "Make the keychain.")) }
+        if setsLockoutAuthorization {
+            try keychain.protectLockout(
+                PromptFields(origin: .current(), reason: "Give the TPM's lockout an owner.")
+            )
+        }
         let status = try keychain.status()
         Output.print("The keychain is ready. Its assurance is \(status.assurance.name):")
         for reason in status.assuranceReasons { Output.print("  \(Printable.text(reason))") }

@@ -40,10 +40,10 @@ final class AuditTrail: AuditLog {
         return fields
     }
 
-    /// Use of an item is no news by itself: what its user showed is an event of its own.
+    /// Use of an item or a key is no news by itself: what its user showed is an event of its own.
     private static func level(of kind: AuditEvent.Kind) -> Logger.Level {
         switch kind {
-        case .itemAccessed: .info
+        case .itemAccessed, .keyAccessed: .info
         case .tamperDetected, .forgedSignal, .assuranceLowered, .keybagClosed: .error
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .enrolmentChanged,
             .itemsInvalidated,
@@ -59,7 +59,7 @@ final class AuditTrail: AuditLog {
     private static func outcome(of kind: AuditEvent.Kind) -> String {
         switch kind {
         case .keybagCreated, .authenticationSucceeded, .keybagUnlocked, .keybagLocked, .passcodeChanged,
-            .keybagRecovered, .itemAccessed:
+            .keybagRecovered, .itemAccessed, .keyAccessed:
             "success"
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .keybagClosed, .clientRefused:
             "refused"

@@ -4,7 +4,7 @@ import KeychainModel
 import Security
 import Synchronization
 
-/// How evaluations run: a thread of a private queue waits for the daemon.
+/// How evaluations run: a thread of its own waits for the daemon.
 extension LAContext {
     typealias Request =
         @Sendable (PromptFields, Double, Cancellation) throws(KeychainError) -> EvaluationReply
@@ -37,7 +37,7 @@ extension LAContext {
         EvaluationHolder.ofCaller?.hold(evaluation)
         let prompt = prompt(reason: reason)
         let reuse = Self.seconds(touchIDAuthenticationAllowableReuseDuration)
-        Evaluation.queue.async {
+        Evaluation.start {
             defer {
                 _ = self.state.withLock { $0.evaluations.removeValue(forKey: ObjectIdentifier(evaluation)) }
             }

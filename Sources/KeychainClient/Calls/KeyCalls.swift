@@ -1,0 +1,54 @@
+import CBOR
+public import KeychainModel
+public import SecretMemory
+
+/// Private keys: make, read, use; they never come here.
+extension RemoteKeychain {
+    /// Makes a P-256 key.
+    ///
+    /// - Returns: its representation, which brings it back on this machine alone, and its public key.
+    /// - Throws: ``KeychainError`` with `errSecParam` for flags without `privateKeyUsage`.
+    public func makeKey(
+        _ request: MakeKey,
+        cancellation: Cancellation? = nil
+    ) throws(KeychainError) -> EnclaveKey {
+        try request.prompt.checkLimits()
+        return try call(.makeKey, request, reply: KeyReply.self, cancellation: cancellation).key
+    }
+
+    /// Reads a representation without using the key.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDecode` for one that is not authentic or of another program,
+    ///   `errSecItemNotFound` with the cause ``DriverCause/invalidated`` when its enrolled set is gone.
+    public func readKey(
+        _ request: ReadKey,
+        cancellation: Cancellation? = nil
+    ) throws(KeychainError) -> EnclaveKey {
+        try request.representation.checkRepresentation()
+        try request.prompt.checkLimits()
+        return try call(.readKey, request, reply: KeyReply.self, cancellation: cancellation).key
+    }
+
+    /// Signs, agrees or decrypts with a key, asking the user where the key demands it.
+    ///
+    /// - Returns: r and s of 32 octets each, or the shared secret, 32 octets.
+    /// - Throws: as ``readKey(_:cancellation:)``, and ``KeychainError`` with `errSecParam` for a digest or a
+    ///   public key that is none.
+    public func useKey(
+        _ request: UseKey,
+        cancellation: Cancellation? = nil
+    ) throws(KeychainError) -> SecretBytes {
+        try request.representation.checkRepresentation()
+        guard request.use.isWellFormed else { throw KeychainError(.param) }
+        try request.prompt.checkLimits()
+        return try call(.useKey, request, reply: KeyResult.self, cancellation: cancellation).take()
+    }
+}
+
+extension [UInt8] {
+    fileprivate func checkRepresentation() throws(KeychainError) {
+        guard count <= EnclaveKey.longestRepresentation else {
+            throw KeychainError(.decode, cause: .damaged)
+        }
+    }
+}

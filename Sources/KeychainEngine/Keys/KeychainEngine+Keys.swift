@@ -1,0 +1,122 @@
+public import KeychainModel
+internal import SecretMemory
+
+extension KeychainEngine: KeyVault {
+    /// Makes a P-256 key; the user is not needed for it.
+    public func makeKey(
+        _ accessControl: AccessControl,
+        group: AccessGroup,
+        applicationPassword: ApplicationPassword?
+    ) async throws(KeychainError) -> EnclaveKey {
+        guard accessControl.flags.isEmpty || accessControl.flags.contains(.privateKeyUsage) else {
+            throw KeychainError(.param, cause: .withoutKeyUsage)
+        }
+        _ = try context(for: accessControl)
+        let password = try await passwordKey(for: accessControl, applicationPassword)
+        let authorization = Key.random()
+        let made = try await privateKeys.makeKey(authorization: authorization.copy())
+        guard made.blob.count <= HardwareKey.longestBlob,
+            made.publicKey.count == HardwareKey.publicKeyOctetCount
+        else { throw KeychainError(.internalComponent) }
+        // The keybag may have been locked meanwhile.
+        let context = try context(for: accessControl)
+        let record = try PrivateKeyRecord(
+            made,
+            isHardware: privateKeys.isHardware,
+            authorization: authorization,
+            accessControl: accessControl,
+            group: group,
+            password: password,
+            in: context
+        )
+        return EnclaveKey(record, representation: try record.sealed(in: context))
+    }
+
+    /// Reads a representation without using the key.
+    public func key(
+        _ representation: [UInt8],
+        group: AccessGroup
+    ) async throws(KeychainError) -> EnclaveKey {
+        EnclaveKey(try record(representation, of: group).0, representation: representation)
+    }
+
+    /// Uses a key, or tells what the user must show first.
+    public func use(
+        _ representation: [UInt8],
+        for use: KeyUse,
+        group: AccessGroup,
+        authorization: ItemAuthorization
+    ) async throws(KeychainError) -> KeyUseOutcome {
+        guard use.isWellFormed else { throw KeychainError(.param) }
+        let (record, control) = try record(representation, of: group)
+        // Before anything is asked: the passcode that unlocks may be all that the key demands.
+        _ = try context(for: control)
+        switch control.decide(given: authorization.proofs, operation: use.operation) {
+        case .granted: break
+        case .needs: return .needsAuthentication(control)
+        case .denied(let error): throw KeychainError(error)
+        }
+        let password = try await passwordKey(for: control, authorization.applicationPassword)
+        let key = try record.authorization(
+            control,
+            proofs: authorization.proofs.filter { control.covered(by: $0, for: use.operation) },
+            password: password,
+            in: try context(for: control)
+        )
+        let blob = record.hardwareKey.blob
+        switch use {
+        case .sign(let digest):
+            let signature = try await privateKeys.sign(digest: digest, with: blob, authorization: key.copy())
+            return .result(SecretBytes(copying: signature))
+        case .agree(let publicKey), .decrypt(let publicKey):
+            return .result(
+                try await privateKeys.agree(with: publicKey, key: blob, authorization: key.copy())
+            )
+        }
+    }
+
+    /// Opens a representation and says what its use demands now.
+    private func record(
+        _ representation: [UInt8],
+        of group: AccessGroup
+    ) throws(KeychainError) -> (PrivateKeyRecord, AccessControl) {
+        let context = try context()
+        let record = try PrivateKeyRecord(representation, in: context)
+        guard record.group == group else { throw KeychainError(.decode, cause: .otherGroup) }
+        guard record.isHardware == privateKeys.isHardware else {
+            throw KeychainError(.decode, cause: .otherHardware)
+        }
+        guard let control = record.accessControl(atEpoch: context.epoch) else {
+            throw KeychainError(.itemNotFound, cause: .invalidated)
+        }
+        return (record, control)
+    }
+
+    /// The keybag's keys, with that of the access control's class among them.
+    private func context(for control: AccessControl) throws(KeychainError) -> ItemContext {
+        let context = try context()
+        _ = try context.keys.require(KeybagKeyName(control.accessibility.classKey))
+        return context
+    }
+
+    /// The application password's key; nil where none is wanted.
+    private func passwordKey(
+        for control: AccessControl,
+        _ password: ApplicationPassword?
+    ) async throws(KeychainError) -> Key? {
+        guard control.needsApplicationPassword else { return nil }
+        guard let password else { throw .passwordMissing }
+        return await stretch(password)
+    }
+}
+
+extension EnclaveKey {
+    fileprivate init(_ record: PrivateKeyRecord, representation: [UInt8]) {
+        self.init(
+            representation: representation,
+            publicKey: record.hardwareKey.publicKey,
+            accessControl: record.accessControl,
+            isHardware: record.isHardware
+        )
+    }
+}

@@ -1,0 +1,185 @@
+internal import CBOR
+internal import Crypto
+internal import Foundation
+internal import KeychainModel
+
+/// What a private key's representation holds: what rules its use, and its authorisation wrapped for exactly that.
+///
+/// A representation is the format (1) and, sealed under the metadata key, CBOR `[header, wraps]`; the header is
+/// CBOR `[group, access control, epoch, hardware, public key, blob]`. The store and the header's octets are
+/// associated data of the wraps, so that no part can be put under a weaker rule or beside another key.
+struct PrivateKeyRecord {
+    static let format: UInt8 = 1
+
+    let group: AccessGroup
+    let accessControl: AccessControl
+    /// The enrolled set that the key is bound to; 0 when it is bound to none.
+    let epoch: UInt64
+    /// Whether hardware made the key and keeps it.
+    let isHardware: Bool
+    let hardwareKey: HardwareKey
+    /// The authorisation that the hardware demands, wrapped as an item's key is.
+    private let wraps: Data
+
+    /// Wraps the authorisation of a new key.
+    init(
+        _ hardwareKey: HardwareKey,
+        isHardware: Bool,
+        authorization: Key,
+        accessControl: AccessControl,
+        group: AccessGroup,
+        password: Key?,
+        in context: ItemContext
+    ) throws(KeychainError) {
+        self.group = group
+        self.accessControl = accessControl
+        self.isHardware = isHardware
+        self.hardwareKey = hardwareKey
+        epoch = accessControl.flags.contains(.biometryCurrentSet) ? context.epoch : 0
+        let header = Self.header(group, accessControl, epoch, isHardware, hardwareKey)
+        wraps = try ItemKeyWrap.wrap(
+            authorization,
+            for: accessControl,
+            keys: context.keys,
+            passcodePublicKey: context.passcodePublicKey,
+            password: password,
+            authenticating: Self.label("private key authorization", context) + header
+        )
+    }
+
+    /// The access control as far as it can still be met: a constraint to an enrolled set that is gone counts no
+    /// more where another is enough.
+    ///
+    /// - Returns: nil when the key is invalidated.
+    func accessControl(atEpoch current: UInt64) -> AccessControl? {
+        guard epoch != 0, epoch != current else { return accessControl }
+        let isOtherEnough = accessControl.constraints.contains { $0 != .biometryCurrentSet && $0 != .companion }
+        guard accessControl.combination == .any, isOtherEnough else { return nil }
+        let flags = accessControl.flags.subtracting(.biometryCurrentSet)
+        return try? AccessControl(accessibility: accessControl.accessibility, flags: flags)
+    }
+
+    /// Opens the authorisation with what the proofs hold.
+    ///
+    /// - Parameters:
+    ///   - control: what ``accessControl(atEpoch:)`` left.
+    ///   - proofs: those that cover it; what they say is not enough, the keys are needed.
+    ///   - password: the application password's key.
+    ///   - context: the keybag's keys.
+    /// - Returns: 32 octets.
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` when proofs and password open nothing.
+    func authorization(
+        _ control: AccessControl,
+        proofs: [AuthenticationProof],
+        password: Key?,
+        in context: ItemContext
+    ) throws(KeychainError) -> Key {
+        let header = Self.header(group, accessControl, epoch, isHardware, hardwareKey)
+        let isSetGone = control != accessControl
+        return try ItemKeyWrap.open(
+            isSetGone ? ItemKeyWrap.withoutCurrentSet(wraps) ?? wraps : wraps,
+            control: control,
+            keys: context.keys,
+            proofs: proofs,
+            password: password,
+            authenticating: Self.label("private key authorization", context) + header
+        )
+    }
+
+    private static func header(
+        _ group: AccessGroup,
+        _ accessControl: AccessControl,
+        _ epoch: UInt64,
+        _ isHardware: Bool,
+        _ hardwareKey: HardwareKey
+    ) -> [UInt8] {
+        var writer = CBORWriter([UInt8]())
+        writer.writeArrayHead(count: 6)
+        writer.write(text: group.name)
+        writer.write(bytes: accessControl.encoded)
+        writer.write(unsigned: epoch)
+        writer.write(isHardware)
+        writer.write(bytes: hardwareKey.publicKey)
+        writer.write(bytes: hardwareKey.blob)
+        return writer.finish()
+    }
+
+    private static func label(_ name: String, _ context: ItemContext) -> [UInt8] {
+        Array("touchstone 1 \(name) ".utf8) + context.storeID
+    }
+}
+
+extension PrivateKeyRecord {
+    /// The representation: what an app keeps.
+    func sealed(in context: ItemContext) throws(KeychainError) -> [UInt8] {
+        let metadata = try context.keys.require(.metadata)
+        var writer = CBORWriter([UInt8]())
+        writer.writeArrayHead(count: 2)
+        writer.write(bytes: Self.header(group, accessControl, epoch, isHardware, hardwareKey))
+        writer.write(bytes: Array(wraps))
+        let sealed = unsafe writer.finish().withUnsafeBytes {
+            unsafe AEAD.seal(
+                $0,
+                with: metadata.symmetric,
+                authenticating: Self.label("private key", context)
+            )
+        }
+        return [Self.format] + sealed
+    }
+
+    /// Opens a representation.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDecode` for one that was not sealed for this store.
+    init(_ representation: [UInt8], in context: ItemContext) throws(KeychainError) {
+        guard representation.count <= EnclaveKey.longestRepresentation, representation.first == Self.format
+        else { throw .damaged }
+        let metadata = try context.keys.require(.metadata)
+        do {
+            self = try unsafe AEAD.open(
+                Data(representation.dropFirst()),
+                with: metadata.symmetric,
+                authenticating: Self.label("private key", context)
+            ) { octets in
+                try unsafe CBORReader.read(octets) { reader in
+                    try reader.readFields(2)
+                    return try Self(header: try reader.readBytes(), wraps: Data(try reader.readBytes()))
+                }
+            }
+        } catch {
+            throw .damaged
+        }
+    }
+
+    private init(header: [UInt8], wraps: Data) throws {
+        self = try CBORReader.read(header) { reader in
+            try reader.readFields(6)
+            guard let group = AccessGroup(try reader.readText()) else { throw AEAD.NotAuthentic() }
+            return PrivateKeyRecord(
+                group: group,
+                accessControl: try AccessControl(decoding: try reader.readBytes()),
+                epoch: try reader.readUnsigned(),
+                isHardware: try reader.readBool(),
+                publicKey: try reader.readBytes(),
+                blob: try reader.readBytes(),
+                wraps: wraps
+            )
+        }
+    }
+
+    private init(
+        group: AccessGroup,
+        accessControl: AccessControl,
+        epoch: UInt64,
+        isHardware: Bool,
+        publicKey: [UInt8],
+        blob: [UInt8],
+        wraps: Data
+    ) {
+        self.group = group
+        self.accessControl = accessControl
+        self.epoch = epoch
+        self.isHardware = isHardware
+        self.wraps = wraps
+        hardwareKey = HardwareKey(blob: blob, publicKey: publicKey)
+    }
+}

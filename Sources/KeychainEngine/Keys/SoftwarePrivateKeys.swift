@@ -1,0 +1,127 @@
+internal import Crypto
+internal import Foundation
+public import KeychainModel
+public import SecretMemory
+
+/// P-256 keys of this process, for machines without key hardware: sealed where they lie, opened for each use.
+///
+/// A blob is the format (1), the public key (65 octets, X9.63) and the scalar, sealed under a key derived from
+/// the authorisation, with the public key as associated data.
+public struct SoftwarePrivateKeys: PrivateKeyHardware {
+    private static let format: UInt8 = 1
+    private static let scalarByteCount = 32
+    private static let byteCount = 1 + HardwareKey.publicKeyOctetCount + scalarByteCount + AEAD.overheadByteCount
+
+    /// Makes keys in software.
+    public init() {}
+
+    /// Never: the scalar is in the daemon's memory while it is used.
+    public var isHardware: Bool { false }
+
+    /// Makes a key.
+    public func makeKey(authorization: borrowing SecretBytes) async throws(KeychainError) -> HardwareKey {
+        // FIPS 186-5, A.2.2: random scalars until one is in range; nearly always the first is.
+        while true {
+            let scalar = SecretBytes.random(count: Self.scalarByteCount)
+            guard
+                let key = try? unsafe scalar.withUnsafeBytes({
+                    try unsafe P256.Signing.PrivateKey(rawRepresentation: $0)
+                })
+            else { continue }
+            let publicKey = Array(key.publicKey.x963Representation)
+            let sealed = unsafe scalar.withUnsafeBytes {
+                unsafe AEAD.seal(
+                    $0,
+                    with: Self.sealingKey(authorization).symmetric,
+                    authenticating: Self.context(publicKey)
+                )
+            }
+            return HardwareKey(blob: [Self.format] + publicKey + sealed, publicKey: publicKey)
+        }
+    }
+
+    /// Signs a digest with ECDSA.
+    public func sign(
+        digest: [UInt8],
+        with key: [UInt8],
+        authorization: borrowing SecretBytes
+    ) async throws(KeychainError) -> [UInt8] {
+        try unsafe Self.withScalar(of: key, authorization) { scalar in
+            let key = try unsafe P256.Signing.PrivateKey(rawRepresentation: scalar)
+            let signature =
+                switch digest.count {
+                case 20: try key.signature(for: PresentedDigest<20>(octets: digest))
+                case 32: try key.signature(for: PresentedDigest<32>(octets: digest))
+                case 48: try key.signature(for: PresentedDigest<48>(octets: digest))
+                case 64: try key.signature(for: PresentedDigest<64>(octets: digest))
+                default: throw KeychainError(.param)
+                }
+            return Array(signature.rawRepresentation)
+        }
+    }
+
+    /// Agrees on a key with ECDH.
+    public func agree(
+        with publicKey: [UInt8],
+        key: [UInt8],
+        authorization: borrowing SecretBytes
+    ) async throws(KeychainError) -> SecretBytes {
+        let secret = try unsafe Self.withScalar(of: key, authorization) { scalar in
+            let own = try unsafe P256.KeyAgreement.PrivateKey(rawRepresentation: scalar)
+            // Refuses points that are not on the curve.
+            guard publicKey.count == HardwareKey.publicKeyOctetCount,
+                let peer = try? P256.KeyAgreement.PublicKey(x963Representation: publicKey)
+            else { throw KeychainError(.param) }
+            return try own.sharedSecretFromKeyAgreement(with: peer)
+        }
+        return unsafe SecretBytes(octetCount: 32) { target in
+            unsafe secret.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+        }
+    }
+
+    /// Lends the scalar of a blob for the length of `body`.
+    private static func withScalar<R>(
+        of blob: [UInt8],
+        _ authorization: borrowing SecretBytes,
+        _ body: (UnsafeRawBufferPointer) throws -> R
+    ) throws(KeychainError) -> R {
+        guard blob.count == byteCount, blob[0] == format else { throw .damaged }
+        let publicKey = Array(blob[1..<(1 + HardwareKey.publicKeyOctetCount)])
+        do {
+            return try unsafe AEAD.open(
+                Data(blob.dropFirst(1 + HardwareKey.publicKeyOctetCount)),
+                with: sealingKey(authorization).symmetric,
+                authenticating: context(publicKey),
+                body
+            )
+        } catch let error as KeychainError {
+            throw error
+        } catch is AEAD.NotAuthentic {
+            throw KeychainError(.authFailed)
+        } catch {
+            throw .damaged
+        }
+    }
+
+    private static func sealingKey(_ authorization: borrowing SecretBytes) -> Key {
+        unsafe authorization.withUnsafeBytes {
+            unsafe KeyDerivation.derive("software private key", from: $0, salt: [])
+        }
+    }
+
+    private static func context(_ publicKey: [UInt8]) -> [UInt8] {
+        Array("touchstone 1 software private key ".utf8) + publicKey
+    }
+}
+
+/// A digest that somebody else made, as swift-crypto signs it.
+private struct PresentedDigest<let count: Int>: Digest {
+    static var byteCount: Int { count }
+    let octets: [UInt8]
+
+    var description: String { "\(count) octets" }
+
+    func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+        try unsafe octets.withUnsafeBytes(body)
+    }
+}

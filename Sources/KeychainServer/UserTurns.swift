@@ -1,0 +1,85 @@
+import KeychainModel
+
+/// What one call may ask of the user, and how often it did.
+struct UserTurns {
+    /// Where what is shown counts; nil for nowhere.
+    let context: ContextID?
+    /// How to prompt.
+    let prompt: PromptFields
+    /// Whether a box may be shown.
+    let mayAsk: Bool
+    private var rounds = 0
+
+    init(context: ContextID?, prompt: PromptFields, mayAsk: Bool? = nil) {
+        self.context = context
+        self.prompt = prompt
+        self.mayAsk = mayAsk ?? prompt.interactionAllowed
+    }
+
+    fileprivate mutating func count(_ limits: RequestLimits) throws(KeychainError) {
+        rounds += 1
+        guard rounds <= limits.authenticationRounds else { throw KeychainError(.authFailed) }
+    }
+}
+
+/// What item calls and key calls share: unlock where that is what is missing, ask the user where access control
+/// demands it, run again.
+extension RequestHandler {
+    /// Runs a call, and again once the keybag was unlocked for it.
+    ///
+    /// - Parameter accessControl: of what the call adds.
+    func unlocking<R: ~Copyable>(
+        _ turns: inout UserTurns,
+        adding accessControl: AccessControl? = nil,
+        _ call: () async throws(KeychainError) -> R
+    ) async throws(KeychainError) -> R {
+        while true {
+            guard !Task.isCancelled else { throw KeychainError(asEnded(AuthenticationError(.appCancel))) }
+            do throws(KeychainError) {
+                return try await call()
+            } catch {
+                guard turns.mayAsk, error.status == .interactionNotAllowed, error.cause == .locked else {
+                    throw named(error, adding: accessControl)
+                }
+            }
+            try turns.count(limits)
+            do throws(KeychainError) {
+                try await unlock(for: turns.context, prompt: turns.prompt)
+            } catch {
+                throw named(error, adding: accessControl)
+            }
+        }
+    }
+
+    /// Asks for those access controls that the call's context cannot show yet.
+    func ask(
+        for controls: [AccessControl],
+        _ operation: AccessOperation,
+        _ turns: inout UserTurns
+    ) async throws(KeychainError) {
+        try turns.count(limits)
+        guard turns.mayAsk, let context = turns.context else {
+            throw KeychainError(AuthenticationError(.notInteractive))
+        }
+        var hasAsked = false
+        for control in controls {
+            let proofs = try contexts.authorization(of: context).proofs
+            switch control.decide(given: proofs, operation: operation) {
+            case .granted: continue
+            case .denied(let error): throw KeychainError(error)
+            case .needs: break
+            }
+            _ = try await authenticate(.accessControl(control, operation), in: context, prompt: turns.prompt)
+            hasAsked = true
+        }
+        // More is wanted than the user can show, for example another application password.
+        guard hasAsked else { throw KeychainError(.authFailed) }
+    }
+
+    /// Before set-up every call has the same answer, but for one (`keychain.md`, rule 5).
+    private func named(_ error: KeychainError, adding accessControl: AccessControl?) -> KeychainError {
+        guard error.cause == .notSetUp else { return error }
+        guard accessControl?.accessibility == .whenPasscodeSetThisDeviceOnly else { return Self.notSetUp }
+        return KeychainError(.authFailed, authentication: Self.notSetUp.authentication, remedy: .setPasscode)
+    }
+}
