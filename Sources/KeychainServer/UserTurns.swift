@@ -25,9 +25,7 @@ struct UserTurns {
 /// What item calls and key calls share: unlock where that is what is missing, ask the user where access control
 /// demands it, run again.
 extension RequestHandler {
-    /// Runs a call, and again once the keybag was unlocked for it.
-    ///
-    /// - Parameter accessControl: of what the call adds.
+    /// Runs a call, and again once the keybag was unlocked for it; `accessControl` is that of what it adds.
     func unlocking<R: ~Copyable>(
         _ turns: inout UserTurns,
         adding accessControl: AccessControl? = nil,

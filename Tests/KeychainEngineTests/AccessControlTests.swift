@@ -23,7 +23,7 @@ struct AccessControlTests {
     }()
 
     /// What opens, said once more and in other words.
-    private static func opens(_ flags: AccessControlFlags, _ factors: Set<AuthenticationFactor>) -> Bool {
+    static func opens(_ flags: AccessControlFlags, _ factors: Set<AuthenticationFactor>) -> Bool {
         if flags.contains(.userPresence) { return !factors.isEmpty }
         var met: [Bool] = []
         if !flags.isDisjoint(with: [.biometryAny, .biometryCurrentSet]) {

@@ -8,11 +8,13 @@ final class TestServer: Sendable {
     let server: KeychainServer
     let authenticator: ScriptedAuthenticator
     let vault: ScriptedVault
+    let keys: ScriptedKeys
     let audit = ScriptedAudit()
 
     init(
         authenticator: ScriptedAuthenticator = ScriptedAuthenticator(),
         vault: ScriptedVault = ScriptedVault(),
+        keys: ScriptedKeys = ScriptedKeys(),
         identity: ClientIdentity = ClientIdentity(),
         adjust: (inout RequestLimits) -> Void = { _ in }
     ) throws {
@@ -20,11 +22,13 @@ final class TestServer: Sendable {
         adjust(&limits)
         self.authenticator = authenticator
         self.vault = vault
+        self.keys = keys
         server = try KeychainServer(
             services: KeychainServices(
                 authenticator: authenticator,
                 keybag: ScriptedKeybag(),
                 vault: vault,
+                keys: keys,
                 audit: audit,
                 daemonVersion: "test",
                 promptFault: { $0 == nil ? nil : "somewhere" }

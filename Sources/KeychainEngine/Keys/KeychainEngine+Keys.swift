@@ -64,13 +64,14 @@ extension KeychainEngine: KeyVault {
             in: try context(for: control)
         )
         let blob = record.hardwareKey.blob
+        let hardware = try hardware(of: record)
         switch use {
         case .sign(let digest):
-            let signature = try await privateKeys.sign(digest: digest, with: blob, authorization: key.copy())
+            let signature = try await hardware.sign(digest: digest, with: blob, authorization: key.copy())
             return .result(SecretBytes(copying: signature))
         case .agree(let publicKey), .decrypt(let publicKey):
             return .result(
-                try await privateKeys.agree(with: publicKey, key: blob, authorization: key.copy())
+                try await hardware.agree(with: publicKey, key: blob, authorization: key.copy())
             )
         }
     }
@@ -83,13 +84,18 @@ extension KeychainEngine: KeyVault {
         let context = try context()
         let record = try PrivateKeyRecord(representation, in: context)
         guard record.group == group else { throw KeychainError(.decode, cause: .otherGroup) }
-        guard record.isHardware == privateKeys.isHardware else {
-            throw KeychainError(.decode, cause: .otherHardware)
-        }
+        _ = try hardware(of: record)
         guard let control = record.accessControl(atEpoch: context.epoch) else {
             throw KeychainError(.itemNotFound, cause: .invalidated)
         }
         return (record, control)
+    }
+
+    /// What made a key; those made in software before there was hardware stay in use.
+    private func hardware(of record: PrivateKeyRecord) throws(KeychainError) -> any PrivateKeyHardware {
+        if record.isHardware == privateKeys.isHardware { return privateKeys }
+        guard !record.isHardware else { throw KeychainError(.decode, cause: .otherHardware) }
+        return SoftwarePrivateKeys()
     }
 
     /// The keybag's keys, with that of the access control's class among them.

@@ -53,7 +53,9 @@ struct PrivateKeyRecord {
     /// - Returns: nil when the key is invalidated.
     func accessControl(atEpoch current: UInt64) -> AccessControl? {
         guard epoch != 0, epoch != current else { return accessControl }
-        let isOtherEnough = accessControl.constraints.contains { $0 != .biometryCurrentSet && $0 != .companion }
+        let isOtherEnough = accessControl.constraints.contains {
+            $0 != .biometryCurrentSet && $0 != .companion
+        }
         guard accessControl.combination == .any, isOtherEnough else { return nil }
         let flags = accessControl.flags.subtracting(.biometryCurrentSet)
         return try? AccessControl(accessibility: accessControl.accessibility, flags: flags)

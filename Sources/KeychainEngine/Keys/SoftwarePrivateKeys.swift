@@ -10,7 +10,8 @@ public import SecretMemory
 public struct SoftwarePrivateKeys: PrivateKeyHardware {
     private static let format: UInt8 = 1
     private static let scalarByteCount = 32
-    private static let byteCount = 1 + HardwareKey.publicKeyOctetCount + scalarByteCount + AEAD.overheadByteCount
+    private static let byteCount =
+        1 + HardwareKey.publicKeyOctetCount + scalarByteCount + AEAD.overheadByteCount
 
     /// Makes keys in software.
     public init() {}

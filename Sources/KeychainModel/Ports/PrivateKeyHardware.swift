@@ -8,9 +8,11 @@ public protocol PrivateKeyHardware: Sendable {
     /// Whether keys are made in hardware that does not give them away.
     var isHardware: Bool { get }
 
-    /// Makes a key.
+    /// Makes a key; every use needs the same authorisation.
     ///
-    /// - Parameter authorization: 32 random octets; every use needs the same.
+    /// - Parameter authorization: 32 random octets.
+    /// - Returns: the key.
+    /// - Throws: ``KeychainError`` when the hardware refused.
     func makeKey(authorization: borrowing SecretBytes) async throws(KeychainError) -> HardwareKey
 
     /// Signs a digest with ECDSA.
@@ -18,6 +20,7 @@ public protocol PrivateKeyHardware: Sendable {
     /// - Parameters:
     ///   - digest: 20, 32, 48 or 64 octets: SHA-1, SHA-256, SHA-384 or SHA-512.
     ///   - key: ``HardwareKey/blob``.
+    ///   - authorization: the 32 octets that the key was made with.
     /// - Returns: r and s, 32 octets each.
     /// - Throws: ``KeychainError`` with `errSecAuthFailed` when the authorisation does not open the blob,
     ///   `errSecDecode` for a blob that this hardware did not make.
@@ -32,6 +35,7 @@ public protocol PrivateKeyHardware: Sendable {
     /// - Parameters:
     ///   - publicKey: the other side's, uncompressed X9.63, 65 octets.
     ///   - key: ``HardwareKey/blob``.
+    ///   - authorization: the 32 octets that the key was made with.
     /// - Returns: the shared point's x coordinate, 32 octets.
     /// - Throws: as ``sign(digest:with:authorization:)``, and `errSecParam` for a point off the curve.
     func agree(

@@ -1,0 +1,80 @@
+import Glibc
+import KeychainClient
+import KeychainModel
+import SecretMemory
+import Testing
+import TouchstoneTesting
+
+@Suite("Private keys of the real daemon", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+struct KeyTests {
+    private static let digest = [UInt8](repeating: 7, count: 32)
+
+    private static func make(
+        _ flags: AccessControlFlags,
+        in keychain: TemporaryKeychain
+    ) throws -> EnclaveKey {
+        let control = try AccessControl(accessibility: .whenUnlocked, flags: flags)
+        return try keychain.client.makeKey(MakeKey(accessControl: control, prompt: keychain.prompt()))
+    }
+
+    private static func use(
+        _ key: EnclaveKey,
+        for use: KeyUse = .sign(digest: digest),
+        context: UInt64? = nil,
+        in keychain: TemporaryKeychain
+    ) throws -> [UInt8] {
+        let request = UseKey(
+            representation: key.representation,
+            use: use,
+            context: context,
+            prompt: keychain.prompt()
+        )
+        return try keychain.client.useKey(request).withOctets { octets in octets.indices.map { octets[$0] } }
+    }
+
+    @Test("a key works once its user typed the passcode, for that use alone, and after a restart")
+    func usedByPasscode() async throws {
+        let keychain = try await TemporaryKeychain.ready()
+        let atStart = keychain.prompts
+        let guarded = try Self.make([.devicePasscode, .privateKeyUsage], in: keychain)
+        let free = try Self.make([], in: keychain)
+        #expect(keychain.prompts == atStart)
+        #expect(!guarded.isHardware)
+
+        let context = keychain.client.makeContextNumber()
+        for _ in 0..<2 {
+            #expect(try Self.use(guarded, context: context, in: keychain).count == 64)
+            #expect(keychain.prompts == atStart + 1)
+        }
+        let agreed = try Self.use(
+            guarded,
+            for: .agree(publicKey: free.publicKey),
+            context: context,
+            in: keychain
+        )
+        #expect(keychain.prompts == atStart + 2)
+        let there = try Self.use(free, for: .agree(publicKey: guarded.publicKey), in: keychain)
+        #expect(agreed == there)
+        #expect(agreed.count == 32)
+        #expect(keychain.prompts == atStart + 2)
+
+        try keychain.tellPerson([.cancels])
+        #expect(throws: KeychainError(.userCanceled)) { try Self.use(guarded, in: keychain) }
+
+        keychain.stop(with: SIGTERM)
+        try await keychain.start()
+        let before = keychain.prompts
+        let read = ReadKey(representation: guarded.representation, prompt: keychain.prompt())
+        #expect(try keychain.client.readKey(read) == guarded)
+        // The passcode unlocked the keybag for reading; the use asks for it once more.
+        #expect(try Self.use(guarded, in: keychain).count == 64)
+        #expect(keychain.prompts == before + 2)
+    }
+
+    @Test("a key is worth nothing in another keychain")
+    func foreign() async throws {
+        let (here, there) = (try await TemporaryKeychain.ready(), try await TemporaryKeychain.ready())
+        let key = try Self.make([], in: here)
+        #expect(throws: KeychainError(.decode)) { try Self.use(key, in: there) }
+    }
+}

@@ -1,0 +1,65 @@
+import KeychainModel
+import SecretMemory
+
+/// What a vault of keys was asked.
+enum KeyCall: Sendable {
+    case make(AccessControl, group: AccessGroup, hasPassword: Bool)
+    case read([UInt8], group: AccessGroup)
+    case use([UInt8], KeyUse, group: AccessGroup, ItemAuthorization)
+}
+
+/// What a scripted vault of keys answers.
+enum KeyAnswer: Sendable {
+    /// The key, or the result of its use.
+    case done
+    case needs(AccessControl)
+}
+
+/// A vault of keys whose answers are a closure, asked with all calls so far, the present one last.
+actor ScriptedKeys: KeyVault {
+    typealias Script = @Sendable ([KeyCall]) async throws(KeychainError) -> KeyAnswer
+
+    static let key = EnclaveKey(
+        representation: [1, 2, 3],
+        publicKey: [4] + [UInt8](repeating: 9, count: 64),
+        accessControl: AccessControl(accessibility: .whenUnlocked),
+        isHardware: false
+    )
+    static let result = [UInt8](repeating: 5, count: 64)
+
+    private let script: Script
+    private(set) var calls: [KeyCall] = []
+
+    init(_ script: @escaping Script = { _ throws(KeychainError) in .done }) {
+        self.script = script
+    }
+
+    func makeKey(
+        _ accessControl: AccessControl,
+        group: AccessGroup,
+        applicationPassword: ApplicationPassword?
+    ) async throws(KeychainError) -> EnclaveKey {
+        calls.append(.make(accessControl, group: group, hasPassword: applicationPassword != nil))
+        _ = try await script(calls)
+        return Self.key
+    }
+
+    func key(_ representation: [UInt8], group: AccessGroup) async throws(KeychainError) -> EnclaveKey {
+        calls.append(.read(representation, group: group))
+        _ = try await script(calls)
+        return Self.key
+    }
+
+    func use(
+        _ representation: [UInt8],
+        for use: KeyUse,
+        group: AccessGroup,
+        authorization: ItemAuthorization
+    ) async throws(KeychainError) -> KeyUseOutcome {
+        calls.append(.use(representation, use, group: group, authorization))
+        switch try await script(calls) {
+        case .done: return .result(SecretBytes(copying: Self.result))
+        case .needs(let control): return .needsAuthentication(control)
+        }
+    }
+}
