@@ -192,7 +192,7 @@ let package = Package(
         // A scripted peer at the other end of the client's socket.
         .target(
             name: "ScriptedDaemon",
-            dependencies: ["CBOR", "KeychainModel", "SecretMemory"],
+            dependencies: ["CBOR", "KeychainClient", "KeychainModel", "SecretMemory"],
             path: "Tests/ScriptedDaemon",
             swiftSettings: settings
         ),
@@ -228,15 +228,17 @@ let package = Package(
         .testTarget(
             name: "SecurityTests",
             dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "SecretMemory", "Security",
-                "TouchstoneTesting", "touchstoned",
+                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon", "SecretMemory",
+                "Security", "TouchstoneTesting", "touchstoned",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "LocalAuthenticationTests",
             dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "SecretMemory", "Security",
+                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon", "SecretMemory",
+                "Security",
             ],
             swiftSettings: settings
         ),

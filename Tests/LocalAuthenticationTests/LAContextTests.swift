@@ -2,6 +2,7 @@ import Foundation
 import KeychainClient
 import KeychainModel
 import LocalAuthentication
+import ScriptedDaemon
 import Synchronization
 import Testing
 

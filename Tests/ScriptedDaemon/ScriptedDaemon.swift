@@ -1,6 +1,7 @@
-import CBOR
+package import CBOR
 import Foundation
 import Glibc
+package import KeychainClient
 package import KeychainModel
 package import SecretMemory
 import Synchronization
@@ -10,14 +11,29 @@ package final class ScriptedDaemon: Sendable {
     /// What happens on one connection; the peer hangs up when it returns or throws.
     package typealias Script = @Sendable (ScriptedPeer) throws -> Void
 
+    /// A keychain that talks to this daemon.
+    package let keychain: RemoteKeychain
+
+    private let home: TemporaryHome
     private let listener: CInt
     private let accepted = Mutex<[ScriptedPeer]>([])
+
+    /// What an answering daemon was asked for so far, without the greeting.
+    package var requested: [KeychainModel.Method] { log.methods.withLock { $0 } }
+    let log: RequestLog
 
     /// How many connected so far.
     package var connections: Int { accepted.withLock(\.count) }
 
     /// Listens where `home` has its socket.
-    package init(_ home: TemporaryHome, script: @escaping Script) throws {
+    package convenience init(_ home: TemporaryHome, script: @escaping Script) throws {
+        try self.init(home, log: RequestLog(), script: script)
+    }
+
+    init(_ home: TemporaryHome, log: RequestLog, script: @escaping Script) throws {
+        self.log = log
+        self.home = home
+        keychain = RemoteKeychain(layout: home.layout, daemon: .none)
         listener = try Self.bind(home.layout.socket)
         guard listen(listener, 16) == 0 else { throw POSIXError(.EIO) }
         let listener = listener
@@ -88,10 +104,13 @@ package struct ScriptedRequest: Sendable {
     }
 
     /// What it asks for, in detail.
-    package func body<Body: WireBody>(_ type: Body.Type) throws -> Body {
+    package func body<Body: WireBody>(_ type: Body.Type) throws -> Body { try read { try Body(from: &$0) } }
+
+    /// Lends the reader at the body.
+    package func read<Result>(_ body: (inout CBORReader) throws -> Result) throws -> Result {
         try message.message.read { reader in
             _ = try RequestHead(from: &reader)
-            return try Body(from: &reader)
+            return try body(&reader)
         }
     }
 }

@@ -245,7 +245,7 @@ struct QueryParsingTests {
         #expect(query.attributes.values[.port] == .integer(443))
         #expect(query.attributes.values[.protocol] == .string("htps"))
         #expect(query.attributes.values[.creationDate] == .date(1_500_000))
-        #expect(query.operationPrompt == "open the safe")
+        #expect(query.wishes.reason == "open the safe")
         #expect(Self.status([kSecClass: kSecClassInternetPassword, kSecAttrPort: "443"]) == .param)
         #expect(Self.status([kSecClass: kSecClassInternetPassword, kSecAttrPort: true]) == .param)
         #expect(Self.status([kSecClass: kSecClassInternetPassword, kSecAttrPort: 1e300]) == .param)

@@ -1,6 +1,7 @@
 import Foundation
 import KeychainClient
 import KeychainModel
+import ScriptedDaemon
 import SecretMemory
 import Security
 import Synchronization

@@ -30,7 +30,11 @@ extension NSError {
         if let suggestion = error.remedy?.suggestion {
             userInfo[NSLocalizedRecoverySuggestionErrorKey] = suggestion
         }
-        if let cause = error.cause { userInfo["NSDebugDescription"] = "\(cause.domain): \(cause.code)" }
+        if let cause = error.cause {
+            userInfo["NSDebugDescription"] = "\(cause.domain): \(cause.code)"
+            // What Apple's own errors of keys and queries say.
+            if ["key", "query"].contains(cause.domain) { userInfo["NSDescription"] = cause.code }
+        }
         if let authentication = error.authentication {
             userInfo[NSUnderlyingErrorKey] = NSError(authentication)
         } else if let cause = error.cause {

@@ -1,4 +1,5 @@
 import Foundation
+import KeychainClient
 import KeychainModel
 import SecretMemory
 
@@ -7,31 +8,64 @@ struct ItemObjects {
     /// What was asked for.
     let returns: ItemQuery.Returns
     /// The class asked for; nil when items were named by reference.
-    let itemClass: ItemClass?
+    private let itemClass: ItemClass?
+    /// What goes for the uses of keys.
+    private let wishes: PromptWishes
 
-    /// One return key gives its value; several give a dictionary.
-    func object(
-        reference: PersistentReference?,
-        attributes: ItemAttributes?,
-        data: borrowing SecretBytes?
-    ) -> NSObject {
+    init(_ query: ParsedQuery) {
+        returns = query.returns
+        itemClass = query.itemClass
+        wishes = query.wishes
+    }
+
+    /// One return key gives its value; several give a dictionary; nil for what an item has not.
+    ///
+    /// - Throws: why a key cannot be had (``SecKey/init(_:_:_:_:)``), `errSecUnimplemented` for the reference of a
+    ///   password.
+    func object(_ item: borrowing ItemResult) throws(KeychainError) -> NSObject? {
+        // The data of a key in hardware is not for apps.
+        let hasData = item.attributes.map { !$0.isToken } ?? true
         switch returns {
-        case .data: return NSData(optional: data)
-        case .persistentRef: return NSData(data: Data(reference?.octets ?? []))
+        case .data: return hasData ? NSData(optional: item.data) : nil
+        case .persistentRef: return NSData(data: Data(item.reference?.octets ?? []))
+        case .ref: return try key(item)
         default: break
         }
         var parts: [String: Any] = [:]
-        if returns.contains(.attributes), let attributes { parts = Self.dictionary(attributes, itemClass) }
-        if returns.contains(.data) { parts["v_Data"] = NSData(optional: data) }
-        if returns.contains(.persistentRef), let reference {
+        if returns.contains(.attributes), let attributes = item.attributes {
+            parts = Self.dictionary(attributes, itemClass)
+        }
+        if returns.contains(.data), hasData { parts["v_Data"] = NSData(optional: item.data) }
+        if returns.contains(.persistentRef), let reference = item.reference {
             parts["v_PersistentRef"] = NSData(data: Data(reference.octets))
         }
+        if returns.contains(.ref) { parts["v_Ref"] = try key(item) }
         return parts as NSDictionary
+    }
+
+    /// As ``object(_:)``, but one item that holds no key, or one that is gone, does not spoil a list.
+    func objectInList(_ item: borrowing ItemResult) throws(KeychainError) -> NSObject? {
+        do throws(KeychainError) {
+            return try object(item)
+        } catch {
+            if error.status == .decode || error.status == .itemNotFound { return nil }
+            throw error
+        }
+    }
+
+    private func key(_ item: borrowing ItemResult) throws(KeychainError) -> SecKey {
+        guard let attributes = item.attributes, itemClass == .key || attributes[.keyClass] != nil else {
+            throw .unimplemented("references of passwords")
+        }
+        switch item.data {
+        case .some(let data): return try SecKey(attributes, data, item.reference, wishes)
+        case .none: throw .key(.decode, "the item holds no key")
+        }
     }
 
     private static func dictionary(_ attributes: ItemAttributes, _ itemClass: ItemClass?) -> [String: Any] {
         var objects = [String: Any](minimumCapacity: attributes.count + 4)
-        for (key, value) in attributes { objects[key.rawValue] = object(value) }
+        for (key, value) in attributes { objects[key.rawValue] = value.object }
         if let itemClass { objects["class"] = itemClass.rawValue }
         // The access control comes as octets, and only where it says more than when to read the item.
         if case .data(let octets)? = attributes[.accessControl],
@@ -45,8 +79,12 @@ struct ItemObjects {
         return objects
     }
 
-    private static func object(_ value: AttributeValue) -> Any {
-        switch value {
+}
+
+extension AttributeValue {
+    /// The value as apps get it.
+    var object: Any {
+        switch self {
         case .string(let text): text
         case .data(let octets): Data(octets)
         case .integer(let number): NSNumber(value: number)
@@ -57,18 +95,26 @@ struct ItemObjects {
 }
 
 extension NSData {
-    /// An item's data, in memory of its own that is wiped when the app lets go of it.
+    /// An item's data; empty for none.
     fileprivate convenience init(optional secret: borrowing SecretBytes?) {
         switch secret {
-        case .some(let secret) where secret.count > 0:
-            let copy = UnsafeMutableRawPointer.allocate(byteCount: secret.count, alignment: 16)
-            let room = UnsafeMutableRawBufferPointer(start: copy, count: secret.count)
-            secret.withOctets { octets in octets.withUnsafeBytes { room.copyMemory(from: $0) } }
-            self.init(bytesNoCopy: copy, length: secret.count) { address, length in
-                explicit_bzero(address, length)
-                address.deallocate()
-            }
-        default: self.init()
+        case .some(let secret): self.init(wiping: secret)
+        case .none: self.init()
+        }
+    }
+
+    /// A secret in memory of its own that is wiped when the app lets go of it.
+    convenience init(wiping secret: borrowing SecretBytes) {
+        guard secret.count > 0 else {
+            self.init()
+            return
+        }
+        let copy = UnsafeMutableRawPointer.allocate(byteCount: secret.count, alignment: 16)
+        let room = UnsafeMutableRawBufferPointer(start: copy, count: secret.count)
+        secret.withOctets { octets in octets.withUnsafeBytes { room.copyMemory(from: $0) } }
+        self.init(bytesNoCopy: copy, length: secret.count) { address, length in
+            explicit_bzero(address, length)
+            address.deallocate()
         }
     }
 }

@@ -8,45 +8,44 @@ extension ParsedQuery {
     /// The item to add.
     func addRequest() throws(KeychainError) -> AddItem {
         guard let itemClass else { throw .param("no class") }
-        let context = try context?.describeForKeychain()
+        let (context, prompt) = try wishes.describe()
+        let accessControl =
+            attributes.accessControl
+            ?? AccessControl(accessibility: attributes.accessibility ?? .whenUnlocked)
+        let item = try itemClass == .key ? KeyItem(self, accessControl) : nil
         return AddItem(
             itemClass: itemClass,
-            attributes: attributes.values,
-            accessControl: attributes.accessControl
-                ?? AccessControl(accessibility: attributes.accessibility ?? .whenUnlocked),
-            data: secret(data),
-            returns: returns,
-            context: context?.number,
-            prompt: prompt(context)
+            attributes: item?.attributes ?? attributes.values,
+            accessControl: item?.accessControl ?? accessControl,
+            data: item == nil ? secret(data) : item?.secret(),
+            returns: wireReturns,
+            context: context,
+            prompt: prompt
         )
     }
 
     /// The items to look up.
     func copyRequest() throws(KeychainError) -> CopyItems {
-        let context = try context?.describeForKeychain()
-        return CopyItems(
-            query: try itemQuery(limit: limit),
-            context: context?.number,
-            prompt: prompt(context)
-        )
+        let (context, prompt) = try wishes.describe()
+        return CopyItems(query: try itemQuery(limit: limit), context: context, prompt: prompt)
     }
 
     /// The items to change.
     func updateRequest(_ changes: ParsedChanges) throws(KeychainError) -> UpdateItems {
-        let context = try context?.describeForKeychain()
+        let (context, prompt) = try wishes.describe()
         return UpdateItems(
             query: try itemQuery(limit: .all),
             attributes: changes.attributes.values,
             accessControl: changes.accessControl,
             data: secret(changes.data),
-            context: context?.number,
-            prompt: prompt(context)
+            context: context,
+            prompt: prompt
         )
     }
 
     /// The items to delete.
     func deleteRequest() throws(KeychainError) -> DeleteItems {
-        DeleteItems(query: try itemQuery(limit: .all), prompt: prompt(try context?.describeForKeychain()))
+        DeleteItems(query: try itemQuery(limit: .all), prompt: try wishes.describe().prompt)
     }
 
     /// An access control is accepted in a search and not matched on (`keychain.md`, rule 4).
@@ -61,22 +60,31 @@ extension ParsedQuery {
             itemClass: itemClass,
             attributes: wanted,
             limit: limit,
-            returns: returns,
+            returns: wireReturns,
             references: references ?? [],
             authenticationUI: authenticationUI
         )
     }
 
-    private func prompt(_ context: AuthenticationContextDescription?) -> PromptFields {
-        var prompt = context?.prompt ?? PromptFields(origin: KeychainConnection.originOfNow)
-        if let operationPrompt { prompt.reason = operationPrompt }
-        if authenticationUI == .fail { prompt.interactionAllowed = false }
-        return prompt
+    /// What is asked of the daemon: a key's reference is made here, of its data and attributes, and those tell
+    /// which keys have no data for an app.
+    private var wireReturns: ItemQuery.Returns {
+        switch itemClass {
+        case .genericPassword, .internetPassword: returns
+        default:
+            if returns.contains(.ref) {
+                returns.subtracting(.ref).union([.attributes, .data, .persistentRef])
+            } else if returns.contains(.data) {
+                returns.union(.attributes)
+            } else {
+                returns
+            }
+        }
     }
 }
 
 /// Copies an app's data; the app's own copy stays its own.
-private func secret(_ data: Data?) -> SecretBytes? {
+func secret(_ data: Data?) -> SecretBytes? {
     guard let data else { return nil }
     return SecretBytes(count: data.count) { octets in
         // Foundation cannot copy nothing to nowhere.

@@ -12,10 +12,10 @@ import SecretMemory
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
     keychainStatus { () throws(KeychainError) in
         let item = try ParsedQuery(attributes, for: .add, hasResult: result != nil)
-        let objects = ItemObjects(returns: item.returns, itemClass: item.itemClass)
+        let objects = ItemObjects(item)
         let added = try KeychainConnection.current.add(try item.addRequest())
         guard let result, !objects.returns.isEmpty else { return }
-        added.forEach { result.pointee = objects.object($0) }
+        try added.forEach { item throws(KeychainError) in result.pointee = try objects.object(item) }
     }
 }
 
@@ -28,15 +28,21 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 {
     keychainStatus { () throws(KeychainError) in
         let parsed = try ParsedQuery(query, for: .copyMatching, hasResult: result != nil)
-        let objects = ItemObjects(returns: parsed.returns, itemClass: parsed.itemClass)
+        let objects = ItemObjects(parsed)
         let found = try KeychainConnection.current.copy(try parsed.copyRequest())
         guard found.count > 0 else { throw KeychainError(.itemNotFound) }
         guard let result, !objects.returns.isEmpty else { return }
         if parsed.limit == .one {
-            if let item = found.first() { result.pointee = objects.object(item) }
+            guard let item = found.first(), let object = try objects.object(item) else {
+                throw KeychainError(.itemNotFound)
+            }
+            result.pointee = object
         } else {
             let array = NSMutableArray(capacity: found.count)
-            found.forEach { array.add(objects.object($0)) }
+            try found.forEach { item throws(KeychainError) in
+                if let object = try objects.objectInList(item) { array.add(object) }
+            }
+            guard array.count > 0 else { throw KeychainError(.itemNotFound) }
             result.pointee = array
         }
     }
@@ -64,7 +70,7 @@ public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
 }
 
 /// Turns what `body` throws into a status, and keeps it for ``TouchstoneCopyLastError()``.
-private func keychainStatus(_ body: () throws(KeychainError) -> Void) -> OSStatus {
+func keychainStatus(_ body: () throws(KeychainError) -> Void) -> OSStatus {
     do {
         try body()
         LastError.current = nil
@@ -75,8 +81,10 @@ private func keychainStatus(_ body: () throws(KeychainError) -> Void) -> OSStatu
     }
 }
 
-extension ItemObjects {
-    fileprivate func object(_ item: borrowing ItemResult) -> NSObject {
-        object(reference: item.reference, attributes: item.attributes, data: item.data)
+extension ParsedQuery {
+    /// Adds a key to the keychain with this query's attributes.
+    func add(_ material: KeyMaterial) throws(KeychainError) -> PersistentReference? {
+        let added = try KeychainConnection.current.add(try adding(SecKey(material)).addRequest())
+        return added.first()?.reference
     }
 }

@@ -4,8 +4,12 @@ import KeychainModel
 enum AttributeKind: Sendable {
     /// Text; octets are kept as octets.
     case text
+    /// Octets; text counts as its UTF-8, as on Apple's systems.
+    case octets
     /// A whole number.
     case number
+    /// One of the constants that are numbers as text, also as the number.
+    case code
     /// True or false, also as 1 and 0.
     case flag
     /// A date.
@@ -27,14 +31,15 @@ enum AttributeTable {
         switch itemClass {
         case .genericPassword: common[name] ?? passwords[name] ?? genericPassword[name]
         case .internetPassword: common[name] ?? passwords[name] ?? internetPassword[name]
-        case .key, .certificate, .identity: nil
+        case .key: common[name] ?? key[name]
+        case .certificate, .identity: nil
         }
     }
 
     /// Whether any class has an attribute of this name.
     static func isKnown(_ name: String) -> Bool {
         common[name] != nil || passwords[name] != nil || genericPassword[name] != nil
-            || internetPassword[name] != nil || otherClasses.contains(name)
+            || internetPassword[name] != nil || key[name] != nil || otherClasses.contains(name)
     }
 
     private static let common: [String: AttributeKind] = [
@@ -49,10 +54,16 @@ enum AttributeTable {
     private static let internetPassword: [String: AttributeKind] = [
         "sdmn": .text, "srvr": .text, "ptcl": .text, "atyp": .text, "port": .number, "path": .text,
     ]
-    /// Attributes that only keys, certificates and identities have.
+    private static let key: [String: AttributeKind] = [
+        "kcls": .code, "type": .code, "bsiz": .number, "esiz": .number, "crtr": .number,
+        "klbl": .octets, "atag": .octets, "sdat": .date, "edat": .date,
+        "perm": .flag, "priv": .flag, "modi": .flag, "sens": .flag, "asen": .flag, "extr": .flag,
+        "next": .flag,
+        "encr": .flag, "decr": .flag, "drve": .flag, "sign": .flag, "vrfy": .flag, "snrc": .flag,
+        "vyrc": .flag, "wrap": .flag, "unwp": .flag,
+    ]
+    /// Attributes that only certificates and identities have.
     private static let otherClasses: Set<String> = [
-        "kcls", "klbl", "perm", "sens", "extr", "atag", "bsiz", "esiz", "encr", "decr", "drve", "sign",
-        "vrfy",
-        "wrap", "unwp", "subj", "issr", "slnr", "skid", "pkhh", "ctyp", "cenc",
+        "subj", "issr", "slnr", "skid", "pkhh", "ctyp", "cenc",
     ]
 }

@@ -80,6 +80,15 @@ package struct ParsedAttributes: Sendable {
                 guard octets.count <= ItemLimits.longestAttribute else { throw KeychainError(.dataTooLarge) }
                 return .data([UInt8](octets))
             }
+        case .octets:
+            if let text = value as? String { return .data(Array(text.utf8)) }
+            if let octets = value as? Data {
+                guard octets.count <= ItemLimits.longestAttribute else { throw KeychainError(.dataTooLarge) }
+                return .data([UInt8](octets))
+            }
+        case .code:
+            if let text = value as? String { return .string(text) }
+            if let number = value as? Int64 { return .string(String(number)) }
         case .number:
             if let number = value as? Int64 { return .integer(number) }
         case .flag:

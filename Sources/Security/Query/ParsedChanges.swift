@@ -49,8 +49,9 @@ package struct ParsedChanges {
 
     /// Takes an attribute of an item named by reference, whose class only the daemon knows.
     private mutating func acceptUnclassed(_ name: String, _ value: Any) throws(KeychainError) {
-        let isGeneric = AttributeTable.kind(of: name, in: .genericPassword) != nil
-        try attributes.accept(name, value, of: isGeneric ? .genericPassword : .internetPassword)
+        let classes = [ItemClass.genericPassword, .internetPassword, .key]
+        let itemClass = classes.first { AttributeTable.kind(of: name, in: $0) != nil }
+        try attributes.accept(name, value, of: itemClass ?? .genericPassword)
     }
 
     /// The new access control: the one given, or none but a new protection.

@@ -30,12 +30,12 @@ package struct ParsedQuery {
     package private(set) var returns: ItemQuery.Returns = []
     /// `kSecValuePersistentRef` or `kSecMatchItemList`; nil when neither was given.
     package private(set) var references: [PersistentReference]?
+    /// `kSecValueRef`.
+    package private(set) var key: SecKey?
     /// `kSecUseAuthenticationUI`.
     package private(set) var authenticationUI = ItemQuery.AuthenticationUI.allow
-    /// `kSecUseOperationPrompt`.
-    package private(set) var operationPrompt: String?
-    /// `kSecUseAuthenticationContext`.
-    package private(set) var context: (any AuthenticationContextProviding)?
+    /// `kSecUseOperationPrompt` and `kSecUseAuthenticationContext`.
+    package private(set) var wishes = PromptWishes()
 
     private let operation: QueryOperation
     private var namesOneItem = false
@@ -67,6 +67,8 @@ package struct ParsedQuery {
             if name == "class" { itemClass = try Self.itemClass(value) } else { rest.append((name, value)) }
         }
         var worst: KeychainError? = hasForeignKey ? .param("a key that is not text") : nil
+        // A key says its class itself, wherever it stands.
+        if itemClass == nil, rest.contains(where: { $0.0 == "v_Ref" && $0.1 is SecKey }) { itemClass = .key }
         for (name, value) in rest {
             do throws(KeychainError) {
                 try accept(name, value)
@@ -84,7 +86,8 @@ package struct ParsedQuery {
         case nil: throw KeychainError(.noSuchClass)
         case .genericPassword?: return .genericPassword
         case .internetPassword?: return .internetPassword
-        case .key?, .certificate?, .identity?: throw .unimplemented("class \(name)")
+        case .key?: return .key
+        case .certificate?, .identity?: throw .unimplemented("class \(name)")
         }
     }
 
@@ -96,7 +99,9 @@ package struct ParsedQuery {
         case "r_PersistentRef": try accept(return: .persistentRef, name, value)
         case "v_Data": try accept(data: value)
         case "v_PersistentRef": try accept(reference: value)
-        case "v_Ref": try refuse(itemReference: value)
+        case "v_Ref":
+            guard let key = value as? SecKey, itemClass == .key else { throw .param("an item reference") }
+            self.key = key
         case _ where name.hasPrefix("m_"): try accept(match: name, value)
         case _ where name.hasPrefix("u_") || name == "nleg": try accept(use: name, value)
         default:
@@ -130,11 +135,6 @@ package struct ParsedQuery {
         namesOneItem = true
     }
 
-    private func refuse(itemReference value: Any) throws(KeychainError) {
-        guard operation != .delete, itemClass == nil else { throw .param("an item reference") }
-        throw .unimplemented("item references")
-    }
-
     private mutating func accept(match name: String, _ value: Any) throws(KeychainError) {
         switch operation {
         case .update, .delete: throw .param("match keys select nothing to change")
@@ -166,10 +166,10 @@ package struct ParsedQuery {
         switch name {
         case "u_AuthCtx":
             guard let context = value as? any AuthenticationContextProviding else { throw .wrongType(name) }
-            self.context = context
+            wishes.context = context
         case "u_OpPrompt":
             guard let text = value as? String else { throw .wrongType(name) }
-            operationPrompt = PromptFields.fitting(text)
+            wishes.reason = PromptFields.fitting(text)
         case "u_AuthUI":
             switch value as? String {
             case "u_AuthUIA": authenticationUI = .allow
@@ -193,6 +193,8 @@ package struct ParsedQuery {
         guard itemClass != nil || references != nil else { throw .param("no class") }
         if namesOneItem, !attributes.isEmpty { throw .param("a persistent reference beside attributes") }
         try attributes.judge()
+        if let key { try judge(key) }
+        wishes.interactionAllowed = authenticationUI != .fail
         switch operation {
         case .add: try attributes.judgeForStorage()
         case .update where !returns.isEmpty: throw .param("an update returns nothing")
@@ -201,8 +203,36 @@ package struct ParsedQuery {
         guard operation == .add || operation == .copyMatching else { return }
         if !returns.isEmpty, !hasResult { throw .param("nowhere to put the result") }
         // Passwords have no references (rule 7).
+        guard itemClass == .genericPassword || itemClass == .internetPassword else { return }
         if returns == .ref { throw .unimplemented("references of passwords") }
         returns.remove(.ref)
+    }
+
+    /// Judges a key beside what else is said of it, and takes over what it says of itself.
+    private mutating func judge(_ key: SecKey) throws(KeychainError) {
+        guard references == nil else { throw .param("a key beside a reference") }
+        let own = key.material.attributes
+        for name in [AttributeKey.keyClass, .type, .keySizeInBits] {
+            guard attributes.values[name].map({ $0 == own[name] }) ?? true else {
+                throw .param("a key beside other attributes")
+            }
+        }
+        guard operation == .add else {
+            for name in [AttributeKey.keyClass, .applicationLabel] where attributes.values[name] == nil {
+                attributes.values[name] = own[name]
+            }
+            return
+        }
+        guard data == nil else { throw .param("a key beside data") }
+    }
+
+    /// The same query for another key, to be named by its reference alone.
+    func adding(_ key: SecKey) throws(KeychainError) -> ParsedQuery {
+        var query = self
+        query.key = key
+        query.returns = .persistentRef
+        try query.judge(key)
+        return query
     }
 }
 
@@ -225,6 +255,10 @@ extension KeychainError {
 
 extension PersistentReference {
     fileprivate init(value: Any) throws(KeychainError) {
+        if let item = (value as? SecKey)?.item {
+            self = item
+            return
+        }
         guard let octets = value as? Data, octets.count == Self.octetCount,
             let reference = Self(octets: [UInt8](octets))
         else { throw .param("not a persistent reference") }

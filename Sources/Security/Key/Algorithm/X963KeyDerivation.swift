@@ -1,0 +1,36 @@
+import Foundation
+import KeychainModel
+import SecretMemory
+
+/// The key derivation of ANSI X9.63 (SEC 1, section 3.6.1).
+enum X963KeyDerivation {
+    /// The most octets that are derived at once.
+    static let longestOutput = 1 << 20
+
+    /// Derives `byteCount` octets from a shared secret.
+    ///
+    /// - Throws: `errSecParam` for none, and for more than ``longestOutput``.
+    static func derive(
+        _ byteCount: Int,
+        from secret: borrowing SecretBytes,
+        sharedInfo: [UInt8],
+        _ hash: KeyHash
+    ) throws(KeychainError) -> SecretBytes {
+        guard 1...longestOutput ~= byteCount else { throw .key(.param, "ECDHKeyExchange wrong input") }
+        return secret.withUnsafeBytes { secret in
+            SecretBytes(count: byteCount) { output in
+                var counter: UInt32 = 1
+                for start in stride(from: 0, to: byteCount, by: hash.byteCount) {
+                    var part = withUnsafeBytes(of: counter.bigEndian) { counter in
+                        sharedInfo.withUnsafeBytes { hash.digest(secret, counter, $0) }
+                    }
+                    for index in start..<min(byteCount, start + hash.byteCount) {
+                        output[index] = part[index - start]
+                    }
+                    wipe(&part)
+                    counter += 1
+                }
+            }
+        }
+    }
+}

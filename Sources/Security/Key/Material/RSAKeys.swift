@@ -1,0 +1,109 @@
+import Crypto
+import CryptoExtras
+import Foundation
+import KeychainModel
+
+/// An RSA public key.
+package struct RSAPublicKey: Sendable, Hashable {
+    /// The smallest that is accepted, in bits: what old data was signed with.
+    static let smallestSizeInBits = 1024
+    /// The largest that is accepted, in bits.
+    static let largestSizeInBits = 8192
+
+    /// RFC 8017, A.1.1, DER.
+    package let pkcs1: [UInt8]
+    private let modulus: [UInt8]
+    private let exponent: [UInt8]
+
+    /// The size, in bits.
+    let sizeInBits: Int
+    /// The size of a block, in octets.
+    var blockByteCount: Int { (sizeInBits + 7) / 8 }
+
+    /// Reads an exported key: PKCS #1, or X.509's `SubjectPublicKeyInfo`.
+    ///
+    /// - Throws: `errSecParam` for anything else.
+    init(pkcs1 octets: [UInt8]) throws(KeychainError) {
+        do {
+            guard octets.count <= Self.largestSizeInBits / 4 else { throw KeychainError.notAKey }
+            let key = try _RSA.Signing.PublicKey(unsafeDERRepresentation: octets)
+            // The library reads what stands before rubbish.
+            guard octets == [UInt8](key.pkcs1DERRepresentation) || octets == [UInt8](key.derRepresentation)
+            else { throw KeychainError.notAKey }
+            let primitives = try key.getKeyPrimitives()
+            guard Self.smallestSizeInBits...Self.largestSizeInBits ~= key.keySizeInBits,
+                primitives.publicExponent.count <= 8
+            else { throw KeychainError.notAKey }
+            pkcs1 = [UInt8](key.pkcs1DERRepresentation)
+            modulus = [UInt8](primitives.modulus)
+            exponent = [UInt8](primitives.publicExponent)
+            sizeInBits = key.keySizeInBits
+        } catch {
+            throw .notAKey
+        }
+    }
+
+    /// RSAEP and RSAVP1 of RFC 8017: the block raised to the exponent.
+    ///
+    /// - Throws: `errSecParam` for a block that is no number below the modulus.
+    func raise(_ block: [UInt8]) throws(KeychainError) -> [UInt8] {
+        guard block.count == blockByteCount,
+            let result = MontgomeryPower.raise(block, to: exponent, modulo: modulus)
+        else { throw .key(.param, "RSA wrong input data length") }
+        return result
+    }
+}
+
+/// An RSA private key, in this process.
+package struct RSAPrivateKey: Sendable {
+    // Of the library's kinds of keys, this one has the operation without padding.
+    private let key: _RSA.BlindSigning.PrivateKey<SHA384>
+    /// Its public half.
+    package let publicKey: RSAPublicKey
+
+    /// Makes a key of 2048 to 4096 bits.
+    ///
+    /// - Throws: `errSecKeySizeNotAllowed` for others, and for a size that is no multiple of 128.
+    init(sizeInBits: Int) throws(KeychainError) {
+        guard 2048...4096 ~= sizeInBits, sizeInBits.isMultiple(of: 128) else {
+            throw .key(.keySizeNotAllowed, "RSA key size")
+        }
+        do {
+            try self.init(_RSA.BlindSigning.PrivateKey(keySize: .init(bitCount: sizeInBits)))
+        } catch {
+            throw .key(.internalComponent, "RSA key generation failed")
+        }
+    }
+
+    /// Reads an exported key: PKCS #1.
+    ///
+    /// - Throws: `errSecParam` for anything else.
+    init(pkcs1 octets: [UInt8]) throws(KeychainError) {
+        do {
+            guard octets.count <= RSAPublicKey.largestSizeInBits else { throw KeychainError.notAKey }
+            try self.init(_RSA.BlindSigning.PrivateKey(unsafeDERRepresentation: octets))
+            guard octets == [UInt8](key.derRepresentation) else { throw KeychainError.notAKey }
+        } catch {
+            throw .notAKey
+        }
+    }
+
+    private init(_ key: _RSA.BlindSigning.PrivateKey<SHA384>) throws {
+        self.key = key
+        publicKey = try RSAPublicKey(pkcs1: [UInt8](key.publicKey.pkcs1DERRepresentation))
+    }
+
+    /// As it is exported: RFC 8017, A.1.2, DER.
+    var pkcs1: Data { key.derRepresentation }
+
+    /// RSADP and RSASP1 of RFC 8017: the block raised to the private exponent.
+    ///
+    /// - Throws: `errSecParam` for a block that is no number below the modulus.
+    func raise(_ block: [UInt8]) throws(KeychainError) -> [UInt8] {
+        do {
+            return [UInt8](try key.blindSignature(for: block).rawRepresentation)
+        } catch {
+            throw .key(.param, "RSA wrong input data length")
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Foundation
+import KeychainClient
+package import KeychainModel
+package import SecretMemory
+
+/// A private key that the keychain makes, keeps and uses.
+package struct TokenKey: ECPrivateKey {
+    /// What stands for it.
+    package let key: EnclaveKey
+    package let publicKey: ECPublicKey
+    private let wishes: PromptWishes
+    private let keychain: RemoteKeychain
+
+    /// Makes a key with a query's access control; what a query asks of prompts goes for all uses.
+    init(making query: ParsedQuery) throws(KeychainError) {
+        var accessControl =
+            query.attributes.accessControl
+            ?? AccessControl(accessibility: query.attributes.accessibility ?? .whenUnlocked)
+        // Where nothing is demanded, the flag has nothing to guard: people leave it out.
+        if accessControl.flags.isEmpty {
+            accessControl = try AccessControl(
+                accessibility: accessControl.accessibility,
+                flags: .privateKeyUsage
+            )
+        }
+        let (context, prompt) = try query.wishes.describe()
+        let keychain = KeychainConnection.current
+        let request = MakeKey(accessControl: accessControl, context: context, prompt: prompt)
+        try self.init(try keychain.makeKey(request), query.wishes, keychain)
+    }
+
+    /// Reads what stands for a key.
+    ///
+    /// - Throws: `errSecDecode` for what does not, `errSecItemNotFound` when its enrolled set is gone.
+    package init(reading representation: [UInt8], _ wishes: PromptWishes) throws(KeychainError) {
+        let keychain = KeychainConnection.current
+        let request = ReadKey(representation: representation, prompt: try wishes.describe().prompt)
+        try self.init(try keychain.readKey(request), wishes, keychain)
+    }
+
+    private init(
+        _ key: EnclaveKey,
+        _ wishes: PromptWishes,
+        _ keychain: RemoteKeychain
+    ) throws(KeychainError) {
+        self.key = key
+        self.wishes = wishes
+        self.keychain = keychain
+        publicKey = try ECPublicKey(x963: key.publicKey)
+    }
+
+    package func canSign(digestByteCount: Int) -> Bool {
+        KeyUse.sign(digest: [UInt8](repeating: 0, count: digestByteCount)).isWellFormed
+    }
+
+    package func signature(for digest: [UInt8]) throws(KeychainError) -> [UInt8] {
+        try use(.sign(digest: digest)).withUnsafeBytes { [UInt8]($0) }
+    }
+
+    package func sharedSecret(
+        with publicKey: ECPublicKey,
+        forDecryption isDecryption: Bool
+    ) throws(KeychainError) -> SecretBytes {
+        guard publicKey.curve == .p256 else { throw .key(.param, "the public key is of another curve") }
+        return try use(isDecryption ? .decrypt(publicKey: publicKey.x963) : .agree(publicKey: publicKey.x963))
+    }
+
+    private func use(_ use: KeyUse) throws(KeychainError) -> SecretBytes {
+        let (context, prompt) = try wishes.describe()
+        let request = UseKey(
+            representation: key.representation,
+            use: use,
+            context: context,
+            prompt: prompt
+        )
+        return try keychain.useKey(request)
+    }
+}

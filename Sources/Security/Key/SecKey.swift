@@ -1,0 +1,105 @@
+public import CoreFoundation
+import Crypto
+public import Foundation
+package import KeychainModel
+
+/// A key: public or private, in this process or in the keychain's hardware.
+public final class SecKey: NSObject, CoreFoundationType, @unchecked Sendable {  // immutable
+    /// What it is made of.
+    package let material: KeyMaterial
+    /// The item that holds it; nil for one that is not in the keychain, or not known to be.
+    package let item: PersistentReference?
+
+    package init(_ material: KeyMaterial, item: PersistentReference? = nil) {
+        self.material = material
+        self.item = item
+        super.init()
+    }
+
+    /// `SecKeyGetTypeID`.
+    public static var coreFoundationTypeID: CFTypeID { SecKeyGetTypeID() }
+
+    /// Two are equal when they are the same half of the same key.
+    public override func isEqual(_ object: Any?) -> Bool {
+        guard let other = (object as? SecKey)?.material else { return false }
+        return material.isPrivate == other.isPrivate && material.publicOctets == other.publicOctets
+    }
+
+    /// A hash that equal ones share.
+    public override var hash: Int { material.publicOctets.hashValue }
+
+    /// The kind of key in words, for people who debug; nothing of the key itself.
+    public override var description: String {
+        let kind = material.type == .rsa ? "RSA" : "ECSECPrimeRandom"
+        let half = material.isPrivate ? "private" : "public"
+        let place = material.token == nil ? "" : ", \(SecKey.tokenID)"
+        return "<SecKeyRef: \(kind), \(half), \(material.sizeInBits) bits\(place)>"
+    }
+
+    /// The value of `kSecAttrTokenIDSecureEnclave`.
+    static let tokenID = "com.apple.setoken"
+}
+
+/// `SecKeyGetTypeID`: a number that none of Core Foundation's own types has.
+public func SecKeyGetTypeID() -> CFTypeID { 0x102 }
+
+/// `SecKeyCopyPublicKey`: the public half, or the key itself when it is one; asks nobody.
+public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? {
+    key.material.isPrivate ? SecKey(key.material.publicMaterial) : key
+}
+
+/// `SecKeyGetBlockSize`: of RSA, the octets of a block; of an elliptic curve, those of a coordinate.
+public func SecKeyGetBlockSize(_ key: SecKey) -> Int { key.material.blockByteCount }
+
+/// `SecKeyCopyAttributes`: what can be told about a key, by the `kSecAttr…` constants; never the key.
+public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
+    var attributes = key.material.attributes.mapValues(\.object)
+    attributes[.isPermanent] = key.item != nil
+    var dictionary: [String: Any] = ["class": ItemClass.key.rawValue]
+    for (name, value) in attributes { dictionary[name.rawValue] = value }
+    if let token = key.material.token {
+        dictionary["accc"] = SecAccessControl(token.key.accessControl)
+    }
+    return dictionary as NSDictionary
+}
+
+extension KeyMaterial {
+    /// The key in the keychain's hardware that this is; nil for all others.
+    package var token: TokenKey? {
+        if case .ecPrivate(let key) = self { key as? TokenKey } else { nil }
+    }
+
+    /// What makes this key's item unique, beside what the app adds, and what it can do (`SecKey.m`).
+    var attributes: ItemAttributes {
+        let size = AttributeValue.integer(Int64(sizeInBits))
+        var attributes: ItemAttributes = [
+            .keyClass: .string(isPrivate ? "1" : "0"), .type: .string(type.rawValue),
+            .keySizeInBits: size, .effectiveKeySize: size,
+            .applicationLabel: .data(Array(Insecure.SHA1.hash(data: publicOctets))),
+            .isSensitive: .boolean(token != nil), .isExtractable: .boolean(token == nil),
+        ]
+        for use in [AttributeKey.canEncrypt, .canVerify, .canWrap] { attributes[use] = .boolean(!isPrivate) }
+        for use in [AttributeKey.canDecrypt, .canSign, .canUnwrap] { attributes[use] = .boolean(isPrivate) }
+        attributes[.canDerive] = .boolean(type == .ec)
+        if token != nil { attributes[.tokenID] = .string(SecKey.tokenID) }
+        return attributes
+    }
+}
+
+extension AttributeKey {
+    static let keyClass = AttributeKey(rawValue: "kcls")
+    static let applicationLabel = AttributeKey(rawValue: "klbl")
+    static let applicationTag = AttributeKey(rawValue: "atag")
+    static let keySizeInBits = AttributeKey(rawValue: "bsiz")
+    static let effectiveKeySize = AttributeKey(rawValue: "esiz")
+    static let isPermanent = AttributeKey(rawValue: "perm")
+    static let isSensitive = AttributeKey(rawValue: "sens")
+    static let isExtractable = AttributeKey(rawValue: "extr")
+    static let canEncrypt = AttributeKey(rawValue: "encr")
+    static let canDecrypt = AttributeKey(rawValue: "decr")
+    static let canDerive = AttributeKey(rawValue: "drve")
+    static let canSign = AttributeKey(rawValue: "sign")
+    static let canVerify = AttributeKey(rawValue: "vrfy")
+    static let canWrap = AttributeKey(rawValue: "wrap")
+    static let canUnwrap = AttributeKey(rawValue: "unwp")
+}

@@ -1,0 +1,70 @@
+public import CoreFoundation
+import Foundation
+import KeychainModel
+import SecretMemory
+
+/// `SecKeyCreateWithData`: a key from what ``SecKeyCopyExternalRepresentation(_:_:)`` gave.
+///
+/// RSA keys come as PKCS #1, elliptic ones in X9.63: 4, x, y, and the scalar of a private one.
+/// The attributes name `kSecAttrKeyType` and `kSecAttrKeyClass`; a size that is given has to be right.
+///
+/// - Returns: nil with `errSecParam` for anything else.
+public func SecKeyCreateWithData(
+    _ keyData: CFData,
+    _ attributes: CFDictionary,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> SecKey? {
+    reporting(error) { () throws(KeychainError) in
+        let parameters = try KeyParameters(attributes)
+        guard let isPrivate = parameters.isPrivate else { throw .key(.param, "no kSecAttrKeyClass") }
+        guard parameters.tokenID == nil else { throw .key(.unimplemented, "hardware takes no key") }
+        var octets = [UInt8](keyData as Data)
+        defer { wipe(&octets) }
+        let material = try KeyMaterial(type: parameters.type, isPrivate: isPrivate, octets: octets)
+        if let size = parameters.sizeInBits, size != material.sizeInBits { throw .notAKey }
+        return SecKey(material)
+    }
+}
+
+/// `SecKeyCopyExternalRepresentation`: a key as octets.
+///
+/// - Returns: nil with `errSecUnimplemented` for a private key in the keychain's hardware.
+public func SecKeyCopyExternalRepresentation(
+    _ key: SecKey,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    reporting(error) { () throws(KeychainError) in
+        guard let octets = key.material.privateData else { throw .notExported }
+        return octets
+    }
+}
+
+extension KeyMaterial {
+    /// The key as it is exported; nil for one that hardware keeps.
+    var privateData: NSData? {
+        switch self {
+        case .rsaPublic, .ecPublic: NSData(data: Data(publicOctets))
+        case .rsaPrivate(let key): NSData(data: key.pkcs1)
+        case .ecPrivate(let key as SoftwareECPrivateKey): NSData(data: key.x963)
+        case .ecPrivate: nil
+        }
+    }
+}
+
+extension KeychainError {
+    /// `errSecUnimplemented` for a private key that hardware keeps.
+    static let notExported = KeychainError.key(.unimplemented, "export not implemented for key")
+}
+
+/// Turns what `body` throws into Core Foundation's error.
+func reporting<Result>(
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?,
+    _ body: () throws(KeychainError) -> Result
+) -> Result? {
+    do {
+        return try body()
+    } catch let failure {
+        error?.pointee = Unmanaged.passRetained(NSError(failure))
+        return nil
+    }
+}

@@ -1,0 +1,194 @@
+public import CoreFoundation
+import Foundation
+import KeychainModel
+import SecretMemory
+
+/// `SecKeyIsAlgorithmSupported`: whether a key can do an operation by an algorithm; false for what nobody knows.
+public func SecKeyIsAlgorithmSupported(
+    _ key: SecKey,
+    _ operation: SecKeyOperationType,
+    _ algorithm: SecKeyAlgorithm
+) -> Bool {
+    KeyAlgorithm(algorithm)?.isSupported(by: key.material, for: operation) ?? false
+}
+
+/// `SecKeyCreateSignature`: signs with a private key; blocks while the user is asked for what it demands.
+///
+/// The data is a message or a digest, as the algorithm says.
+///
+/// - Returns: nil with `errSecParam` for an algorithm that is not supported by the key and for a digest of a wrong
+///   length, and with what stands in the way of a key that the keychain holds.
+public func SecKeyCreateSignature(
+    _ key: SecKey,
+    _ algorithm: SecKeyAlgorithm,
+    _ dataToSign: CFData,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    reporting(error) { () throws(KeychainError) in
+        switch (try key.supported(algorithm, for: .sign), key.material) {
+        case (.rsaSignature(let padding, let input), .rsaPrivate(let key)):
+            let octets = try input.octets(dataToSign, algorithm)
+            let block = try padding.encode(
+                octets,
+                hash: input.hash,
+                sizeInBits: key.publicKey.sizeInBits
+            )
+            return NSData(data: Data(try key.raise(block)))
+        case (.ecdsa(let form, let input), .ecPrivate(let key)):
+            let digest = try input.octets(dataToSign, algorithm)
+            guard key.canSign(digestByteCount: digest.count) else { throw .badDigestSize(algorithm) }
+            return NSData(data: Data(form.encode(try key.signature(for: digest))))
+        default: throw .notSupported(algorithm)
+        }
+    }
+}
+
+/// `SecKeyVerifySignature`: whether a signature is a key's.
+///
+/// - Returns: false with `errSecVerifyFailed` for another, and with `errSecParam` as
+///   ``SecKeyCreateSignature(_:_:_:_:)``.
+public func SecKeyVerifySignature(
+    _ key: SecKey,
+    _ algorithm: SecKeyAlgorithm,
+    _ signedData: CFData,
+    _ signature: CFData,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> Bool {
+    let isValid: Void? = reporting(error) { () throws(KeychainError) in
+        let octets = [UInt8](signature as Data)
+        switch (try key.supported(algorithm, for: .verify), key.material) {
+        case (.rsaSignature(let padding, let input), .rsaPublic(let key)):
+            let signed = try input.octets(signedData, algorithm)
+            guard octets.count == key.blockByteCount, let block = try? key.raise(octets),
+                padding.verify(block, signed, hash: input.hash, sizeInBits: key.sizeInBits)
+            else { throw .key(.verifyFailed, "RSA signature verification failed, no match") }
+        case (.ecdsa(let form, let input), .ecPublic(let key)):
+            let digest = try input.octets(signedData, algorithm)
+            guard let raw = form.decode(octets, coordinateByteCount: key.curve.coordinateByteCount),
+                key.isValid(raw, for: digest)
+            else { throw .key(.verifyFailed, "EC signature verification failed, no match") }
+        default: throw .notSupported(algorithm)
+        }
+    }
+    return isValid != nil
+}
+
+/// `SecKeyCreateEncryptedData`: encrypts to a public key.
+///
+/// - Returns: nil with `errSecParam` for an algorithm that is not supported by the key, and for what does not fit.
+public func SecKeyCreateEncryptedData(
+    _ key: SecKey,
+    _ algorithm: SecKeyAlgorithm,
+    _ plaintext: CFData,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    reporting(error) { () throws(KeychainError) in
+        switch (try key.supported(algorithm, for: .encrypt), key.material) {
+        case (.rsaEncryption(let padding), .rsaPublic(let key)):
+            guard plaintext.length <= key.blockByteCount else { throw .wrongInputLength }
+            var octets = [UInt8](plaintext as Data)
+            defer { wipe(&octets) }
+            var block = try padding.encode(octets, blockByteCount: key.blockByteCount)
+            defer { wipe(&block) }
+            return NSData(data: Data(try key.raise(block)))
+        case (.rsaHybrid(let hash), .rsaPublic(let key)): return try RSAHybrid.seal(plaintext, to: key, hash)
+        case (.ecies(let hash, let derivesIV), .ecPublic(let key)):
+            return try ECIES(hash: hash, derivesIV: derivesIV).seal(plaintext, to: key)
+        default: throw .notSupported(algorithm)
+        }
+    }
+}
+
+/// `SecKeyCreateDecryptedData`: decrypts with a private key; blocks while the user is asked for what it demands.
+///
+/// - Returns: nil with `errSecParam` for an algorithm that is not supported by the key and for what was not
+///   encrypted to it, and with what stands in the way of a key that the keychain holds.
+public func SecKeyCreateDecryptedData(
+    _ key: SecKey,
+    _ algorithm: SecKeyAlgorithm,
+    _ ciphertext: CFData,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    reporting(error) { () throws(KeychainError) in
+        switch (try key.supported(algorithm, for: .decrypt), key.material) {
+        case (.rsaEncryption(let padding), .rsaPrivate(let key)):
+            guard ciphertext.length == key.publicKey.blockByteCount else { throw .wrongInputLength }
+            var block = try key.raise([UInt8](ciphertext as Data))
+            defer { wipe(&block) }
+            return NSData(wiping: try padding.decode(block))
+        case (.rsaHybrid(let hash), .rsaPrivate(let key)):
+            return try RSAHybrid.open(ciphertext, with: key, hash)
+        case (.ecies(let hash, let derivesIV), .ecPrivate(let key)):
+            return try ECIES(hash: hash, derivesIV: derivesIV).open(ciphertext, with: key)
+        default: throw .notSupported(algorithm)
+        }
+    }
+}
+
+/// `SecKeyCopyKeyExchangeResult`: agrees on a key; blocks while the user is asked for what the private key demands.
+///
+/// The parameters are ``SecKeyKeyExchangeParameter/requestedSize`` where the algorithm derives a key, at most
+/// 1 MiB, and ``SecKeyKeyExchangeParameter/sharedInfo``.
+///
+/// - Returns: nil with `errSecParam` for anything else, and for keys that do not go together.
+public func SecKeyCopyKeyExchangeResult(
+    _ privateKey: SecKey,
+    _ algorithm: SecKeyAlgorithm,
+    _ publicKey: SecKey,
+    _ parameters: CFDictionary,
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?
+) -> CFData? {
+    reporting(error) { () throws(KeychainError) in
+        guard case .ecdh(let hash) = try privateKey.supported(algorithm, for: .keyExchange),
+            case .ecPrivate(let mine) = privateKey.material, case .ecPublic(let theirs) = publicKey.material,
+            mine.publicKey.curve == theirs.curve
+        else { throw .notSupported(algorithm) }
+        guard let hash else {
+            return NSData(wiping: try mine.sharedSecret(with: theirs, forDecryption: false))
+        }
+        guard let size = parameters.object(forKey: "requestedSize" as NSString) as? Int,
+            1...X963KeyDerivation.longestOutput ~= size
+        else { throw .key(.param, "kSecKeyKeyExchangeParameterRequestedSize is missing") }
+        let info = parameters.object(forKey: "sharedInfo" as NSString).map { $0 as? Data }
+        guard info != .some(nil) else { throw .wrongType("sharedInfo") }
+        let secret = try mine.sharedSecret(with: theirs, forDecryption: false)
+        let sharedInfo = (info ?? nil).map { [UInt8]($0) } ?? []
+        return NSData(wiping: try X963KeyDerivation.derive(size, from: secret, sharedInfo: sharedInfo, hash))
+    }
+}
+
+extension SecKey {
+    fileprivate func supported(
+        _ algorithm: SecKeyAlgorithm,
+        for operation: SecKeyOperationType
+    ) throws(KeychainError) -> KeyAlgorithm {
+        guard let known = KeyAlgorithm(algorithm), known.isSupported(by: material, for: operation) else {
+            throw .notSupported(algorithm)
+        }
+        return known
+    }
+}
+
+extension KeyAlgorithm.Input {
+    /// The digest to sign, or the octets to pad.
+    fileprivate func octets(_ data: NSData, _ algorithm: SecKeyAlgorithm) throws(KeychainError) -> [UInt8] {
+        switch self {
+        case .octets: return [UInt8](data as Data)
+        case .digest(let hash):
+            guard data.length == hash.byteCount else { throw .badDigestSize(algorithm) }
+            return [UInt8](data as Data)
+        case .message(let hash): return hash.digest(data as Data)
+        }
+    }
+}
+
+extension KeychainError {
+    /// `errSecParam` for an algorithm that the key has not, or nobody.
+    fileprivate static func notSupported(_ algorithm: SecKeyAlgorithm) -> KeychainError {
+        .key(.param, "\(algorithm.rawValue): algorithm not supported by the key")
+    }
+
+    fileprivate static func badDigestSize(_ algorithm: SecKeyAlgorithm) -> KeychainError {
+        .key(.param, "bad digest size for signing with algorithm \(algorithm.rawValue)")
+    }
+}

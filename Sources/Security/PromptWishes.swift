@@ -1,0 +1,24 @@
+package import KeychainModel
+
+/// How a request wants the user asked: what its `kSecUse…` keys say.
+package struct PromptWishes: @unchecked Sendable {  // contexts are thread-safe
+    /// `kSecUseAuthenticationContext`.
+    package var context: (any AuthenticationContextProviding)?
+    /// `kSecUseOperationPrompt`.
+    package var reason: String?
+    /// Whether a prompt may be shown.
+    package var interactionAllowed = true
+
+    package init() {}
+
+    /// The context's number and the prompt, as of now.
+    ///
+    /// - Throws: `errSecAuthFailed` when the context was invalidated.
+    package func describe() throws(KeychainError) -> (context: UInt64?, prompt: PromptFields) {
+        let description = try context?.describeForKeychain()
+        var prompt = description?.prompt ?? PromptFields(origin: KeychainConnection.originOfNow)
+        if let reason { prompt.reason = reason }
+        if !interactionAllowed { prompt.interactionAllowed = false }
+        return (description?.number, prompt)
+    }
+}

@@ -1,1 +1,0 @@
-../SecurityTests/Support/ScriptedDaemon.swift
