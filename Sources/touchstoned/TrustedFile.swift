@@ -69,7 +69,7 @@ struct TrustedFile {
         var names: [String] = []
         while let entry = unsafe readdir(directory) {
             let octets = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { name in
-                unsafe Array(name.prefix { unsafe $0 != 0 })
+                unsafe Array(name.prefix { $0 != 0 })
             }
             let name = String(decoding: octets, as: UTF8.self)
             guard name.hasSuffix(suffix), !name.hasPrefix(".") else { continue }

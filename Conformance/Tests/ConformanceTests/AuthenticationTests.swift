@@ -11,7 +11,7 @@ struct AuthenticationTests {
     init() async throws { try await TestKeychain.tellPerson(cancel: 0) }
 
     /// Counts the prompts of `body`, where somebody counts.
-    private func expectPrompts(_ expected: Int, _ body: () async throws -> Void) async throws {
+    func expectPrompts(_ expected: Int, _ body: () async throws -> Void) async throws {
         let before = try await TestKeychain.prompts()
         try await body()
         guard let before, let after = try await TestKeychain.prompts() else { return }
