@@ -189,6 +189,10 @@ final class ScriptedKeybag: KeybagKeeper {
         var isHeld = false
         var openings: [CheckedContinuation<Void, Never>] = []
         var failure: KeychainError?
+        var isEscrowed = false
+        var isMigrating = false
+        var lockoutCode: String?
+        var hasHardware = false
     }
 
     private let inner: Mutex<State>
@@ -219,15 +223,46 @@ final class ScriptedKeybag: KeybagKeeper {
     func assurance() async -> AssuranceReport {
         AssuranceReport(inner.withLock { $0.assurance }, reasons: [])
     }
-    func holdsEscrow() async -> Bool { false }
-    func open(with proof: AuthenticationProof) async throws(KeychainError) {
-        throw KeychainError(.authFailed)
+    /// Puts the keybag on hardware that holds its key in escrow.
+    func escrow() {
+        inner.withLock { inner in
+            inner.hasHardware = true
+            inner.isEscrowed = true
+        }
     }
-    func forgetEscrow() async {}
-    func migrateAtNextOpening() async throws(KeychainError) {}
-    func abandonMigration() async {}
-    func canProtectLockout() async throws(KeychainError) -> Bool { false }
-    func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError) {}
+    func moveToHardware() { inner.withLock { $0.hasHardware = true } }
+    var isMigrating: Bool { inner.withLock { $0.isMigrating } }
+    var lockoutCode: String? { inner.withLock { $0.lockoutCode } }
+
+    func holdsEscrow() async -> Bool { inner.withLock { $0.isEscrowed } }
+    func open(with proof: AuthenticationProof) async throws(KeychainError) {
+        journal.note("open by finger")
+        let isOpened = inner.withLock { inner in
+            guard inner.isEscrowed, proof.factors.contains(.biometry), inner.failure == nil else {
+                return false
+            }
+            inner.state = .unlocked
+            return true
+        }
+        guard isOpened else { throw KeychainError(.authFailed) }
+    }
+    func forgetEscrow() async {
+        inner.withLock { $0.isEscrowed = false }
+        journal.note("forget escrow")
+    }
+    func migrateAtNextOpening() async throws(KeychainError) {
+        guard inner.withLock({ $0.hasHardware }) else { throw KeychainError(.param) }
+        inner.withLock { $0.isMigrating = true }
+    }
+    func abandonMigration() async { inner.withLock { $0.isMigrating = false } }
+    func canProtectLockout() async throws(KeychainError) -> Bool {
+        inner.withLock { $0.hasHardware && $0.lockoutCode == nil }
+    }
+    func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError) {
+        let text = Self.text(code)
+        inner.withLock { $0.lockoutCode = text }
+        journal.note("protect lockout")
+    }
     func makeRecoveryCode() throws(KeychainError) -> SecretBytes {
         SecretBytes(copying: Array(inner.withLock { $0.code }.utf8))
     }

@@ -1,0 +1,121 @@
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@testable import AuthenticationEngine
+
+@Suite("A key in the hardware's escrow", .timeLimit(.minutes(1)))
+struct EscrowTests {
+    private func lockedWorld() -> World {
+        let world = World(state: .lockedAfterFirstUnlock)
+        world.keybag.escrow()
+        return world
+    }
+
+    @Test("a finger unlocks what was locked, and its proof opens the keybag")
+    func finger() async throws {
+        let world = lockedWorld()
+        async let proof = world.engine.unlock(World.request())
+        await world.reader.touch(.match)
+        #expect(try await proof?.factors == [.biometry])
+        #expect(await world.keybag.state() == .unlocked)
+        #expect(world.journal.entries.contains("open by finger"))
+    }
+
+    @Test("an evaluation for fingers unlocks on its way; without an escrow it is locked out")
+    func evaluation() async {
+        let world = lockedWorld()
+        let task = world.start(.biometrics)
+        await world.reader.touch(.match)
+        #expect(await task.value.factors == [.biometry])
+        #expect(await world.keybag.state() == .unlocked)
+
+        let without = World(state: .lockedAfterFirstUnlock)
+        #expect(await without.start(.biometrics).value.code == .biometryLockout)
+    }
+
+    @Test("five refused fingers end the escrow: the passcode is needed then")
+    func lockout() async throws {
+        let world = lockedWorld()
+        let task = world.start(.biometrics)
+        for _ in 1...5 { await world.reader.touch(.noMatch) }
+        #expect(await task.value.code == .biometryLockout)
+        #expect(await world.keybag.holdsEscrow() == false)
+        world.prompter.will(.type(World.passcode))
+        #expect(try await world.engine.unlock(World.request())?.factors == [.passcode])
+        #expect(!world.journal.entries.contains("open by finger"))
+    }
+
+    @Test("a passcode that is due ends the escrow")
+    func due() async throws {
+        let world = lockedWorld()
+        world.clock.advance(by: .seconds(80 * 3600))
+        world.prompter.will(.type(World.passcode))
+        #expect(try await world.engine.unlock(World.request())?.factors == [.passcode])
+        #expect(world.journal.entries.contains("forget escrow"))
+    }
+
+    @Test("hardware that lost the key after all is no success: the passcode is asked for next")
+    func lost() async throws {
+        let world = lockedWorld()
+        let task = world.start(.biometrics)
+        await world.reader.armed()
+        world.keybag.fail(KeychainError(.itemNotFound))
+        await world.reader.touch(.match)
+        let error = await task.value.error
+        #expect(error?.code == .biometryLockout)
+        #expect(error?.remedy == .usePasscode)
+        #expect(await world.keybag.state() == .lockedAfterFirstUnlock)
+    }
+}
+
+@Suite("Moving to hardware", .timeLimit(.minutes(1)))
+struct HardwareFlowTests {
+    @Test("migration asks for the passcode once, counted like any other")
+    func migration() async throws {
+        let world = World(state: .locked)
+        world.keybag.moveToHardware()
+        world.prompter.will(.type("wrong"), .type(World.passcode))
+        try await world.engine.migrate(World.request())
+        #expect(world.prompter.boxes.count == 2)
+        #expect(await world.keybag.state() == .unlocked)
+        #expect(world.journal.entries.contains("save 0 1"))
+    }
+
+    @Test("a migration that was cancelled does not happen with the next passcode")
+    func cancelled() async {
+        let world = World()
+        world.keybag.moveToHardware()
+        world.prompter.will(.cancel)
+        await #expect(throws: AuthenticationError(.userCancel)) {
+            try await world.engine.migrate(World.request())
+        }
+        #expect(!world.keybag.isMigrating)
+    }
+
+    @Test("without better hardware nobody is asked")
+    func nothingBetter() async {
+        let world = World()
+        await #expect(throws: AuthenticationError.self) { try await world.engine.migrate(World.request()) }
+        #expect(world.prompter.boxes.isEmpty)
+    }
+
+    @Test("the code of the TPM's lockout is set only after it was typed back")
+    func lockout() async throws {
+        let world = World()
+        world.keybag.moveToHardware()
+        world.prompter.will(.confirm, .type("another"), .confirm, .typeShown)
+        try await world.engine.protectLockout(World.request())
+        #expect(world.keybag.lockoutCode == world.prompter.shownSecret)
+        #expect(world.journal.entries.count { $0 == "protect lockout" } == 1)
+    }
+
+    @Test("a lockout that has an owner, or no TPM at all, shows no code")
+    func refused() async {
+        let world = World()
+        await #expect(throws: AuthenticationError(.invalidParameter)) {
+            try await world.engine.protectLockout(World.request())
+        }
+        #expect(world.prompter.boxes.isEmpty)
+    }
+}
