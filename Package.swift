@@ -238,7 +238,7 @@ let package = Package(
             name: "LocalAuthenticationTests",
             dependencies: [
                 "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon", "SecretMemory",
-                "Security",
+                "Security", "TouchstoneTesting", "touchstoned",
             ],
             swiftSettings: settings
         ),

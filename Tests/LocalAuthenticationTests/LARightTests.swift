@@ -1,6 +1,7 @@
 import Foundation
 import KeychainModel
 import LocalAuthentication
+import ScriptedDaemon
 import Security
 import Synchronization
 import Testing

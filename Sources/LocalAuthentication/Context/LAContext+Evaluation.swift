@@ -24,6 +24,26 @@ extension LAContext {
         }
     }
 
+    /// Starts the evaluation of a policy, once `check` has found nothing in the way.
+    func evaluate(
+        _ policy: LAPolicy,
+        reason: String,
+        after check: @escaping @Sendable () throws(KeychainError) -> Void,
+        reply: @escaping Evaluation.Reply
+    ) {
+        evaluate(reason: reason, reply: reply) {
+            [keychain, number] (prompt, reuse, cancellation) throws(KeychainError) in
+            try check()
+            let request = EvaluatePolicy(
+                policy: Int64(policy.rawValue),
+                context: number,
+                reuseSeconds: reuse,
+                prompt: prompt
+            )
+            return try keychain.evaluatePolicy(request, cancellation: cancellation)
+        }
+    }
+
     /// Starts an evaluation; `reply` hears of its end exactly once.
     func evaluate(reason: String, reply: @escaping Evaluation.Reply, request: @escaping Request) {
         let evaluation = Evaluation(reply: reply)

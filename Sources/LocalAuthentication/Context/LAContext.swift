@@ -121,16 +121,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
         localizedReason: String,
         reply: @escaping @Sendable (Bool, (any Error)?) -> Void
     ) {
-        evaluate(reason: localizedReason, reply: reply) {
-            [keychain, number] (prompt, reuse, cancellation) throws(KeychainError) in
-            let request = EvaluatePolicy(
-                policy: Int64(policy.rawValue),
-                context: number,
-                reuseSeconds: reuse,
-                prompt: prompt
-            )
-            return try keychain.evaluatePolicy(request, cancellation: cancellation)
-        }
+        evaluate(policy, reason: localizedReason, after: {}, reply: reply)
     }
 
     /// Asks the user for what a policy demands; cancelling the task takes the prompt away.

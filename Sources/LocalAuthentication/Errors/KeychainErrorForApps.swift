@@ -6,7 +6,7 @@ extension KeychainError {
     /// The error as an app expects it of rights and keys: ``LAError`` where the user was needed, otherwise an
     /// `NSError` with the `OSStatus`.
     package var errorForApps: any Error {
-        if let authentication { return LAError(authentication) }
-        return NSError(self)
+        let neededUser = authentication != nil || status == .interactionNotAllowed
+        return neededUser ? LAError(self) : NSError(self)
     }
 }

@@ -10,47 +10,53 @@ import Security
 public final class LAPersistedRight: LARight, @unchecked Sendable {  // adds nothing that changes
     /// Its name in the store.
     let identifier: String
-    /// The key that it guards.
-    let enclaveKey: EnclaveKey
+    /// The private key that it guards, for use in its authorization.
+    let privateKey: SecKey
+    /// The public half.
+    let publicKey: SecKey
     let keychain: RemoteKeychain
 
-    init(
-        identifier: String,
-        requirement: LAAuthenticationRequirement,
-        key: EnclaveKey,
-        keychain: RemoteKeychain
-    ) {
+    /// A right that lies in the keychain of now.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDecode` for a representation that stands for no key or for no
+    ///   right, and with `errSecItemNotFound` when its enrolled set is gone.
+    init(identifier: String, representation: [UInt8]) throws(KeychainError) {
+        let authorization = RightAuthorization()
+        var wishes = PromptWishes()
+        wishes.context = authorization
+        let token = try TokenKey(reading: representation, wishes)
+        let flags = token.key.accessControl.flags.subtracting(.privateKeyUsage).rawValue
+        guard
+            let requirement = LAAuthenticationRequirement(
+                SecAccessControlCreateFlags(rawValue: CFOptionFlags(flags))
+            )
+        else { throw KeychainError(.decode, cause: .damaged) }
+        let privateKey = SecKey(.ecPrivate(token))
+        guard let publicKey = SecKeyCopyPublicKey(privateKey) else {
+            throw KeychainError(.decode, cause: .damaged)
+        }
         self.identifier = identifier
-        enclaveKey = key
-        self.keychain = keychain
-        super.init(requirement: requirement)
+        self.privateKey = privateKey
+        self.publicKey = publicKey
+        keychain = KeychainConnection.current
+        super.init(requirement, authorization)
     }
+
+    /// The key.
+    public var key: LAPrivateKey { LAPrivateKey(of: self) }
 
     /// The secret.
     public var secret: LASecret { LASecret(of: self) }
 
-    /// A right whose key is gone cannot be authorized any more.
-    override func obstacle(in context: LAContext) -> (any Error)? {
+    /// A right that was removed, or whose fingers have changed, cannot be authorized any more.
+    ///
+    /// While the keychain is locked that cannot be told.
+    override func confirm() throws(KeychainError) {
         do throws(KeychainError) {
-            _ = try keychain.readKey(
-                ReadKey(representation: enclaveKey.representation, prompt: context.prompt(reason: ""))
-            )
-        } catch {
-            return error.errorForApps
+            let prompt = try authorization.describeForKeychain().prompt
+            let representation = try RightItem(identifier).representation(in: keychain, prompt: prompt)
+            _ = try keychain.readKey(ReadKey(representation: representation, prompt: prompt))
+        } catch  where error.status == .interactionNotAllowed {
         }
-        return super.obstacle(in: context)
-    }
-}
-
-/// A right's context for the use of what it guards: nobody is asked, what was shown counts or not.
-final class RightContext: AuthenticationContextProviding {
-    private let right: LARight
-
-    init(of right: LARight) { self.right = right }
-
-    func describeForKeychain() throws(KeychainError) -> AuthenticationContextDescription {
-        var description = try right.context.describeForKeychain()
-        description.prompt.interactionAllowed = false
-        return description
     }
 }

@@ -1,6 +1,5 @@
 public import Foundation
 import KeychainModel
-import Security
 import Synchronization
 
 /// What the user must show before a part of an app may be used.
@@ -14,7 +13,7 @@ import Synchronization
 ///
 /// ``state`` is for the user interface alone. What a right guards, save with it (``LARightStore``): the daemon
 /// gives the secret and uses the key only for what the user has shown.
-open class LARight: NSObject, @unchecked Sendable {  // all that changes is in `progress`, behind its lock
+open class LARight: NSObject, @unchecked Sendable {  // all that changes is behind locks
     /// Where an authorization stands.
     public enum State: Int, Sendable {
         /// Nobody asked yet.
@@ -27,47 +26,40 @@ open class LARight: NSObject, @unchecked Sendable {  // all that changes is in `
         case notAuthorized = 3
     }
 
-    private struct Progress {
-        var state = State.unknown
-        var context: LAContext
-        /// Whom to tell the end of the authorization under way.
-        var waiting: [@Sendable ((any Error)?) -> Void] = []
-        var tag = 0
-    }
-
     let requirement: LAAuthenticationRequirement
-    private let makeContext: @Sendable () -> LAContext
-    private let progress: Mutex<Progress>
+    let authorization: RightAuthorization
+    private let number = Mutex(0)
 
     /// A right that demands a finger or the passcode.
-    public convenience override init() { self.init(requirement: .default) }
+    public override init() {
+        requirement = .default
+        authorization = RightAuthorization()
+        super.init()
+    }
 
     /// A right that demands what `requirement` says.
     public init(requirement: LAAuthenticationRequirement) {
         self.requirement = requirement
-        let (keychain, origin) = (KeychainConnection.current, KeychainConnection.promptOrigin)
-        makeContext = {
-            KeychainConnection.$current.withValue(keychain) {
-                KeychainConnection.$promptOrigin.withValue(origin) { LAContext() }
-            }
-        }
-        progress = Mutex(Progress(context: makeContext()))
+        authorization = RightAuthorization()
         super.init()
     }
 
-    deinit { context.invalidate() }
+    init(_ requirement: LAAuthenticationRequirement, _ authorization: RightAuthorization) {
+        self.requirement = requirement
+        self.authorization = authorization
+        super.init()
+    }
+
+    deinit { authorization.invalidate() }
 
     /// A number of the app's own, to tell rights apart.
     open var tag: Int {
-        get { progress.withLock(\.tag) }
-        set { progress.withLock { $0.tag = newValue } }
+        get { number.withLock { $0 } }
+        set { number.withLock { $0 = newValue } }
     }
 
     /// Where the authorization stands.
-    open var state: State { progress.withLock(\.state) }
-
-    /// The context that the user showed the requirement in; nothing was shown in it unless authorized.
-    var context: LAContext { progress.withLock(\.context) }
+    open var state: State { authorization.state }
 
     /// Asks the user for what the right demands; asks again when it is authorized already.
     ///
@@ -80,19 +72,12 @@ open class LARight: NSObject, @unchecked Sendable {  // all that changes is in `
         localizedReason: String,
         completion handler: @escaping @Sendable ((any Error)?) -> Void
     ) {
-        let fresh = makeContext()
-        let old = progress.withLock { progress -> LAContext? in
-            progress.waiting.append(handler)
-            guard progress.state != .authorizing else { return nil }
-            progress.state = .authorizing
-            defer { progress.context = fresh }
-            return progress.context
-        }
-        guard let old else { return }
-        old.invalidate()
-        fresh.evaluatePolicy(requirement.policy, localizedReason: localizedReason) { _, error in
-            self.end(in: fresh, error)
-        }
+        authorization.ask(
+            for: requirement.policy,
+            reason: localizedReason,
+            after: { [weak self] () throws(KeychainError) in try self?.confirm() },
+            completion: handler
+        )
     }
 
     /// Asks the user for what the right demands; cancelling the task takes the prompt away.
@@ -109,8 +94,15 @@ open class LARight: NSObject, @unchecked Sendable {  // all that changes is in `
     ///
     /// - Parameter handler: called once, on a private queue, with the obstacle or nil.
     open func checkCanAuthorize(completion handler: @escaping @Sendable ((any Error)?) -> Void) {
-        let context = makeContext()
-        Evaluation.queue.async { handler(self.obstacle(in: context)) }
+        let context = authorization.freshContext
+        Evaluation.queue.async { [requirement] in
+            do throws(KeychainError) {
+                try self.confirm()
+                handler(context.evaluability(of: requirement.policy))
+            } catch {
+                handler(LAError(error))
+            }
+        }
     }
 
     /// Tells whether the right could be authorized now, without a prompt.
@@ -126,20 +118,7 @@ open class LARight: NSObject, @unchecked Sendable {  // all that changes is in `
     ///
     /// - Parameter handler: called once, on a private queue, when nothing shown before counts any more.
     open func deauthorize(completion handler: @escaping @Sendable () -> Void) {
-        let fresh = makeContext()
-        let (old, waiting) = progress.withLock { progress in
-            progress.state = .notAuthorized
-            defer {
-                progress.context = fresh
-                progress.waiting = []
-            }
-            return (progress.context, progress.waiting)
-        }
-        Evaluation.queue.async {
-            old.invalidateAndWait()
-            for handler in waiting { handler(LAError(.appCancel)) }
-            handler()
-        }
+        authorization.giveUp(completion: handler)
     }
 
     /// Gives the authorization up; one under way ends with ``LAError/Code/appCancel``.
@@ -147,17 +126,6 @@ open class LARight: NSObject, @unchecked Sendable {  // all that changes is in `
         await withCheckedContinuation { continuation in deauthorize { continuation.resume() } }
     }
 
-    /// Why the right cannot be authorized now; nil when it can.
-    func obstacle(in context: LAContext) -> (any Error)? { context.evaluability(of: requirement.policy) }
-
-    /// The user was asked in `context`; an end that comes after a deauthorization counts no more.
-    private func end(in context: LAContext, _ error: (any Error)?) {
-        let waiting = progress.withLock { progress -> [@Sendable ((any Error)?) -> Void] in
-            guard progress.context === context else { return [] }
-            progress.state = error == nil ? .authorized : .notAuthorized
-            defer { progress.waiting = [] }
-            return progress.waiting
-        }
-        for handler in waiting { handler(error) }
-    }
+    /// Makes sure, without a prompt, that there is something to authorize; a plain right is there always.
+    func confirm() throws(KeychainError) {}
 }

@@ -29,8 +29,11 @@ public final class LARightStore: NSObject, Sendable {
         completion handler: @escaping @Sendable (LAPersistedRight?, (any Error)?) -> Void
     ) {
         run(handler) { place throws(KeychainError) in
-            let key = try RightItem(identifier).key(in: place.keychain, prompt: place.prompt)
-            return try place.right(identifier, key)
+            let representation = try RightItem(identifier).representation(
+                in: place.keychain,
+                prompt: place.prompt
+            )
+            return try LAPersistedRight(identifier: identifier, representation: representation)
         }
     }
 
@@ -79,7 +82,7 @@ public final class LARightStore: NSObject, Sendable {
                 to: place.keychain,
                 prompt: place.prompt
             )
-            let saved = try place.right(identifier, key)
+            let saved = try LAPersistedRight(identifier: identifier, representation: key.representation)
             saved.tag = right.tag
             return saved
         }
@@ -152,14 +155,10 @@ public final class LARightStore: NSObject, Sendable {
         _ handler: @escaping @Sendable (Value?, (any Error)?) -> Void,
         _ work: @escaping @Sendable (Place) throws(KeychainError) -> Value
     ) {
-        let place = Place(
-            keychain: KeychainConnection.current,
-            prompt: PromptFields(origin: KeychainConnection.originOfNow),
-            promptOrigin: KeychainConnection.promptOrigin
-        )
+        let place = Place()
         Evaluation.queue.async {
             do throws(KeychainError) {
-                handler(try work(place), nil)
+                handler(try place.run(work), nil)
             } catch {
                 handler(nil, error.errorForApps)
             }
@@ -181,29 +180,19 @@ public final class LARightStore: NSObject, Sendable {
     }
 }
 
-/// Which keychain the caller of a store meant, and where its prompts go.
+/// Which keychain the caller of a store means, and where its prompts go.
 private struct Place: Sendable {
-    let keychain: RemoteKeychain
-    let prompt: PromptFields
-    let promptOrigin: PromptOrigin?
+    let keychain = KeychainConnection.current
+    let prompt = PromptFields(origin: KeychainConnection.originOfNow)
+    private let promptOrigin = KeychainConnection.promptOrigin
 
-    /// The right that a key belongs to.
-    func right(_ identifier: String, _ key: EnclaveKey) throws(KeychainError) -> LAPersistedRight {
-        let flags = key.accessControl.flags.subtracting(.privateKeyUsage).rawValue
-        guard
-            let requirement = LAAuthenticationRequirement(
-                SecAccessControlCreateFlags(rawValue: CFOptionFlags(flags))
-            )
-        else { throw KeychainError(.decode, cause: .damaged) }
-        return KeychainConnection.$current.withValue(keychain) {
+    /// Runs `work` on another thread as if it were the caller's.
+    func run<Value>(_ work: (Place) throws(KeychainError) -> Value) throws(KeychainError) -> Value {
+        let result = KeychainConnection.$current.withValue(keychain) {
             KeychainConnection.$promptOrigin.withValue(promptOrigin) {
-                LAPersistedRight(
-                    identifier: identifier,
-                    requirement: requirement,
-                    key: key,
-                    keychain: keychain
-                )
+                Result { () throws(KeychainError) in try work(self) }
             }
         }
+        return try result.get()
     }
 }

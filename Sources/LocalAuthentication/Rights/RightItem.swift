@@ -52,23 +52,25 @@ struct RightItem {
         _ = try keychain.add(item)
     }
 
-    /// The key of a right; asks nobody but for the passcode of a locked keychain.
+    /// What stands for the key of a right; asks nobody but for the passcode of a locked keychain.
     ///
-    /// - Throws: ``KeychainError`` with `errSecItemNotFound` when there is no such right, and with the cause
-    ///   ``DriverCause/invalidated`` when the fingers that it was bound to have changed.
-    func key(in keychain: RemoteKeychain, prompt: PromptFields) throws(KeychainError) -> EnclaveKey {
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` when there is no such right.
+    func representation(
+        in keychain: RemoteKeychain,
+        prompt: PromptFields
+    ) throws(KeychainError) -> [UInt8] {
         let request = CopyItems(query: query(returns: .attributes), context: nil, prompt: prompt)
         var attributes: ItemAttributes?
         try keychain.copy(request).forEach { attributes = $0.attributes }
         guard case .data(let representation)? = attributes?[.generic] else {
             throw KeychainError(.decode, cause: .damaged)
         }
-        return try keychain.readKey(ReadKey(representation: representation, prompt: prompt))
+        return representation
     }
 
     /// The secret of a right, for what its user has shown.
     func secret(of right: LAPersistedRight) throws(KeychainError) -> Data {
-        let context = try RightContext(of: right).describeForKeychain()
+        let context = try right.authorization.describeForKeychain()
         let request = CopyItems(
             query: query(returns: .data),
             context: context.number,
