@@ -41,15 +41,17 @@ public struct AccessGroupManifest: Sendable, Equatable {
     /// - Throws: ``Fault``; what the lines before it said is granted then.
     public mutating func add(_ text: String) throws(Fault) {
         var group: AccessGroup?
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        let newline = UInt8(ascii: "\n")
+        let lines = text.utf8.split(separator: newline, omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
             let content = Self.trimmed(line)
-            guard let first = content.first, first != "#" else { continue }
+            guard let first = content.first, first != UInt8(ascii: "#") else { continue }
             do throws(Reason) {
-                if first == "[" {
+                if first == UInt8(ascii: "[") {
                     group = try Self.group(content)
                 } else {
                     guard let group else { throw Reason("a program before the first [group]") }
-                    try grant(group, to: content)
+                    try grant(group, to: Array(content))
                 }
             } catch {
                 throw Fault(line: index + 1, reason: error.text)
@@ -62,15 +64,14 @@ public struct AccessGroupManifest: Sendable, Equatable {
         init(_ text: String) { self.text = text }
     }
 
-    private static func group(_ content: Substring) throws(Reason) -> AccessGroup {
-        guard content.last == "]", let group = AccessGroup(String(content.dropFirst().dropLast())) else {
-            throw Reason("not of the form [group], with 1 to \(AccessGroup.longestName) octets")
-        }
+    private static func group(_ content: Substring.UTF8View) throws(Reason) -> AccessGroup {
+        guard content.last == UInt8(ascii: "]"),
+            let group = AccessGroup(String(Substring(content.dropFirst().dropLast())))
+        else { throw Reason("not of the form [group], with 1 to \(AccessGroup.longestName) octets") }
         return group
     }
 
-    private mutating func grant(_ group: AccessGroup, to program: Substring) throws(Reason) {
-        let path = Array(program.utf8)
+    private mutating func grant(_ group: AccessGroup, to path: [UInt8]) throws(Reason) {
         guard path.first == UInt8(ascii: "/"), path.count <= Self.longestPath, !path.contains(0) else {
             throw Reason("not the absolute path of a program")
         }
@@ -82,10 +83,11 @@ public struct AccessGroupManifest: Sendable, Equatable {
         grants[path] = granted + [group]
     }
 
-    /// Without spaces around it; they may be inside a path.
-    private static func trimmed(_ line: Substring) -> Substring {
-        let start = line.drop { $0.isWhitespace }
-        guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+    /// Without spaces, tabs and carriage returns around it; they may be inside a path.
+    private static func trimmed(_ line: Substring.UTF8View) -> Substring.UTF8View {
+        let spaces = [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r")]
+        let start = line.drop { spaces.contains($0) }
+        guard let last = start.lastIndex(where: { !spaces.contains($0) }) else { return start.prefix(0) }
         return start[...last]
     }
 }

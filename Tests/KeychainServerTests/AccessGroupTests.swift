@@ -18,7 +18,7 @@ struct AccessGroupManifestTests {
             # mail
               [com.example.mail]\u{20}
             /usr/bin/mail
-            /opt/Mail Helper/helper#2
+            /opt/Mail Helper/helper#2\r
 
             [shared]
             /usr/bin/mail
@@ -48,7 +48,7 @@ struct AccessGroupManifestTests {
     @Test(
         "is refused with the line that is wrong",
         arguments: [
-            ("/usr/bin/mail", 1), ("[]", 1), ("\n[group", 2), ("[a]\nmail", 2), ("[a]\n./mail", 2),
+            ("/usr/bin/mail", 1), ("[]", 1), ("\r\n[group", 2), ("[a]\nmail", 2), ("[a]\n./mail", 2),
             ("[a]\n/b\0", 2), ("[" + String(repeating: "a", count: 1025) + "]", 1),
             ("[a]\n/" + String(repeating: "a", count: 4095), 2),
             ((0...32).map { "[g\($0)]\n/bin/a" }.joined(separator: "\n"), 66),
