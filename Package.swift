@@ -17,6 +17,14 @@ let settings: [SwiftSetting] =
 /// For targets that call C or hold raw memory: every unsafe step is spelled `unsafe`.
 let nearC = settings + [.strictMemorySafety()]
 
+/// `Scripts/release` sets it.
+///
+/// The command is started for every secret: without shared libraries it starts in a third
+/// of the time. Its addresses stay random (static-pie), which takes a linker that the toolchain brings.
+let commandLinkage: [LinkerSetting] =
+    Context.environment["TOUCHSTONE_LINK"] == "static"
+    ? [.unsafeFlags(["-static-executable", "-use-ld=lld", "-Xclang-linker", "-static-pie"])] : []
+
 let package = Package(
     name: "touchstone",
     products: [
@@ -43,6 +51,7 @@ let package = Package(
         // L1: ground.
         .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),
         .target(name: "CBOR", swiftSettings: nearC),
+        .target(name: "Threads", swiftSettings: nearC),
 
         // L2: values, wire messages, and the ports that workers implement.
         .target(name: "KeychainModel", dependencies: ["SecretMemory", "CBOR"], swiftSettings: nearC),
@@ -65,22 +74,25 @@ let package = Package(
         ),
         .target(
             name: "FingerprintDriver",
-            dependencies: ["CSystemd", "CLinux", "KeychainModel"],
+            dependencies: ["CSystemd", "CLinux", "KeychainModel", "Threads"],
             swiftSettings: nearC
         ),
         .target(
             name: "TPMDriver",
-            dependencies: ["CTSS2", "CBOR", "KeychainModel", "SecretMemory"],
+            dependencies: [
+                "CTSS2", "CBOR", "KeychainModel", "SecretMemory",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: nearC
         ),
         .target(
             name: "PinentryDriver",
-            dependencies: ["CLinux", "KeychainModel", "SecretMemory"],
+            dependencies: ["CLinux", "KeychainModel", "SecretMemory", "Threads"],
             swiftSettings: nearC
         ),
         .target(
             name: "KeychainServer",
-            dependencies: ["CLinux", "KeychainModel", "SecretMemory", "CBOR"],
+            dependencies: ["CLinux", "KeychainModel", "SecretMemory", "CBOR", "Threads"],
             swiftSettings: nearC
         ),
         .target(
@@ -118,7 +130,6 @@ let package = Package(
             dependencies: [
                 "AuthenticationEngine", "KeychainEngine", "KeychainServer", "FingerprintDriver",
                 "PinentryDriver", "TPMDriver", "KeychainModel", "SecretMemory", "CLinux",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -131,7 +142,8 @@ let package = Package(
                 "KeychainClient", "KeychainModel", "SecretMemory", "CLinux",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            swiftSettings: nearC
+            swiftSettings: nearC,
+            linkerSettings: commandLinkage
         ),
 
         // The test kit: real parts in private places, for an app's tests too.
@@ -181,7 +193,11 @@ let package = Package(
         ),
         .testTarget(
             name: "TPMDriverTests",
-            dependencies: ["KeychainModel", "SecretMemory", "TPMDriver", "TouchstoneTesting"],
+            dependencies: [
+                "CBOR", "CTSS2", "KeychainModel", "SecretMemory", "TPMDriver", "TouchstoneTesting",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -18,10 +18,11 @@ let package = Package(
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),
         .target(name: "CBOR", swiftSettings: nearC),
+        .target(name: "Threads", swiftSettings: nearC),
         .target(name: "KeychainModel", dependencies: ["SecretMemory", "CBOR"], swiftSettings: nearC),
         .target(
             name: "FingerprintDriver",
-            dependencies: ["CSystemd", "CLinux", "KeychainModel"],
+            dependencies: ["CSystemd", "CLinux", "KeychainModel", "Threads"],
             swiftSettings: nearC
         ),
         .target(
@@ -31,7 +32,9 @@ let package = Package(
         ),
         .target(
             name: "TouchstoneTesting",
-            dependencies: ["CLinux", "CSystemd", "FingerprintDriver", "KeychainModel", "SecretMemory"],
+            dependencies: [
+                "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "SecretMemory",
+            ],
             swiftSettings: nearC
         ),
 

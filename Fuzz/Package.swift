@@ -27,6 +27,7 @@ let package = Package(
         .systemLibrary(name: "CLibFuzzer"),
         .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),
         .target(name: "CBOR", swiftSettings: nearC),
+        .target(name: "Threads", swiftSettings: nearC),
         .target(name: "KeychainModel", dependencies: ["SecretMemory", "CBOR"], swiftSettings: nearC),
         .target(
             name: "KeychainEngine",
@@ -40,17 +41,17 @@ let package = Package(
         ),
         .target(
             name: "FingerprintDriver",
-            dependencies: ["CSystemd", "CLinux", "KeychainModel"],
+            dependencies: ["CSystemd", "CLinux", "KeychainModel", "Threads"],
             swiftSettings: nearC
         ),
         .target(
             name: "PinentryDriver",
-            dependencies: ["CLinux", "KeychainModel", "SecretMemory"],
+            dependencies: ["CLinux", "KeychainModel", "SecretMemory", "Threads"],
             swiftSettings: nearC
         ),
         .target(
             name: "KeychainServer",
-            dependencies: ["CLinux", "KeychainModel", "SecretMemory", "CBOR"],
+            dependencies: ["CLinux", "KeychainModel", "SecretMemory", "CBOR", "Threads"],
             swiftSettings: nearC
         ),
         .target(

@@ -12,6 +12,9 @@ public struct AuthenticationConfiguration: Sendable {
     public var waitingPerUser = 8
     /// Boxes of one user that may end without success within ``promptRatePeriod``.
     public var unsuccessfulPrompts = 6
+    /// Boxes of one program that the user cancels one after the other before it is silenced for
+    /// ``promptRatePeriod``.
+    public var cancelledPrompts = 3
     /// The time ``unsuccessfulPrompts`` is counted over.
     public var promptRatePeriod: Duration = .seconds(60)
     /// Poor pictures that one evaluation puts up with.
@@ -32,6 +35,8 @@ extension DriverCause {
     public static let tooManyPrompts = DriverCause(domain: "touchstone", code: "tooManyPrompts")
     /// Too many boxes of this user ended without success within a minute.
     public static let promptRate = DriverCause(domain: "touchstone", code: "promptRate")
+    /// The user cancelled the program's boxes one after the other: it gets none for a while.
+    public static let callerSilenced = DriverCause(domain: "touchstone", code: "callerSilenced")
     /// The delay after wrong passcodes is still running.
     public static let passcodeDelayed = DriverCause(domain: "touchstone", code: "passcodeDelayed")
     /// The passcode is due: too long ago, or the keybag is locked.

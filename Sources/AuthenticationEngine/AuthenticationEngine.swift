@@ -23,6 +23,7 @@ public actor AuthenticationEngine: Authenticator {
 
     var reuse = FactorReuse()
     var rate = PromptRate()
+    var silence = CallerSilence()
     var backoff = SensorBackoff()
     /// Whether the fingers were seen to change since the passcode was last shown.
     var areFingersDoubted = false
@@ -184,10 +185,10 @@ extension AuthenticationEngine {
         do {
             factors = try outcome.result.get()
         } catch {
-            if outcome.wasPrompted { countPrompt(of: request.caller) }
+            if outcome.wasPrompted { countPrompt(of: request.caller, endedBy: error) }
             throw error
         }
-        rate.succeeded(uid: request.caller.uid)
+        promptSucceeded(of: request.caller)
         let proof = AuthenticationProofMaker.proof(
             of: factors,
             for: demand,
@@ -292,7 +293,39 @@ extension AuthenticationEngine {
         return PasscodeAge(record).isDue(at: now) ? .passcodeDue : nil
     }
 
-    func countPrompt(of caller: Caller) {
-        rate.ended(uid: caller.uid, at: clock.now(), limit: configuration.unsuccessfulPrompts)
+    /// Why the caller gets no box now; nil when it gets one.
+    func promptRefusal(of caller: Caller) -> AuthenticationError? {
+        let period = configuration.promptRatePeriod
+        let now = clock.now()
+        let cancelled = configuration.cancelledPrompts
+        if let delay = silence.delay(caller, at: now, limit: cancelled, period: period) {
+            return AuthenticationError(
+                .systemCancel,
+                cause: .callerSilenced,
+                remedy: .wait(seconds: delay.wholeSeconds)
+            )
+        }
+        let unsuccessful = configuration.unsuccessfulPrompts
+        return rate.delay(uid: caller.uid, at: now, limit: unsuccessful, period: period).map { delay in
+            AuthenticationError(
+                .systemCancel,
+                cause: .promptRate,
+                remedy: .wait(seconds: delay.wholeSeconds)
+            )
+        }
+    }
+
+    /// A box ended without success.
+    func countPrompt(of caller: Caller, endedBy error: AuthenticationError) {
+        let now = clock.now()
+        rate.ended(uid: caller.uid, at: now, limit: configuration.unsuccessfulPrompts)
+        guard error.code == .userCancel else { return }
+        silence.cancelled(caller, at: now, period: configuration.promptRatePeriod)
+    }
+
+    /// A box ended with success.
+    func promptSucceeded(of caller: Caller) {
+        rate.succeeded(uid: caller.uid)
+        silence.succeeded(caller)
     }
 }

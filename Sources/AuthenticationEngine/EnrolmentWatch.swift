@@ -9,7 +9,9 @@ extension AuthenticationEngine {
         for await change in await reader.changes() {
             switch change {
             case .enrolment, .service: await lookForChange()
-            case .suspend: await suspend()
+            case .suspend:
+                await suspend()
+                await reader.allowSleep()
             }
         }
     }

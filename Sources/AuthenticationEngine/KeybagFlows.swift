@@ -119,9 +119,9 @@ extension AuthenticationEngine {
     ) async throws(AuthenticationError) {
         do {
             try await body()
-            rate.succeeded(uid: request.caller.uid)
+            promptSucceeded(of: request.caller)
         } catch {
-            countPrompt(of: request.caller)
+            countPrompt(of: request.caller, endedBy: error)
             audit.record(AuditEvent(error.auditKind, caller: request.caller, detail: error.auditDetail))
             throw error
         }

@@ -13,18 +13,7 @@ extension AuthenticationEngine {
         try await takeTurn(request.caller)
         defer { endTurn() }
         if Task.isCancelled { throw AuthenticationError(.appCancel) }
-        if let delay = rate.delay(
-            uid: request.caller.uid,
-            at: clock.now(),
-            limit: configuration.unsuccessfulPrompts,
-            period: configuration.promptRatePeriod
-        ) {
-            throw AuthenticationError(
-                .systemCancel,
-                cause: .promptRate,
-                remedy: .wait(seconds: delay.wholeSeconds)
-            )
-        }
+        if let refusal = promptRefusal(of: request.caller) { throw refusal }
         return try await body()
     }
 

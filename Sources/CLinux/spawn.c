@@ -7,10 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Where the child keeps the pipe that reports its failure; close_range(2) starts above it.
-enum { REPORT_FD = 3, FIRST_CLOSED_FD = 4 };
+// The lowest descriptor that the program must not get.
+enum { FIRST_CLOSED_FD = 3 };
 
-// Everything below runs between fork(2) and execve(2): async-signal-safe calls only, no memory is allocated.
+// What the child does runs between vfork(2) and execve(2), in the memory of the process and on the stack of the thread
+// that waits for it: system calls and locals only.
 
 static int reset_signals(void) {
     struct sigaction standard = {.sa_handler = SIG_DFL};
@@ -23,8 +24,8 @@ static int reset_signals(void) {
     return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-// Moves the four descriptors out of the way first: any of them may already be one of the numbers wanted.
-static int place_descriptors(const int given[3], int *report) {
+// Moves the three descriptors out of the way first: any of them may already be one of the numbers wanted.
+static int place_descriptors(const int given[3]) {
     int moved[3];
     for (int index = 0; index < 3; index++) {
         moved[index] = given[index] < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : given[index];
@@ -32,33 +33,29 @@ static int place_descriptors(const int given[3], int *report) {
         moved[index] = fcntl(moved[index], F_DUPFD_CLOEXEC, FIRST_CLOSED_FD);
         if (moved[index] < 0) return -1;
     }
-    if (*report != REPORT_FD && dup3(*report, REPORT_FD, O_CLOEXEC) < 0) return -1;
-    *report = REPORT_FD;
     for (int index = 0; index < 3; index++) {
         if (dup2(moved[index], index) < 0) return -1;
     }
     return close_range(FIRST_CLOSED_FD, ~0U, 0);
 }
 
-static int become(
-    const char *path, char *const argv[], char *const envp[], const int given[3], int *report, pid_t parent
+static void become(
+    const char *path, char *const argv[], char *const envp[], const int given[3], pid_t parent
 ) {
-    if (setsid() < 0) return -1;
-    if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L) != 0) return -1;
+    if (setsid() < 0) return;
+    if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L) != 0) return;
     if (getppid() != parent) {  // the parent died before the line above took effect
         errno = ESRCH;
-        return -1;
+        return;
     }
-    if (place_descriptors(given, report) != 0) return -1;
-    if (reset_signals() != 0) return -1;
-    return execve(path, argv, envp);
+    if (place_descriptors(given) != 0) return;
+    if (reset_signals() != 0) return;
+    execve(path, argv, envp);
 }
 
 int32_t clinux_spawn(
     const char *path, char *const *argv, char *const *envp, int stdin_fd, int stdout_fd, int stderr_fd
 ) {
-    int report[2];
-    if (pipe2(report, O_CLOEXEC) != 0) return -1;
     // Blocked until the child has default handlers: ours must not run in it.
     sigset_t all, previous;
     sigfillset(&all);
@@ -66,30 +63,18 @@ int32_t clinux_spawn(
 
     const int given[3] = {stdin_fd, stdout_fd, stderr_fd};
     const pid_t parent = getpid();
-    const pid_t child = fork();
+    // Written by the child in our memory, before we go on.
+    volatile int reason = 0;
+    const pid_t child = vfork();
     if (child == 0) {
-        // Kept above the numbers that are about to be replaced.
-        int descriptor = fcntl(report[1], F_DUPFD_CLOEXEC, REPORT_FD);
-        if (descriptor < 0) _exit(127);
-        (void)become(path, argv, envp, given, &descriptor, parent);
-        int reason = errno;
-        (void)!write(descriptor, &reason, sizeof reason);
+        become(path, argv, envp, given, parent);
+        reason = errno;
         _exit(127);
     }
-    int reason = errno;
+    if (child < 0) reason = errno;
     pthread_sigmask(SIG_SETMASK, &previous, NULL);
-    close(report[1]);
-    if (child > 0) {
-        ssize_t count;
-        do {
-            count = read(report[0], &reason, sizeof reason);
-        } while (count < 0 && errno == EINTR);
-        close(report[0]);
-        if (count != sizeof reason) return child;  // the pipe closed itself: execve(2) went through
-        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
-    } else {
-        close(report[0]);
-    }
+    if (reason == 0) return child;
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
     errno = reason;
     return -1;
 }

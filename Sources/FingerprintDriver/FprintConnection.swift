@@ -15,8 +15,10 @@ final class FprintConnection {
         case ownerLost(String)
         /// fprintd's name has a new owner; it was not checked yet.
         case ownerAppeared
-        /// The machine is about to sleep.
+        /// The machine is about to sleep; it waits for ``FprintConnection/allowSleep()``, but not for long.
         case suspend
+        /// The machine woke up, or logind is another one.
+        case logindReady
         /// The connection is gone.
         case closed
     }
@@ -24,6 +26,8 @@ final class FprintConnection {
     private(set) var bus: Bus?
     private var fprintd: TrustedName
     private var logind: TrustedName
+    /// While it is open, the machine does not sleep before we had time to let go of everything.
+    private var sleepDelay: BusDescriptor?
     private let onEvent: (Event) -> Void
 
     /// Connects to the bus and watches both names.
@@ -67,6 +71,7 @@ final class FprintConnection {
     func close() {
         guard let bus else { return }
         self.bus = nil
+        sleepDelay = nil
         bus.close()
         closed()
     }
@@ -90,11 +95,23 @@ final class FprintConnection {
         try await owner(of: \.fprintd, activate: activate)
     }
 
-    /// Learns who logind is, if there is one.
+    /// Learns who logind is, if there is one, and asks it to wait for us before the machine sleeps.
     nonisolated(nonsending) func findLogind() async {
         // Without logind nobody tells of sleep; a verification then ends when the sensor does.
-        _ = try? await owner(of: \.logind, activate: false)
+        guard let owner = try? await owner(of: \.logind, activate: false), sleepDelay == nil else { return }
+        let manager = Bus.Target(owner, Login1.path, Login1.managerInterface)
+        let why: [BusValue] = [
+            .string("sleep"), .string("Touchstone"), .string("Lets go of fingers and keys"), .string("delay"),
+        ]
+        // Where it is refused, sleep does not wait for us.
+        guard let reply = try? await bus?.call(manager, "Inhibit", why),
+            case .descriptor(let delay)? = reply.first, logind.speaks(owner)
+        else { return }
+        sleepDelay = delay
     }
+
+    /// Lets the machine sleep.
+    func allowSleep() { sleepDelay = nil }
 
     private nonisolated(nonsending) func owner(
         of name: ReferenceWritableKeyPath<FprintConnection, TrustedName>,
@@ -170,7 +187,11 @@ final class FprintConnection {
     {
         let old = self[keyPath: name].owner
         for rule in self[keyPath: name].lose() { bus?.send(.bus, "RemoveMatch", [.string(rule)]) { _ in } }
-        guard name == \.fprintd else { return }
+        guard name == \.fprintd else {
+            sleepDelay = nil
+            if !new.isEmpty { onEvent(.logindReady) }
+            return
+        }
         if let old { onEvent(.ownerLost(old)) }
         if !new.isEmpty { onEvent(.ownerAppeared) }
     }
@@ -187,7 +208,8 @@ final class FprintConnection {
             receiveOwners((try? message.arguments()) ?? [])
         case (Login1.managerInterface, "PrepareForSleep"):
             guard logind.speaks(sender) else { return logind.isFormer(sender) ? () : onEvent(.forged) }
-            if (try? message.arguments())?.first?.truth == true { onEvent(.suspend) }
+            guard let isStarting = (try? message.arguments())?.first?.truth else { return }
+            onEvent(isStarting ? .suspend : .logindReady)
         case (Fprint.deviceInterface, _),
             (propertiesInterface, _) where path.hasPrefix(Fprint.rootPath):
             guard fprintd.speaks(sender) else { return fprintd.isFormer(sender) ? () : onEvent(.forged) }

@@ -102,6 +102,12 @@ public actor FprintReader: FingerprintReader {
         return stream
     }
 
+    /// Lets the machine sleep, once the sensor is free.
+    public func allowSleep() async {
+        for number in claims.keys { await release(number) }
+        connection?.allowSleep()
+    }
+
     /// More than a reader that is asleep needs: each element says the same.
     private static let changeLimit = 16
 
@@ -170,6 +176,8 @@ public actor FprintReader: FingerprintReader {
                 claim.run?.abort(FingerprintError(.suspended))
                 Task { await self.release(number) }
             }
+            if listeners.isEmpty { Task { await self.allowSleep() } }
+        case .logindReady: Task { await self.findLogind() }
         case .closed:
             connection = nil
             let lost = claims.values

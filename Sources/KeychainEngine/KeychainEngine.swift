@@ -39,6 +39,9 @@ public actor KeychainEngine {
     var isCommitDue = false
     /// Empties the log some time after a deletion.
     var purge: Task<Void, Never>?
+    /// Looks through the items some time after the first unlock.
+    var sweep: Task<Void, Never>?
+    var isTamperingReported = false
 
     private var isKeybagBusy = false
     private var keybagWaiters: [CheckedContinuation<Void, Never>] = []
@@ -101,6 +104,7 @@ public actor KeychainEngine {
 
     deinit {
         purge?.cancel()
+        sweep?.cancel()
     }
 
     /// Waits until no other operation works on the keybag; operations on items go on meanwhile.

@@ -3,6 +3,7 @@ import Glibc
 import KeychainModel
 import SecretMemory
 import Synchronization
+import Threads
 
 /// Accepts clients, finds out who they are, and serves each on a thread of its own.
 ///
@@ -48,15 +49,15 @@ public final class KeychainServer: Sendable {
     public func start(_ listener: consuming Listener) throws(ServerError) {
         state.withLock { $0.isAccepting = true }
         let box = ListenerBox(listener)
-        let started = Thread.start { [self] in
+        let failure = BlockingThread.start { [self] in
             guard let listener = box.take() else { return }
             acceptClients(on: listener)
             state.withLock { $0.isAccepting = false }
             tellWhenQuiet()
         }
-        guard started else {
+        guard failure == 0 else {
             state.withLock { $0.isAccepting = false }
-            throw ServerError(call: "pthread_create", errno: EAGAIN)
+            throw ServerError(call: "pthread_create", errno: failure)
         }
     }
 
@@ -176,12 +177,12 @@ public final class KeychainServer: Sendable {
             connection.close()
             return
         }
-        let started = Thread.start { [self] in
+        let failure = BlockingThread.start { [self] in
             var loop = ConnectionLoop(connection)
             loop.run()
             remove(connection, number: number)
         }
-        if !started { remove(connection, number: number) }
+        if failure != 0 { remove(connection, number: number) }
     }
 
     private func remove(_ connection: Connection, number: UInt64) {

@@ -39,14 +39,16 @@ struct AssuanConnection: ~Copyable {
         _ line: [UInt8],
         until deadline: ContinuousClock.Instant
     ) throws(ExchangeFailure) -> AssuanAnswer {
-        try send(line, until: deadline)
+        try send([line], until: deadline)
         return try answer(until: deadline)
     }
 
-    /// Sends one line; its end is added.
-    func send(_ line: [UInt8], until deadline: ContinuousClock.Instant) throws(ExchangeFailure) {
-        precondition(line.count <= AssuanLine.largestByteCount, "a line too long for Assuan")
-        try send(SecretBytes(copying: line + [UInt8(ascii: "\n")]), until: deadline)
+    /// Sends lines with one write(2); their ends are added.
+    func send(_ lines: [[UInt8]], until deadline: ContinuousClock.Instant) throws(ExchangeFailure) {
+        let longest = AssuanLine.largestByteCount
+        precondition(lines.allSatisfy { $0.count <= longest }, "a line too long for Assuan")
+        let octets = lines.flatMap { $0 + [UInt8(ascii: "\n")] }
+        try send(SecretBytes(copying: octets), until: deadline)
     }
 
     /// Sends a line that holds a secret and its end.

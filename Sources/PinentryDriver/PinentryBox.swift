@@ -75,7 +75,7 @@ struct PinentryBox {
         on connection: inout AssuanConnection,
         whenShown: () -> Void
     ) throws(ExchangeFailure) -> AssuanAnswer {
-        try connection.send(commands.show.octets, until: deadline)
+        try connection.send([commands.show.octets], until: deadline)
         whenShown()
         return try connection.answer(until: deadline)
     }

@@ -48,7 +48,7 @@ struct PinentryExchange: ~Copyable {
     mutating func check() throws(PromptError) {
         guard terminal == nil else { return }
         _ = try converse { exchange, connection throws(ExchangeFailure) in
-            try exchange.greet(&connection)
+            try exchange.greet(&connection, until: ContinuousClock.now + Self.handshakeLimit)
             return .confirmed
         }
     }
@@ -87,10 +87,12 @@ struct PinentryExchange: ~Copyable {
         whenShown: () -> Void
     ) throws(PromptError) -> PromptAnswer {
         try converse { exchange, connection throws(ExchangeFailure) in
-            try exchange.greet(&connection)
             let handshake = ContinuousClock.now + Self.handshakeLimit
-            for line in commands.settings { try Self.send(line, on: &connection, until: handshake) }
-            try connection.send(description, until: handshake)
+            try exchange.greet(&connection, until: handshake) { connection throws(ExchangeFailure) in
+                try connection.send(commands.settings.map(\.octets), until: handshake)
+                try connection.send(description, until: handshake)
+            }
+            try Self.readAnswers(to: commands.settings, on: &connection, until: handshake)
             let described = try connection.answer(until: handshake)
             if let code = described.error { throw .refused(code, command: "SETDESC") }
 
@@ -103,15 +105,19 @@ struct PinentryExchange: ~Copyable {
         }
     }
 
-    /// Greeting, options and the program's flavour.
-    private mutating func greet(_ connection: inout AssuanConnection) throws(ExchangeFailure) {
-        let deadline = ContinuousClock.now + Self.handshakeLimit
+    /// Greeting, options and the program's flavour; `sendMore` sends what follows, before any answer is waited for.
+    private mutating func greet(
+        _ connection: inout AssuanConnection,
+        until deadline: ContinuousClock.Instant,
+        _ sendMore: (inout AssuanConnection) throws(ExchangeFailure) -> Void = { _ in }
+    ) throws(ExchangeFailure) {
         let greeting = try connection.answer(until: deadline)
         if let code = greeting.error { throw .refused(code, command: "the connection") }
-        for line in PinentryCommands.options(for: place) {
-            try Self.send(line, on: &connection, until: deadline)
-        }
-        let answer = try connection.transact(Array("GETINFO flavor".utf8), until: deadline)
+        let options = PinentryCommands.options(for: place)
+        try connection.send(options.map(\.octets) + [Array("GETINFO flavor".utf8)], until: deadline)
+        try sendMore(&connection)
+        try Self.readAnswers(to: options, on: &connection, until: deadline)
+        let answer = try connection.answer(until: deadline)
         // No secret yet: "curses", "tty", "gnome3", "gtk2:curses" where it fell back.
         flavor = answer.data.withOctets { octets in
             octets.indices.map { String(Unicode.Scalar(octets[$0])) }.joined()
@@ -122,13 +128,15 @@ struct PinentryExchange: ~Copyable {
 
     private var drawsWithCurses: Bool { flavor == "curses" || flavor.hasSuffix(":curses") }
 
-    private static func send(
-        _ line: PinentryCommands.Line,
+    private static func readAnswers(
+        to lines: [PinentryCommands.Line],
         on connection: inout AssuanConnection,
         until deadline: ContinuousClock.Instant
     ) throws(ExchangeFailure) {
-        let answer = try connection.transact(line.octets, until: deadline)
-        if line.isRequired, let code = answer.error { throw .refused(code, command: line.command) }
+        for line in lines {
+            let answer = try connection.answer(until: deadline)
+            if line.isRequired, let code = answer.error { throw .refused(code, command: line.command) }
+        }
     }
 
     /// Starts the program, talks, ends it on every path, and leaves the terminal as it was.
@@ -153,7 +161,8 @@ struct PinentryExchange: ~Copyable {
             }
         if isAnswered {
             // Best effort: the answer is here, and the program is ended in any case.
-            try? connection.send(Array("BYE".utf8), until: ContinuousClock.now + PinentryProcess.grace.itself)
+            let soon = ContinuousClock.now + PinentryProcess.grace.itself
+            try? connection.send([Array("BYE".utf8)], until: soon)
         }
         let wasKilled = process.end(politely: isAnswered)
         terminal?.restore(wasKilled: wasKilled || !isAnswered, drewScreen: drawsWithCurses)

@@ -2,6 +2,7 @@ public import Glibc
 public import KeychainModel
 public import SecretMemory
 import Synchronization
+import Threads
 
 /// Draws boxes with a pinentry program, on the terminal or the display that a request came from.
 ///
@@ -96,13 +97,13 @@ public struct PinentryPrompter: SecretPrompter {
         let outcome = Outcome()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                ExchangeThread.start {
+                let failure = BlockingThread.start {
                     outcome.set(conversation)
                     continuation.resume()
-                } refused: { error in
-                    outcome.put(.failure(error))
-                    continuation.resume()
                 }
+                guard failure != 0 else { return }
+                outcome.put(.failure(PromptError(.prompterFailed, detail: "no thread: errno \(failure)")))
+                continuation.resume()
             }
         } onCancel: {
             cancel.raise()

@@ -40,6 +40,9 @@ struct Touchstone: ParsableCommand {
 
     static func main() {
         do {
+            if let name = GetCommand.plainName(in: CommandLine.arguments) {
+                return try GetCommand.write(name, show: false)
+            }
             var command = try parseAsRoot()
             try command.run()
         } catch {

@@ -52,7 +52,7 @@ private struct Drive: ~Copyable {
 
 @Suite("The machine of an evaluation")
 struct AuthenticationSessionTests {
-    @Test("looks at the fingers, shows the box, waits, takes the sensor, counts, arms: in this order")
+    @Test("looks at the fingers, shows the box, takes the sensor while it waits, counts, arms: in this order")
     func order() {
         var drive = Drive(.biometry)
         drive.feed(.started)
@@ -60,15 +60,65 @@ struct AuthenticationSessionTests {
         drive.feed(.enrolment(.ready))
         #expect(drive.shown?.input == .touch)
         drive.feed(.shown(box: 1))
-        #expect(drive.last == [.wait(.milliseconds(500), number: 1)])
-        drive.feed(.elapsed(1))
-        #expect(drive.last == [.claimSensor])
+        #expect(drive.last == [.wait(.milliseconds(500), number: 1), .claimSensor])
         drive.feed(.claimed)
+        #expect(drive.last.isEmpty)
+        drive.feed(.elapsed(1))
         #expect(drive.last == [.count(AttemptRecord(biometryFailures: 1)), .armSensor])
         drive.feed(.sensor(.armed), .sensor(.fingerPresent), .verdict(.match))
         #expect(drive.last == [.checkEnrolment])
         drive.feed(.enrolment(.ready))
         #expect(drive.last.last == .succeed([.biometry]))
+    }
+
+    @Test("a sensor that is taken late is armed late, and not at all once it is not wanted")
+    func slowSensor() {
+        var drive = Drive(.biometryOrPasscode)
+        drive.feed(.started, .enrolment(.ready), .shown(box: 1), .elapsed(1))
+        #expect(drive.last.isEmpty)
+        drive.feed(.claimed)
+        #expect(drive.last == [.count(AttemptRecord(biometryFailures: 1)), .armSensor])
+
+        var typed = Drive(.biometryOrPasscode)
+        typed.feed(.started, .enrolment(.ready), .shown(box: 1), .answered(box: 1, .passcode))
+        #expect(typed.last == [.stopSensor])
+        typed.feed(.elapsed(1))
+        #expect(typed.last.isEmpty)
+        typed.feed(.claimed)
+        #expect(typed.last.last == .tryPasscode)
+        typed.feed(.wrong, .shown(box: 2))
+        // It is ours since.
+        #expect(typed.last == [.wait(.milliseconds(500), number: 2)])
+    }
+
+    @Test("a sensor that cannot be taken is told at once, and waited for when somebody else has it")
+    func refusedSensor() {
+        var drive = Drive(.biometryOrPasscode)
+        drive.feed(.started, .enrolment(.ready), .shown(box: 1))
+        drive.feed(.sensorFailed(FingerprintError(.alreadyInUse)))
+        #expect(drive.shown?.error == "The sensor is in use.")
+        drive.feed(.elapsed(1))
+        #expect(drive.last.isEmpty)
+        drive.feed(.shown(box: 2))
+        #expect(drive.last == [.wait(.seconds(1), number: 2)])
+        drive.feed(.elapsed(2))
+        #expect(drive.last == [.claimSensor])
+        drive.feed(.sensorFailed(FingerprintError(.noSuchDevice)))
+        #expect(drive.shown?.input == .secret)
+    }
+
+    @Test("after a poor picture another box asks for another touch of a sensor taken anew")
+    func poorPicture() {
+        var drive = Drive(.biometry)
+        drive.arm()
+        drive.feed(.sensor(.retry("verify-retry-scan")))
+        #expect(drive.last == [.stopSensor])
+        drive.feed(.sensorFailed(FingerprintError(.cancelled)))
+        #expect(drive.shown?.error == "The finger could not be read. Try again.")
+        drive.feed(.shown(box: 2))
+        #expect(drive.last == [.wait(.milliseconds(500), number: 2), .claimSensor])
+        drive.feed(.claimed, .elapsed(2))
+        #expect(drive.last == [.armSensor])
     }
 
     @Test("ignores a verdict before the sensor was armed, and everything of another box or wait")
@@ -134,7 +184,7 @@ struct AuthenticationSessionTests {
             if isScanning { drive.feed(.sensor(.fingerPresent)) }
             drive.feed(.answered(box: 1, .passcode), .sensorFailed(FingerprintError(.cancelled)), .wrong)
             #expect(drive.shown?.input == .touchOrSecret)
-            drive.feed(.shown(box: 2), .elapsed(2))
+            drive.feed(.shown(box: 2), .claimed, .elapsed(2))
             let isCounted = drive.last.contains { if case .count = $0 { true } else { false } }
             #expect(isCounted == isScanning)
             #expect(drive.last.last == .armSensor)
@@ -162,7 +212,10 @@ struct AuthenticationSessionTests {
         #expect(drive.shown?.error == "The sensor is in use.")
         drive.feed(.shown(box: 2))
         #expect(drive.last == [.wait(.seconds(1), number: 2)])
+        // Who fails lets go.
         drive.feed(.elapsed(2))
+        #expect(drive.last == [.claimSensor])
+        drive.feed(.claimed)
         #expect(drive.last == [.armSensor])
         drive.feed(.sensorFailed(FingerprintError(.alreadyInUse)))
         #expect(drive.last == [.wait(.seconds(2), number: 3)])
@@ -243,7 +296,7 @@ struct AuthenticationSessionTests {
         var drive = Drive(.biometryOrPasscode, record: AttemptRecord(biometryFailures: 4))
         drive.arm()
         drive.feed(.sensor(.fingerPresent), .answered(box: 1, .samePasscode))
-        drive.feed(.sensorFailed(FingerprintError(.cancelled)), .shown(box: 2), .elapsed(2))
+        drive.feed(.sensorFailed(FingerprintError(.cancelled)), .shown(box: 2), .claimed, .elapsed(2))
         #expect(drive.last.contains(.audit(.biometryLockedOut, [.biometry], "")))
         #expect(drive.shown?.input == .secret)
     }

@@ -14,7 +14,7 @@ struct PromptTurnTests {
         #expect(!world.reader.touchNow(.match))
         world.clock.advance(by: .milliseconds(499))
         #expect(!world.reader.touchNow(.match))
-        #expect(!world.reader.isClaimed)
+        #expect(!world.journal.entries.contains("arm"))
         world.clock.advance(by: .milliseconds(1))
         await world.reader.armed()
         #expect(world.reader.touchNow(.match))
@@ -37,7 +37,7 @@ struct PromptTurnTests {
         #expect(world.prompter.mostVisible == 1)
     }
 
-    @Test("of a thousand requests one is shown, eight wait, and the rest ends at once (Q04)")
+    @Test("of a thousand requests one is shown, eight wait, the rest ends at once, and three refusals end it (Q04)")
     func storm() async {
         let world = World()
         let first = world.start(.biometrics)
@@ -53,8 +53,8 @@ struct PromptTurnTests {
             for await result in group {
                 if result.error?.cause == .tooManyPrompts { refused += 1 }
                 if refused == 992 {
-                    // Eight are left: let each have its box and its finger.
-                    world.prompter.will(.cancel, .cancel, .cancel, .cancel, .cancel, .cancel)
+                    // Eight are left, and the person has had enough of this program.
+                    world.prompter.will(.cancel, .cancel, .cancel)
                     refused += 1
                 }
             }
@@ -62,7 +62,7 @@ struct PromptTurnTests {
         #expect(refused == 993)
         #expect(await first.value.code == .userCancel)
         #expect(world.prompter.mostVisible == 1)
-        #expect(world.prompter.boxes.count == 6)
+        #expect(world.prompter.boxes.count == 3)
     }
 
     @Test("another user is not kept waiting by one who has many requests")
@@ -102,8 +102,8 @@ struct PromptTurnTests {
     func rate() async {
         let world = World(state: .locked)
         for _ in 1...6 {
-            world.prompter.will(.cancel)
-            #expect(await world.start(.deviceOwner).value.code == .userCancel)
+            world.prompter.will(.waitTooLong)
+            #expect(await world.start(.deviceOwner).value.error?.cause == .timeout)
         }
         let error = await world.start(.deviceOwner).value.error
         #expect(error?.code == .systemCancel)
@@ -114,6 +114,39 @@ struct PromptTurnTests {
         world.clock.advance(by: .seconds(60))
         world.prompter.will(.type(World.passcode))
         #expect(await world.start(.deviceOwner).value.factors == [.passcode])
+    }
+
+    @Test("three cancelled boxes running silence a program for a minute, and no other (Q04)")
+    func silence() async {
+        let world = World(state: .locked)
+        for _ in 1...3 {
+            world.prompter.will(.cancel)
+            #expect(await world.start(.deviceOwner).value.code == .userCancel)
+        }
+        // Another process of the same program is the same caller.
+        let again = await world.start(world.evaluation(.deviceOwner, World.request(World.caller(101)))).value
+        #expect(again.code == .systemCancel)
+        #expect(again.error?.cause == .callerSilenced)
+        #expect(again.error?.remedy == .wait(seconds: 60))
+        #expect(world.prompter.boxes.count == 3)
+        let other = World.request(World.caller(102, program: "/usr/bin/other"))
+        world.prompter.will(.type(World.passcode))
+        #expect(await world.start(world.evaluation(.deviceOwner, other)).value.factors == [.passcode])
+        #expect(await world.start(.deviceOwner).value.error?.cause == .callerSilenced)
+        world.clock.advance(by: .seconds(60))
+        world.prompter.will(.type(World.passcode))
+        #expect(await world.start(.deviceOwner).value.factors == [.passcode])
+    }
+
+    @Test("a success between two cancelled boxes begins the count anew")
+    func notSilenced() async {
+        let world = World(state: .locked)
+        for _ in 1...3 {
+            world.prompter.will(.cancel)
+            #expect(await world.start(.deviceOwner).value.code == .userCancel)
+            world.prompter.will(.type(World.passcode))
+            #expect(await world.start(.deviceOwner).value.factors == [.passcode])
+        }
     }
 
     @Test("with nowhere to show it there is no box and no weaker way (Q05)")

@@ -69,9 +69,13 @@ final class World: Sendable {
 
     // MARK: Requests
 
-    static func caller(_ pid: Int32 = 100, uid: UInt32 = 1000) -> Caller {
+    static func caller(
+        _ pid: Int32 = 100,
+        uid: UInt32 = 1000,
+        program: String? = "/usr/bin/app"
+    ) -> Caller {
         guard let group = AccessGroup("tests") else { fatalError("a group has a name") }
-        return Caller(uid: uid, pid: pid, processStart: 7, program: "/usr/bin/app", accessGroup: group)
+        return Caller(uid: uid, pid: pid, processStart: 7, program: program, accessGroup: group)
     }
 
     static func request(_ caller: Caller = caller(), interactionAllowed: Bool = true) -> PromptRequest {

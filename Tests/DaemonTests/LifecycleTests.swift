@@ -94,6 +94,36 @@ struct LifecycleTests {
         #expect(access(home.layout.runtimeDirectory, F_OK) != 0)
     }
 
+    @Test(
+        "an option that there is not, or two that exclude each other, are wrong usage",
+        arguments: [
+            ["--bogus"], ["--detach", "--foreground"], ["serve"], ["--detach", "--detach"],
+        ]
+    )
+    func usage(options: [String]) async throws {
+        let home = try DaemonHome()
+        let finished = try await Finished.running(
+            [Programs.touchstoned] + options,
+            environment: home.environment
+        )
+        #expect(finished.status == 64)
+        #expect(finished.output.hasPrefix("error: "))
+        #expect(finished.output.contains("\nhint: touchstoned ["))
+        #expect(access(home.layout.runtimeDirectory, F_OK) != 0)
+    }
+
+    @Test("help and version are told, and nothing is started", arguments: ["--help", "-h", "--version"])
+    func help(option: String) async throws {
+        let home = try DaemonHome()
+        let finished = try await Finished.running(
+            [Programs.touchstoned, option],
+            environment: home.environment
+        )
+        #expect(finished.status == 0)
+        #expect(finished.output.contains(option == "--version" ? "0.1.0\n" : "Usage: touchstoned ["))
+        #expect(access(home.layout.runtimeDirectory, F_OK) != 0)
+    }
+
     @Test("a good configuration is accepted")
     func goodConfiguration() async throws {
         let home = try DaemonHome(["log-level = debug  # more", "biometry = off", ""])

@@ -128,9 +128,9 @@ struct DamagedFileTests {
             """,
             "DELETE FROM items WHERE id = 2",
             """
-            INSERT INTO items (reference, scope, name, variant, first, second, label, attributes, keys, \
-            data) SELECT randomblob(16), scope, randomblob(16), variant, first, second, label, attributes, \
-            keys, data FROM items WHERE id = 3
+            INSERT INTO items (reference, scope, first, name, second, label, attributes, keys, data) \
+            SELECT randomblob(16), scope, first, randomblob(8), second, label, attributes, keys, data \
+            FROM items WHERE id = 3
             """,
             """
             UPDATE items SET (attributes, keys, data) = (SELECT o.attributes, o.keys, o.data \

@@ -160,6 +160,60 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
+    @Test("sleep waits until its consequences are drawn and the sensor is free, each time")
+    func sleepDelay() async throws {
+        let (bus, fprintd, reader) = try await start(.init())
+        let logind = try await ScriptedLogind(bus)
+        var changes = await reader.changes().makeAsyncIterator()
+        #expect(try await logind.delaysHeld(ofAll: 1) == 1)
+        let claim = try await reader.claim()
+        try await logind.prepareForSleep()
+        #expect(await changes.next() == .suspend)
+        #expect(try await logind.delaysHeld(ofAll: 1) == 1)
+        await reader.allowSleep()
+        try await logind.waitUntilNotDelayed()
+        #expect(fprintd.calls == ["Claim", "Release"])
+        try await logind.prepareForSleep(false)
+        #expect(try await logind.delaysHeld(ofAll: 2) == 1)
+        await claim.release()
+
+        // Another logind is asked as well.
+        await logind.stop()
+        let successor = try await ScriptedLogind(bus)
+        #expect(try await successor.delaysHeld(ofAll: 1) == 1)
+        await bus.stop()
+    }
+
+    @Test("with nobody to draw consequences sleep waits for the sensor alone")
+    func sleepWithoutListener() async throws {
+        let (bus, fprintd, reader) = try await start(.init())
+        let logind = try await ScriptedLogind(bus)
+        let claim = try await reader.claim()
+        #expect(try await logind.delaysHeld(ofAll: 1) == 1)
+        try await logind.prepareForSleep()
+        try await logind.waitUntilNotDelayed()
+        #expect(fprintd.calls == ["Claim", "Release"])
+        await claim.release()
+        await bus.stop()
+    }
+
+    @Test("a verification that was stopped has let go; the next one takes another claim")
+    func claimAfterwards() async throws {
+        let (bus, fprintd, reader) = try await start(.init())
+        for _ in 1...2 {
+            let claim = try await reader.claim()
+            let heard = HeardStatuses()
+            let task = Task { try await claim.verify { heard.hear($0) } }
+            try await heard.wait(for: .armed)
+            task.cancel()
+            await #expect(throws: FingerprintError(.cancelled)) { try await task.value }
+            await #expect(throws: FingerprintError(.claimDevice)) { try await claim.verify { _ in } }
+        }
+        let pass = ["Claim", "VerifyStart any", "VerifyStop", "Release"]
+        #expect(fprintd.calls == pass + pass)
+        await bus.stop()
+    }
+
     @Test("a method that is never answered ends after its time, and a late yes is given back")
     func silentMethods() async throws {
         let (bus, fprintd, _) = try await start(.init(silentMethods: ["Claim"]))

@@ -92,6 +92,26 @@ struct DaemonStartTests {
         #expect(daemon.withLock { $0?.connections } == 1)
     }
 
+    @Test("is what a client does too whose connection the former daemon closed without a word")
+    func formerDaemon() throws {
+        let former = try ScriptedDaemon(home) { _ in }
+        let script = try home.script("echo start >> \"$TOUCHSTONE_HOME/starts\"")
+        let keychain = RemoteKeychain(layout: home.layout, daemon: .program(script))
+        let error = #expect(throws: KeychainError(.notAvailable)) { try keychain.lock() }
+        #expect(error?.cause?.code == "daemonDoesNotListen")
+        #expect(try String(contentsOfFile: home.path + "/starts", encoding: .utf8) == "start\n")
+        #expect(former.connections == 2)
+    }
+
+    @Test("is not the answer to a daemon that breaks off in the middle of its greeting")
+    func brokenGreeting() throws {
+        let daemon = try ScriptedDaemon(home) { $0.send(octets: [0, 0, 1]) }
+        let keychain = RemoteKeychain(layout: home.layout, daemon: .program(home.path + "/no-such-program"))
+        let error = #expect(throws: KeychainError(.notAvailable)) { try keychain.lock() }
+        #expect(error?.cause?.code.hasPrefix("daemonRefused") == true)
+        _ = daemon
+    }
+
     @Test("describes every layout that the environment can describe")
     func variables() throws {
         let environments: [[String: String]] = [

@@ -34,6 +34,25 @@ struct AttemptFileTests {
         #expect(try self.file().load() == record(5))
     }
 
+    @Test("what is kept in memory is not believed once the file is another")
+    func changedUnderneath() async throws {
+        let (file, other) = (try file(), try file())
+        try file.save(record(1))
+        let older = try keychain.octets("attempts")
+        try file.save(record(2))
+        // Until the file system would give another time to the next write.
+        try await Task.sleep(for: .milliseconds(100))
+        for _ in 1...2 { #expect(try file.load() == record(2)) }
+        try other.save(record(3))
+        #expect(try file.load() == record(3))
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(try file.load() == record(3))
+        try keychain.write(older, to: "attempts")
+        #expect(try file.load() == record(1))
+        try FileManager.default.removeItem(atPath: keychain.file("attempts"))
+        #expect(try file.load() == AttemptRecord())
+    }
+
     @Test("a torn write leaves the count before it")
     func tornSlot() throws {
         let file = try file()

@@ -130,15 +130,15 @@ struct TamperingTests {
             (
                 "doubled",
                 """
-                INSERT INTO items (reference, scope, name, variant, attributes, keys, data) \
-                SELECT randomblob(16), scope, randomblob(16), variant, attributes, keys, data FROM items WHERE id = 2
+                INSERT INTO items (reference, scope, first, name, attributes, keys, data) \
+                SELECT randomblob(16), scope, first, randomblob(8), attributes, keys, data FROM items WHERE id = 2
                 """
             ),
             (
                 "moved data",
                 "UPDATE items SET data = (SELECT data FROM items WHERE id = 1), keys = (SELECT keys FROM items WHERE id = 1) WHERE id = 2"
             ),
-            ("another name", "UPDATE items SET name = randomblob(16) WHERE id = 2"),
+            ("another name", "UPDATE items SET name = randomblob(8) WHERE id = 2"),
             ("no set", "DELETE FROM item_set"),
             ("a foreign set", "UPDATE item_set SET sealed = randomblob(68)"),
         ]
@@ -152,6 +152,62 @@ struct TamperingTests {
             if name != "moved data" { #expect(keychain.audit.kinds.contains(.tamperDetected), "\(name)") }
             await engine.close()
         }
+    }
+
+    @Test(
+        "what an unlock does not read is found in the background, and told once",
+        arguments: [
+            "UPDATE items SET attributes = zeroblob(length(attributes)) WHERE id = 190",
+            "UPDATE items SET scope = randomblob(8) WHERE id = 190",
+            "UPDATE items SET (reference, attributes) = (SELECT reference, attributes FROM items WHERE id = 7) WHERE id = 190",
+        ]
+    )
+    func background(sql: String) async throws {
+        // More than are looked at in one go.
+        try await fill(200)
+        try edit { try $0.execute(sql: sql) }
+        let engine = try await keychain.restart()
+        #expect(!keychain.audit.kinds.contains(.tamperDetected), "an unlock reads the set's record alone")
+        // Changes meanwhile are no damage, on either side of what was looked at.
+        _ = try await engine.update("account 3", secret: "newer")
+        try await engine.add("another")
+        #expect(try await engine.delete("account 150") == 1)
+        let found = await keychain.audit.waits(for: .tamperDetected)
+        #expect(found)
+        #expect(try await engine.secret("account 3") == "newer")
+        _ = await engine.check()
+        #expect(keychain.audit.kinds.count { $0 == .tamperDetected } == 1)
+    }
+
+    @Test("changes while the items are looked through in the background are no damage")
+    func changesInBackground() async throws {
+        try await fill(400)
+        let engine = try await keychain.restart()
+        let deadline = ContinuousClock.now + .seconds(4)
+        var index = 0
+        while ContinuousClock.now < deadline {
+            _ = try await engine.update("account \(index % 300)", secret: "newer \(index)")
+            try await engine.add("another \(index)")
+            if index < 100 { try await engine.delete("account \(399 - index)") }
+            index += 1
+        }
+        #expect(!keychain.audit.kinds.contains(.tamperDetected))
+        let report = await engine.check()
+        #expect(report.isSetAuthentic && report.damaged == 0 && report.faults.isEmpty)
+    }
+
+    @Test(
+        "a record of the set that does not fit is told at the unlock",
+        arguments: [
+            "DELETE FROM item_set", "UPDATE item_set SET sealed = randomblob(68)",
+            "DELETE FROM items WHERE id = 2",
+        ]
+    )
+    func setAtUnlock(sql: String) async throws {
+        try await fill(4)
+        try edit { try $0.execute(sql: sql) }
+        _ = try await keychain.restart()
+        #expect(keychain.audit.kinds.contains(.tamperDetected))
     }
 
     @Test("an older state of one row, put back, shows in the set")

@@ -5,11 +5,18 @@ extension AuthenticationSession {
     mutating func elapsed(_ number: Int, at now: BootTime) -> [SessionAction] {
         guard sensor == .waiting(number) else { return [] }
         sensor = .claiming
-        return isClaimed ? arm(at: now) : [.claimSensor]
+        switch claim {
+        case .held: return arm(at: now)
+        case .pending: return []
+        case .none:
+            claim = .pending
+            return [.claimSensor]
+        }
     }
 
     mutating func claimed(at now: BootTime) -> [SessionAction] {
-        isClaimed = true
+        guard claim == .pending else { return [] }
+        claim = .held
         guard sensor == .claiming else { return [] }
         guard let next else { return arm(at: now) }
         sensor = .off
@@ -100,9 +107,11 @@ extension AuthenticationSession {
     }
 
     mutating func sensorFailed(_ error: FingerprintError, at now: BootTime) -> [SessionAction] {
-        guard sensor == .armed || sensor == .claiming else { return [] }
+        guard sensor == .armed || claim == .pending else { return [] }
         let wasArmed = sensor == .armed
         sensor = .off
+        // With any error the driver has let go.
+        claim = .none
         if let next {
             // Stopped as asked: the attempt stays open, unless a touch was just being judged.
             if wasArmed, error != FingerprintError(.cancelled) || attempt?.isScanning == true {

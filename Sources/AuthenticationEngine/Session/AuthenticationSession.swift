@@ -11,8 +11,16 @@ struct AuthenticationSession: ~Copyable, Sendable {
         case off
         /// Waits until the box has been visible for a while, or the sensor may be tried again.
         case waiting(Int)
+        /// Is armed as soon as it is ours.
         case claiming
         case armed
+    }
+
+    /// Whether the sensor is ours; nobody else can arm it then.
+    enum Claim: Sendable, Equatable {
+        case none
+        case pending
+        case held
     }
 
     /// A counted attempt with a finger that has not come to a verdict.
@@ -57,7 +65,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
     var message: String?
     var check: Check?
     var sensor = Sensor.off
-    var isClaimed = false
+    var claim = Claim.none
     var sensorDelay: Duration
     var busyPause = Duration.zero
     var waitCount = 0
@@ -172,9 +180,12 @@ struct AuthenticationSession: ~Copyable, Sendable {
         guard box?.number == number, box?.isVisible == false else { return [] }
         box?.isVisible = true
         guard stage.takesFinger, next == nil, check == nil else { return [] }
+        // Taking it takes time, which the person needs to look at the box; a sensor that failed is left alone.
+        let claims = sensorDelay == .zero && claim == .none
         let pause = max(setup.configuration.settlingTime, sensorDelay)
         sensorDelay = .zero
-        return rest(pause)
+        if claims { claim = .pending }
+        return rest(pause) + (claims ? [.claimSensor] : [])
     }
 
     /// Leaves the sensor alone for a while.
@@ -227,8 +238,12 @@ struct AuthenticationSession: ~Copyable, Sendable {
         if case .end = next { return [] }
         switch sensor {
         case .off, .waiting:
-            sensor = .off
-            return proceed(step, at: now)
+            guard claim == .pending else {
+                sensor = .off
+                return proceed(step, at: now)
+            }
+            sensor = .claiming
+            fallthrough
         case .claiming, .armed:
             let isStopping = next != nil
             next = step

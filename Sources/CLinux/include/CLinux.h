@@ -78,7 +78,7 @@ int clinux_pidfd_signal(int pidfd, int signal);
 
 // MARK: spawn.c
 
-/// fork(2) and execve(2) a helper with nothing of ours but three descriptors; its pid, or -1.
+/// vfork(2) and execve(2) a helper with nothing of ours but three descriptors; its pid, or -1.
 ///
 /// The child has default signal handlers, an empty signal mask, a session of its own (setsid(2)) and the given
 /// descriptors as 0, 1 and 2 (-1 stands for `/dev/null`); every other descriptor is closed (close_range(2)).

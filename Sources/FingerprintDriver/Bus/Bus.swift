@@ -70,7 +70,7 @@ package final class Bus {
         do throws(BusError) {
             try check(unsafe sd_bus_set_address(bus, address))
             try check(unsafe sd_bus_set_bus_client(bus, 1))
-            try check(unsafe sd_bus_negotiate_fds(bus, 0))
+            try check(unsafe sd_bus_negotiate_fds(bus, 1))
             try check(unsafe sd_bus_start(bus))
         } catch {
             _ = unsafe sd_bus_close_unref(bus)

@@ -2,6 +2,7 @@ import CLinux
 import CSystemd
 import Glibc
 import Synchronization
+import Threads
 
 /// The thread of a ``BusExecutor``: jobs first, then one message, then jobs again.
 ///
@@ -38,22 +39,11 @@ final class BusLoop: @unchecked Sendable {  // `connection` belongs to the threa
     deinit { Glibc.close(wake) }
 
     private func start() {
-        var thread = pthread_t()
-        let this = unsafe Unmanaged.passRetained(self).toOpaque()
-        let result = unsafe pthread_create(
-            &thread,
-            nil,
-            { argument in
-                guard let argument = unsafe argument else { return nil }
-                let loop = unsafe Unmanaged<BusLoop>.fromOpaque(argument).takeRetainedValue()
-                loop.queue.withLock { $0.thread = pthread_self() }
-                loop.run()
-                return nil
-            },
-            this
-        )
-        precondition(result == 0, "no thread is left for the bus")
-        pthread_detach(thread)
+        let failure = BlockingThread.start { [self] in
+            queue.withLock { $0.thread = pthread_self() }
+            run()
+        }
+        precondition(failure == 0, "no thread is left for the bus")
     }
 
     // MARK: From any thread

@@ -1,4 +1,5 @@
 import CSystemd
+import Glibc
 
 /// An owned `sd_bus_message`; unreferenced exactly once, when the owner lets go, on the bus's thread.
 @safe
@@ -83,6 +84,7 @@ package struct BusMessage: ~Copyable {
         case "s": return .string(try readText(type))
         case "o": return .objectPath(try readText(type))
         case "g": return .signature(try readText(type))
+        case "h": return .descriptor(try readDescriptor(type))
         default: return try readContainer(type, contents: unsafe Self.text(contents) ?? "", depth, &left)
         }
     }
@@ -101,6 +103,13 @@ package struct BusMessage: ~Copyable {
         try check(result)
         guard let text = unsafe Self.text(text) else { throw .malformed }
         return text
+    }
+
+    private func readDescriptor(_ type: CChar) throws(BusError) -> BusDescriptor {
+        // The message keeps its own.
+        let copy = fcntl(try readNumber(type) as CInt, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw .system(errno: errno) }
+        return BusDescriptor(adopting: copy)
     }
 
     private func readContainer(
@@ -141,6 +150,7 @@ package struct BusMessage: ~Copyable {
         case .entry(let key, let content):
             try appendContainer("e", key.signature + content.signature, [key, content])
         case .variant(let content): try appendContainer("v", content.signature, [content])
+        case .descriptor(let descriptor): try appendNumber("h", descriptor.number)
         }
     }
 

@@ -28,6 +28,8 @@ package indirect enum BusValue: Hashable, Sendable {
     case entry(BusValue, BusValue)
     /// `v`
     case variant(BusValue)
+    /// `h`
+    case descriptor(BusDescriptor)
 
     /// The D-Bus signature.
     package var signature: String {
@@ -46,6 +48,7 @@ package indirect enum BusValue: Hashable, Sendable {
         case .structure(let members): "(\(members.map(\.signature).joined()))"
         case .entry(let key, let value): "{\(key.signature)\(value.signature)}"
         case .variant: "v"
+        case .descriptor: "h"
         }
     }
 

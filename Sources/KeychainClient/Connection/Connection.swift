@@ -70,7 +70,9 @@ final class Connection: Sendable {
     private let lastID: Mutex<UInt64>
 
     /// Greets the daemon at the other end of `socket`; does not wait for its answer.
-    init(_ socket: consuming DaemonSocket) throws(KeychainError) {
+    ///
+    /// - Throws: ``DaemonAbsence`` when the daemon ended before it said anything, ``KeychainError``.
+    init(_ socket: consuming DaemonSocket) throws {
         var receiver = FrameReceiver()
         let greeting = try socket.greeting(&receiver)
         self.socket = socket

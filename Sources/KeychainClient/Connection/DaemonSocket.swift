@@ -31,8 +31,9 @@ struct DaemonSocket: ~Copyable, Sendable {
 
     /// Waits for the daemon's first words.
     ///
-    /// - Throws: ``KeychainError``: what the daemon said instead, or that it said nothing.
-    borrowing func greeting(_ receiver: inout FrameReceiver) throws(KeychainError) -> Greeting {
+    /// - Throws: ``DaemonAbsence`` when it ended with our connection still waiting, ``KeychainError``: what the daemon
+    ///   said instead, or that it said nothing.
+    borrowing func greeting(_ receiver: inout FrameReceiver) throws -> Greeting {
         do {
             let deadline = ContinuousClock.now + Self.patience
             while true {
@@ -40,12 +41,25 @@ struct DaemonSocket: ~Copyable, Sendable {
                 guard waitUntilReadable(until: deadline) else {
                     throw KeychainError.notAvailable("daemonSilent")
                 }
-                guard try receiver.receive(from: descriptor) != .closed else { throw WireError.closed }
+                guard try isClosed(reading: &receiver) else { continue }
+                if receiver.holdsPart { throw WireError.closed }
+                throw DaemonAbsence()
             }
         } catch let error as KeychainError {
             throw error
+        } catch let error as DaemonAbsence {
+            throw error
         } catch {
-            throw .notAvailable("daemonRefused: \(error)")
+            throw KeychainError.notAvailable("daemonRefused: \(error)")
+        }
+    }
+
+    /// A listener that goes resets the connections it did not accept.
+    private borrowing func isClosed(reading receiver: inout FrameReceiver) throws(WireError) -> Bool {
+        do throws(WireError) {
+            return try receiver.receive(from: descriptor) == .closed
+        } catch .system(errno: ECONNRESET) {
+            return true
         }
     }
 

@@ -1,14 +1,18 @@
+internal import CCryptoBoringSSL
 internal import CLinux
-internal import Crypto
 internal import Foundation
 internal import KeychainModel
 internal import SecretMemory
 
 /// AES-256-GCM, as everything at rest is sealed: nonce (12 random octets), ciphertext and tag (16) in one piece.
+///
+/// Calls the BoringSSL that swift-crypto brings, and not `AES.GCM`: that expands the key and makes six copies for
+/// each message, four times the work of opening an item, and leaves plaintext and round keys in ordinary memory.
 enum AEAD {
-    /// What sealing adds.
-    static let overheadByteCount = 12 + tagByteCount
+    static let nonceByteCount = 12
     static let tagByteCount = 16
+    /// What sealing adds.
+    static let overheadByteCount = nonceByteCount + tagByteCount
 
     /// The octets were not sealed with this key and these associated data; nothing else is ever told.
     struct NotAuthentic: Error {}
@@ -16,59 +20,186 @@ enum AEAD {
     /// Seals `plaintext`.
     static func seal(
         _ plaintext: UnsafeRawBufferPointer,
-        with key: SymmetricKey,
+        with key: AEADKey,
+        authenticating context: UnsafeRawBufferPointer
+    ) -> Data {
+        var sealed = Data(count: plaintext.count + overheadByteCount)
+        unsafe sealed.withUnsafeMutableBytes { (sealed: UnsafeMutableRawBufferPointer) in
+            let nonce = unsafe UnsafeMutableRawBufferPointer(rebasing: sealed[..<nonceByteCount])
+            unsafe RandomBytes.fill(nonce)
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: sealed[nonceByteCount...])
+            unsafe key.seal(plaintext, into: rest, UnsafeRawBufferPointer(nonce), authenticating: context)
+        }
+        return sealed
+    }
+
+    /// ``seal(_:with:authenticating:)-(UnsafeRawBufferPointer,_,_)`` for associated data in an array.
+    static func seal(
+        _ plaintext: UnsafeRawBufferPointer,
+        with key: AEADKey,
         authenticating context: [UInt8]
     ) -> Data {
-        do {
-            let box = try unsafe AES.GCM.seal(plaintext, using: key, authenticating: context)
-            guard let combined = box.combined else {
-                fatalError("touchstone: a GCM box with a foreign nonce")
-            }
-            return combined
-        } catch {
-            // Sealing has no input that can be refused: a 256-bit key and less than 2^36 octets.
-            fatalError("touchstone: AES-GCM failed to seal")
-        }
+        unsafe context.withUnsafeBytes { unsafe seal(plaintext, with: key, authenticating: $0) }
     }
 
     /// Seals a key's octets.
-    static func seal(_ key: Key, with wrapping: SymmetricKey, authenticating context: [UInt8]) -> Data {
+    static func seal(_ key: Key, with wrapping: AEADKey, authenticating context: [UInt8]) -> Data {
         unsafe key.withUnsafeBytes { unsafe seal($0, with: wrapping, authenticating: context) }
+    }
+
+    /// How many octets opening gives.
+    static func plaintextByteCount(of sealed: UnsafeRawBufferPointer) throws(NotAuthentic) -> Int {
+        guard sealed.count >= overheadByteCount else { throw NotAuthentic() }
+        return sealed.count - overheadByteCount
+    }
+
+    /// Opens `sealed` into `plaintext`, which has room for all of it; zeros when it is not authentic.
+    static func open(
+        _ sealed: UnsafeRawBufferPointer,
+        with key: AEADKey,
+        authenticating context: UnsafeRawBufferPointer,
+        into plaintext: UnsafeMutableRawBufferPointer
+    ) throws(NotAuthentic) {
+        guard try unsafe plaintextByteCount(of: sealed) == plaintext.count else { throw NotAuthentic() }
+        guard unsafe key.open(sealed, into: plaintext, authenticating: context) else { throw NotAuthentic() }
     }
 
     /// Opens `sealed` and lends the plaintext, which is wiped when `body` is done.
     static func open<R>(
+        _ sealed: UnsafeRawBufferPointer,
+        with key: AEADKey,
+        authenticating context: UnsafeRawBufferPointer,
+        _ body: (UnsafeRawBufferPointer) throws -> R
+    ) throws -> R {
+        let count = try unsafe plaintextByteCount(of: sealed)
+        return try unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { plaintext in
+            defer { unsafe clinux_wipe(plaintext.baseAddress, plaintext.count) }
+            try unsafe open(sealed, with: key, authenticating: context, into: plaintext)
+            return try unsafe body(UnsafeRawBufferPointer(plaintext))
+        }
+    }
+
+    /// ``open(_:with:authenticating:_:)-(UnsafeRawBufferPointer,_,_,_)`` for what is not read in place.
+    static func open<R>(
         _ sealed: Data,
-        with key: SymmetricKey,
+        with key: AEADKey,
         authenticating context: [UInt8],
         _ body: (UnsafeRawBufferPointer) throws -> R
     ) throws -> R {
-        var plaintext: Data
-        do {
-            let box = try AES.GCM.SealedBox(combined: sealed)
-            plaintext = try AES.GCM.open(box, using: key, authenticating: context)
-        } catch {
-            throw NotAuthentic()
-        }
-        defer { unsafe plaintext.withUnsafeMutableBytes { unsafe clinux_wipe($0.baseAddress, $0.count) } }
-        return try unsafe plaintext.withUnsafeBytes { (octets: UnsafeRawBufferPointer) in
-            try unsafe body(octets)
+        try unsafe sealed.withUnsafeBytes { (sealed: UnsafeRawBufferPointer) in
+            try unsafe context.withUnsafeBytes { context in
+                try unsafe open(sealed, with: key, authenticating: context, body)
+            }
         }
     }
 
     /// Opens a sealed key.
     static func openKey(
+        _ sealed: UnsafeRawBufferPointer,
+        with wrapping: AEADKey,
+        authenticating context: UnsafeRawBufferPointer
+    ) throws(NotAuthentic) -> Key {
+        guard try unsafe plaintextByteCount(of: sealed) == Key.byteCount else { throw NotAuthentic() }
+        return Key(
+            try unsafe SecretBytes(octetCount: Key.byteCount) { (octets) throws(NotAuthentic) in
+                let octets = unsafe UnsafeMutableRawBufferPointer(rebasing: octets[..<Key.byteCount])
+                try unsafe open(sealed, with: wrapping, authenticating: context, into: octets)
+            }
+        )
+    }
+
+    /// ``openKey(_:with:authenticating:)-(UnsafeRawBufferPointer,_,_)`` for what is not read in place.
+    static func openKey(
         _ sealed: Data,
-        with wrapping: SymmetricKey,
+        with wrapping: AEADKey,
         authenticating context: [UInt8]
     ) throws(NotAuthentic) -> Key {
         do {
-            return try unsafe open(sealed, with: wrapping, authenticating: context) { octets in
-                guard octets.count == Key.byteCount else { throw NotAuthentic() }
-                return unsafe Key(SecretBytes(copying: octets))
+            return try unsafe sealed.withUnsafeBytes { (sealed: UnsafeRawBufferPointer) in
+                try unsafe context.withUnsafeBytes { context in
+                    try unsafe openKey(sealed, with: wrapping, authenticating: context)
+                }
             }
         } catch {
             throw NotAuthentic()
         }
+    }
+}
+
+/// A key made ready for AES-256-GCM: its round keys are as secret as itself, and lie in locked memory as it does.
+final class AEADKey: Sendable {
+    /// An `EVP_AEAD_CTX`, which no call changes once it is made.
+    private let context: SecretBytes
+
+    /// Expands 32 octets.
+    init(_ key: UnsafeRawBufferPointer) {
+        precondition(key.count == Key.byteCount, "an AES-256 key has 32 octets")
+        context = unsafe SecretBytes(octetCount: MemoryLayout<EVP_AEAD_CTX>.size) { context in
+            let made = unsafe CCryptoBoringSSL_EVP_AEAD_CTX_init(
+                context.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: EVP_AEAD_CTX.self),
+                CCryptoBoringSSL_EVP_aead_aes_256_gcm(),
+                key.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self),
+                key.count,
+                AEAD.tagByteCount,
+                nil
+            )
+            // No key of 32 octets is refused.
+            guard made == 1 else { fatalError("touchstone: AES-GCM failed to start") }
+        }
+    }
+
+    /// Writes ciphertext and tag.
+    fileprivate func seal(
+        _ plaintext: UnsafeRawBufferPointer,
+        into sealed: UnsafeMutableRawBufferPointer,
+        _ nonce: UnsafeRawBufferPointer,
+        authenticating associated: UnsafeRawBufferPointer
+    ) {
+        var count = 0
+        let isSealed = unsafe context.withUnsafeBytes { context in
+            unsafe CCryptoBoringSSL_EVP_AEAD_CTX_seal(
+                context.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: EVP_AEAD_CTX.self),
+                sealed.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                &count,
+                sealed.count,
+                nonce.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                nonce.count,
+                plaintext.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                plaintext.count,
+                associated.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                associated.count
+            )
+        }
+        // Sealing has no input that can be refused: there is room, and less than 2^36 octets.
+        guard isSealed == 1, count == sealed.count else { fatalError("touchstone: AES-GCM failed to seal") }
+    }
+
+    fileprivate func open(
+        _ sealed: UnsafeRawBufferPointer,
+        into plaintext: UnsafeMutableRawBufferPointer,
+        authenticating associated: UnsafeRawBufferPointer
+    ) -> Bool {
+        // The library wants a place to write to even where nothing is written.
+        var nothing: UInt8 = 0
+        var count = 0
+        let isAuthentic = unsafe context.withUnsafeBytes { context in
+            unsafe withUnsafeMutablePointer(to: &nothing) { nothing in
+                let nonce = unsafe sealed.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self)
+                return unsafe CCryptoBoringSSL_EVP_AEAD_CTX_open(
+                    context.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: EVP_AEAD_CTX.self),
+                    plaintext.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? nothing,
+                    &count,
+                    plaintext.count,
+                    nonce,
+                    AEAD.nonceByteCount,
+                    nonce + AEAD.nonceByteCount,
+                    sealed.count - AEAD.nonceByteCount,
+                    associated.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                    associated.count
+                )
+            }
+        }
+        if isAuthentic != 1 { CCryptoBoringSSL_ERR_clear_error() }
+        return isAuthentic == 1 && count == plaintext.count
     }
 }

@@ -1,4 +1,3 @@
-internal import Crypto
 internal import SecretMemory
 
 /// A 256-bit key in memory that is locked and wiped, shared by those who use it.
@@ -32,8 +31,6 @@ final class Key: Sendable {
     /// A second owner of the octets, for those who hand a secret on.
     func copy() -> SecretBytes { secret.copy() }
 
-    /// The key as swift-crypto takes it, in memory that it wipes by itself.
-    var symmetric: SymmetricKey {
-        unsafe secret.withUnsafeBytes { unsafe SymmetricKey(data: $0) }
-    }
+    /// The key made ready to seal and open.
+    var symmetric: AEADKey { unsafe secret.withUnsafeBytes { unsafe AEADKey($0) } }
 }

@@ -28,18 +28,3 @@ enum KeyDerivation {
         return unsafe derived.withUnsafeBytes { unsafe Key(SecretBytes(copying: $0)) }
     }
 }
-
-/// HMAC-SHA256.
-enum KeyedDigest {
-    static let byteCount = 32
-
-    /// The digest of `octets`.
-    static func of(_ octets: [UInt8], key: Key) -> [UInt8] {
-        Array(HMAC<SHA256>.authenticationCode(for: octets, using: key.symmetric))
-    }
-
-    /// Whether `digest` is that of `octets`, in constant time.
-    static func isValid(_ digest: [UInt8], of octets: [UInt8], key: Key) -> Bool {
-        ConstantTime.areEqual(digest, of(octets, key: key))
-    }
-}

@@ -1,77 +1,102 @@
 internal import CBOR
+internal import Glibc
 internal import KeychainModel
 
 /// Attributes that an item must have, compared as encoded octets with an item's encoded map.
 ///
-/// Both are deterministic CBOR, so equal values have equal octets and nothing need be decoded.
+/// Both are deterministic CBOR, so equal values have equal octets, keys come in one order, and nothing need be
+/// decoded.
 struct AttributeMatch {
     private struct Wanted {
-        /// The encoded key.
-        let key: [UInt8]
-        /// The encoded value.
-        let value: [UInt8]
+        let key: Range<Int>
+        let value: Range<Int>
         /// Whether an item without the attribute matches too.
         let matchesMissing: Bool
     }
 
+    /// Key, value, key, value and so on, in the order of a map.
+    private let octets: [UInt8]
     private let wanted: [Wanted]
 
+    /// - Parameters:
+    ///   - attributes: what an item must have; its group and its access control are not compared here.
+    ///   - synchronizable: what is wanted in the place of the attribute of that name.
+    ///   - itemClass: whose primary key counts empty and missing attributes as the same.
+    init(_ attributes: ItemAttributes, synchronizable: AttributeValue?, itemClass: ItemClass?) {
+        // Group: by what was authenticated beside the map. Access control: accepted in a search and not matched on
+        // (`keychain.md`, rule 4).
+        var pairs = attributes.filter { ![.accessGroup, .accessControl, .synchronizable].contains($0.key) }
+        if let synchronizable { pairs[.synchronizable] = synchronizable }
+        self.init(pairs, primaryKey: itemClass.map { PrimaryKey.attributes(of: $0) } ?? [])
+    }
+
     init(_ attributes: ItemAttributes, primaryKey: [AttributeKey]) {
-        wanted = attributes.map { key, value in
-            Wanted(
-                key: Self.encode { $0.write(text: key.rawValue) },
-                value: Self.encode { $0.write(value) },
-                matchesMissing: value.isBlank && primaryKey.contains(key)
-            )
+        // The order of encoded keys (RFC 8949, section 4.2.1), as in the items' maps.
+        let pairs = attributes.sorted { $0.key < $1.key }
+        var writer = CBORWriter([UInt8]())
+        for (key, value) in pairs {
+            writer.write(text: key.rawValue)
+            writer.write(value)
         }
+        let octets = writer.finish()
+        var place = 0
+        wanted = unsafe octets.withUnsafeBytes { octets in
+            pairs.compactMap { key, value in
+                guard let middle = unsafe Self.end(in: octets, at: place),
+                    let end = unsafe Self.end(in: octets, at: middle)
+                else { return nil }
+                defer { place = end }
+                let matchesMissing = value.isBlank && primaryKey.contains(key)
+                return Wanted(key: place..<middle, value: middle..<end, matchesMissing: matchesMissing)
+            }
+        }
+        self.octets = octets
     }
 
     /// Whether the map has all that is wanted.
     func matches(_ map: UnsafeRawBufferPointer) -> Bool {
         guard !wanted.isEmpty else { return true }
-        var seen = 0
-        var missing = 0
-        for attribute in wanted {
-            switch unsafe Self.find(attribute.key, in: map) {
-            case .some(let range):
-                guard unsafe Self.areEqual(attribute.value, map, range) else { return false }
-                seen += 1
-            case nil:
-                guard attribute.matchesMissing else { return false }
-                missing += 1
+        guard let head = unsafe Self.head(in: map, at: 0), head.major == 5 else { return false }
+        return unsafe octets.withUnsafeBytes { octets in
+            // Each is looked for behind the one before: both are in the same order.
+            var place = head.end
+            for wanted in wanted {
+                if let found = unsafe Self.find(octets, wanted.key, in: map, from: place) {
+                    guard unsafe Self.areEqual(octets, wanted.value, map, found) else { return false }
+                    place = found.upperBound
+                } else if !wanted.matchesMissing {
+                    return false
+                }
             }
+            return true
         }
-        return seen + missing == wanted.count
     }
 
-    private static func encode(_ body: (inout CBORWriter<[UInt8]>) -> Void) -> [UInt8] {
-        var writer = CBORWriter([UInt8]())
-        body(&writer)
-        return writer.finish()
-    }
-
-    /// Where the value of an encoded key stands.
-    private static func find(_ key: [UInt8], in map: UnsafeRawBufferPointer) -> Range<Int>? {
-        guard let head = unsafe head(in: map, at: 0), head.major == 5 else { return nil }
-        var position = head.end
-        for _ in 0..<min(head.argument, UInt64(map.count)) {
-            guard let keyEnd = unsafe end(in: map, at: position),
-                let valueEnd = unsafe end(in: map, at: keyEnd)
-            else { return nil }
-            if unsafe areEqual(key, map, position..<keyEnd) { return keyEnd..<valueEnd }
-            position = valueEnd
+    /// Where the value of an encoded key stands in a map, at `place` or behind it.
+    private static func find(
+        _ octets: UnsafeRawBufferPointer,
+        _ key: Range<Int>,
+        in map: UnsafeRawBufferPointer,
+        from place: Int
+    ) -> Range<Int>? {
+        var place = place
+        while let keyEnd = unsafe end(in: map, at: place), let valueEnd = unsafe end(in: map, at: keyEnd) {
+            if unsafe areEqual(octets, key, map, place..<keyEnd) { return keyEnd..<valueEnd }
+            place = valueEnd
         }
         return nil
     }
 
-    private static func areEqual(_ octets: [UInt8], _ map: UnsafeRawBufferPointer, _ range: Range<Int>)
-        -> Bool
-    {
-        guard octets.count == range.count else { return false }
-        for index in 0..<octets.count where unsafe octets[index] != map[range.lowerBound + index] {
+    private static func areEqual(
+        _ octets: UnsafeRawBufferPointer,
+        _ range: Range<Int>,
+        _ map: UnsafeRawBufferPointer,
+        _ other: Range<Int>
+    ) -> Bool {
+        guard range.count == other.count, let octets = octets.baseAddress, let map = map.baseAddress else {
             return false
         }
-        return true
+        return unsafe memcmp(octets + range.lowerBound, map + other.lowerBound, range.count) == 0
     }
 
     private static func end(in map: UnsafeRawBufferPointer, at position: Int) -> Int? {

@@ -1,15 +1,21 @@
 internal import Foundation
 internal import GRDB
+internal import GRDBSQLite
 internal import Glibc
 internal import KeychainModel
 
 /// The SQLite file: how it is opened, and what its errors mean.
+@safe
 final class ItemDatabase {
     /// The write-ahead log is written back at this many pages, 4 MiB.
     static let checkpointPageCount = 4000
     private static let file = StoreFile.items.rawValue
 
     private let queue: DatabaseQueue
+    /// The queue's own connection: whoever owns the store runs one thing at a time already.
+    private let connection: OpaquePointer
+    /// By their text.
+    private var statements: [String: ItemStatement] = [:]
 
     /// Opens the file that is there.
     ///
@@ -19,10 +25,12 @@ final class ItemDatabase {
         defer { close(file) }
         try Self.checkVersion(file)
         queue = try Self.connect(directory)
+        unsafe connection = try Self.connection(of: queue)
         try perform { database in
             try ItemSchema.check(database)
             try Self.configure(database)
         }
+        takeTransactions()
     }
 
     /// Makes a new file in the place of whatever is there.
@@ -37,21 +45,68 @@ final class ItemDatabase {
         guard file >= 0, fchmod(file, 0o600) == 0 else { throw FileError.keychainError(errno) }
         close(file)
         queue = try Self.connect(directory)
+        unsafe connection = try Self.connection(of: queue)
         try perform { database in
             try ItemSchema.make(in: database)
             try Self.configure(database)
         }
+        takeTransactions()
         guard fsync(directory.descriptor) == 0 else { throw FileError.keychainError(errno) }
     }
 
-    /// Runs `body` with the connection; no transaction is opened for it.
+    /// Runs `body` with GRDB's view of the connection; no transaction is opened for it.
     func perform<R>(_ body: (Database) throws -> R) throws(KeychainError) -> R {
+        try Self.translatingErrors { try queue.inDatabase(body) }
+    }
+
+    /// Runs `body`, whose errors may be SQLite's, ours, or that something is not authentic.
+    static func translatingErrors<R>(_ body: () throws -> R) throws(KeychainError) -> R {
         do {
-            return try queue.inDatabase(body)
+            return try body()
         } catch {
-            throw Self.keychainError(error)
+            throw keychainError(error)
         }
     }
+
+    /// A statement that is compiled once; none is used while it is still at one of its rows.
+    func statement(_ sql: String) throws -> ItemStatement {
+        if let statement = statements[sql] { return statement }
+        let statement = unsafe try ItemStatement(sql, on: connection)
+        statements[sql] = statement
+        return statement
+    }
+
+    /// Runs `body` in a transaction, which is rolled back when it returns false or throws.
+    func transaction(_ body: () throws -> Bool) throws(KeychainError) {
+        try Self.translatingErrors {
+            try statement("BEGIN IMMEDIATE").run()
+            do {
+                try statement(try body() ? "COMMIT" : "ROLLBACK").run()
+            } catch {
+                // Some failures have ended it already.
+                if isInsideTransaction { try? statement("ROLLBACK").run() }
+                throw error
+            }
+        }
+    }
+
+    /// Runs `body` as a part of a transaction that can be taken back alone.
+    func savepoint(_ body: () throws -> Void) throws {
+        try statement("SAVEPOINT part").run()
+        do {
+            try body()
+        } catch {
+            if isInsideTransaction {
+                try statement("ROLLBACK TO part").run()
+                try statement("RELEASE part").run()
+            }
+            throw error
+        }
+        try statement("RELEASE part").run()
+    }
+
+    /// Whether a transaction is open.
+    var isInsideTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
 
     /// Brings the write-ahead log into the file and empties it, so that deleted records are gone from both.
     func checkpoint() throws(KeychainError) {
@@ -60,7 +115,13 @@ final class ItemDatabase {
 
     /// Closes the file; best effort, because SQLite recovers what is left.
     func shut() {
+        statements = [:]
         try? queue.close()
+    }
+
+    deinit {
+        // Before the connection that they belong to.
+        statements = [:]
     }
 
     // MARK: Opening
@@ -92,6 +153,19 @@ final class ItemDatabase {
         } catch {
             throw keychainError(error)
         }
+    }
+
+    private static func connection(of queue: DatabaseQueue) throws(KeychainError) -> OpaquePointer {
+        guard let connection = unsafe queue.inDatabase({ unsafe $0.sqliteConnection }) else {
+            throw KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: "closed"))
+        }
+        return unsafe connection
+    }
+
+    /// Has GRDB no longer watch commits: it cannot follow those of statements that it did not make.
+    private func takeTransactions() {
+        unsafe sqlite3_commit_hook(connection, nil, nil)
+        unsafe sqlite3_rollback_hook(connection, nil, nil)
     }
 
     /// Sets what durability and hardening rest on, and reads it back.

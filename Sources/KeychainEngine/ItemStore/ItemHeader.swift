@@ -125,6 +125,11 @@ struct OpenedHeader {
         unsafe UnsafeRawBufferPointer(rebasing: octets[(byteCount - LookupDigests.byteCount)..<byteCount])
     }
 
+    /// The digest that tells items of one name apart; the last.
+    var variant: UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(rebasing: digests.suffix(LookupDigests.digestByteCount))
+    }
+
     /// The header's own octets.
     var header: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(rebasing: octets[..<byteCount]) }
 

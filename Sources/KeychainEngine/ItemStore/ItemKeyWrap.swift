@@ -100,14 +100,18 @@ enum ItemKeyWrap {
         authenticating context: [UInt8]
     ) throws(KeychainError) -> Key {
         let classKey = try keys.require(KeybagKeyName(control.accessibility.classKey))
+        let octets = Array(octets)
         if octets.first == direct, octets.count == 1 + wrapByteCount {
             do {
-                return try AEAD.openKey(octets.dropFirst(), with: classKey.symmetric, authenticating: context)
+                return try AEAD.openKey(
+                    Data(octets[1...]),
+                    with: classKey.symmetric,
+                    authenticating: context
+                )
             } catch {
                 throw .damaged
             }
         }
-        let octets = Array(octets)
         guard octets.count >= 2, octets[0] == ways, octets.count == 2 + Int(octets[1]) * wayByteCount else {
             throw .damaged
         }
@@ -135,6 +139,25 @@ enum ItemKeyWrap {
         }
         if isWayTried { throw control.needsApplicationPassword ? KeychainError(.authFailed) : .damaged }
         throw isPasswordMissing ? .passwordMissing : KeychainError(.authFailed)
+    }
+
+    /// Whether a wrap lies under the class key alone.
+    static func isDirect(_ octets: UnsafeRawBufferPointer) -> Bool {
+        unsafe octets.count == 1 + wrapByteCount && octets[0] == direct
+    }
+
+    /// Opens a wrap that lies under the class key alone.
+    static func openDirect(
+        _ octets: UnsafeRawBufferPointer,
+        with classKey: AEADKey,
+        authenticating context: UnsafeRawBufferPointer
+    ) throws(KeychainError) -> Key {
+        do {
+            let wrap = unsafe UnsafeRawBufferPointer(rebasing: octets[1...])
+            return try unsafe AEAD.openKey(wrap, with: classKey, authenticating: context)
+        } catch {
+            throw .damaged
+        }
     }
 
     /// What is left of an item's wraps when the key of its enrolled set is gone; nil when nothing is.

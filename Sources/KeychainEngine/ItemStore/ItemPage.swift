@@ -26,10 +26,10 @@ final class ItemPage {
         lastRow = row
     }
 
-    func append(reference: some Sequence<UInt8>) {
+    func append(reference: UnsafeRawBufferPointer) {
         octets.append(UInt8(ItemField.reference))
-        appendHead(PersistentReference.octetCount)
-        for octet in reference { octets.append(octet) }
+        appendHead(reference.count)
+        unsafe octets.append(contentsOf: reference)
     }
 
     /// Appends attributes that are encoded already.
@@ -42,6 +42,19 @@ final class ItemPage {
         octets.append(UInt8(ItemField.data))
         appendHead(data.count)
         unsafe octets.append(contentsOf: data)
+    }
+
+    /// Lets `fill` write data of `count` octets in place.
+    func appendData<E: Error>(
+        count: Int,
+        filledBy fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void
+    ) throws(E) {
+        octets.append(UInt8(ItemField.data))
+        appendHead(count)
+        _ = try unsafe octets.append(upTo: count) { (room) throws(E) in
+            try unsafe fill(room)
+            return count
+        }
     }
 
     /// Hands the page over; nothing is left in this one.

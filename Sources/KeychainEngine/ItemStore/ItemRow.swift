@@ -1,114 +1,158 @@
-internal import Crypto
 internal import Foundation
-internal import GRDB
 internal import KeychainModel
 
-/// A row as it comes from the file, before anything of it is believed.
+/// A row as it comes from the file, before anything of it is believed: SQLite's own octets, good until the
+/// statement moves on.
+@safe
 struct ItemRow {
     private static let columns = "id, reference, attributes, keys, data"
 
     let id: Int64
-    let reference: Data
-    let attributes: Data
-    private let row: Row
+    let reference: UnsafeRawBufferPointer
+    let attributes: UnsafeRawBufferPointer
+    private let statement: ItemStatement
 
-    /// Borrows from a cursor's row: good until the cursor moves on.
-    init(_ row: Row) throws(KeychainError) {
+    /// Looks at the row that the statement is at.
+    private init(_ statement: ItemStatement) throws(KeychainError) {
         // The types were checked by SQLite (STRICT); a damaged page may hold others all the same.
-        guard let id = Int64.fromDatabaseValue(row[0]),
-            let reference = Self.blob(row, 1), reference.count == PersistentReference.octetCount,
-            let attributes = Self.blob(row, 2)
+        guard let reference = unsafe statement.octets(1), reference.count == PersistentReference.octetCount,
+            let attributes = unsafe statement.octets(2)
         else { throw .damaged }
-        self.id = id
-        self.reference = reference
-        self.attributes = attributes
-        self.row = row
+        id = statement.number(0)
+        unsafe self.reference = reference
+        unsafe self.attributes = attributes
+        self.statement = statement
     }
 
-    var keys: Data? { Self.blob(row, 3) }
-    var data: Data? { Self.blob(row, 4) }
-
-    /// SQLite's own octets, not copied: they stay until the cursor moves on, and so does this row.
-    private static func blob(_ row: Row, _ index: Int) -> Data? {
-        try? row.withUnsafeData(atIndex: index) { $0 }
-    }
+    var keys: UnsafeRawBufferPointer? { unsafe statement.octets(3) }
+    var data: UnsafeRawBufferPointer? { unsafe statement.octets(4) }
 
     /// Opens the attributes for the length of `body`.
     ///
     /// - Throws: ``AEAD/NotAuthentic`` when they are not this item's.
-    func open<R>(
-        with metadata: SymmetricKey,
-        in context: ItemContext,
-        _ body: (OpenedHeader) throws -> R
-    ) throws -> R {
-        try unsafe AEAD.open(attributes, with: metadata, authenticating: context.attributes(reference)) {
-            octets in
-            guard let header = unsafe OpenedHeader(octets) else { throw AEAD.NotAuthentic() }
-            return try body(header)
+    func open<R>(in context: ItemContext, _ body: (OpenedHeader) throws -> R) throws -> R {
+        let metadata = try context.metadata
+        let none = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+        return try unsafe context.withBinding(of: .attributes, reference, none) { binding in
+            try unsafe AEAD.open(attributes, with: metadata, authenticating: binding) { octets in
+                guard let header = unsafe OpenedHeader(octets) else { throw AEAD.NotAuthentic() }
+                return try body(header)
+            }
         }
     }
 
-    /// Whether the row's digests are those that were sealed with its attributes.
+    /// Whether the row's digests are those that were sealed with its attributes; for rows with all columns.
     func hasDigests(of header: OpenedHeader) -> Bool {
         var offset = 0
-        for index in 5..<(5 + 6) {
-            let column = Self.blob(row, index) ?? Data(count: LookupDigests.digestByteCount)
+        for column in CInt(5)..<CInt(5 + LookupDigests.columnCount) {
             let sealed = unsafe header.digests[offset..<(offset + LookupDigests.digestByteCount)]
-            guard unsafe column.elementsEqual(sealed) else { return false }
+            if let octets = unsafe statement.octets(column) {
+                guard unsafe octets.elementsEqual(sealed) else { return false }
+            } else {
+                guard unsafe sealed.allSatisfy({ $0 == 0 }) else { return false }
+            }
             offset += LookupDigests.digestByteCount
         }
         return true
     }
 
+    /// Whether the row is found by each of its digests; for rows with all columns.
+    func isIndexed(in database: ItemDatabase) throws -> Bool {
+        let indexes: [(columns: [CInt], sql: String)] = [
+            ([5], "SELECT 1 FROM items INDEXED BY items_scope WHERE scope = ? AND id = ?"),
+            ([6, 7], "SELECT 1 FROM items INDEXED BY items_first WHERE first = ? AND name = ? AND id = ?"),
+            ([8], "SELECT 1 FROM items INDEXED BY items_second WHERE second = ? AND id = ?"),
+            ([9], "SELECT 1 FROM items INDEXED BY items_label WHERE label = ? AND id = ?"),
+        ]
+        return try indexes.allSatisfy { index in
+            let digests = unsafe index.columns.compactMap { unsafe statement.octets($0) }
+            // A missing value is in no index.
+            guard unsafe digests.count == index.columns.count else { return true }
+            let find = try database.statement(index.sql)
+            unsafe digests.enumerated().forEach { place, digest in unsafe find.bind(CInt(place + 1), digest) }
+            unsafe find.bind(CInt(digests.count + 1), id)
+            var isFound = false
+            try find.forEach {
+                isFound = true
+                return false
+            }
+            return isFound
+        }
+    }
+
+    // MARK: Reading
+
     /// Calls `body` with the rows a search looks at, in the order of their numbers, until it returns false.
     static func forEach(
-        _ database: Database,
+        _ database: ItemDatabase,
         _ source: ItemSearch.Source,
         after last: Int64,
         _ body: (ItemRow) throws -> Bool
     ) throws {
         switch source {
-        case .rows(let column, let digests):
+        case .rows(let index, let digests):
             guard !digests.isEmpty else { return }
-            let marks =
-                digests.count == 1 ? "= ?" : "IN (\(digests.map { _ in "?" }.joined(separator: ", ")))"
-            let statement = try database.cachedStatement(
-                sql: """
-                    SELECT \(columns) FROM items INDEXED BY items_\(column.rawValue) \
-                    WHERE \(column.rawValue) \(marks) AND id > ? ORDER BY id
-                    """
+            let statement = try database.statement(index.selection(of: columns, digests.count))
+            for (place, digest) in digests.enumerated() { statement.bind(CInt(place + 1), digest) }
+            statement.bind(CInt(digests.count + 1), last)
+            try statement.forEach { try body(ItemRow(statement)) }
+        case .name(let first, let name):
+            let statement = try database.statement(
+                """
+                SELECT id, reference, attributes, keys, data FROM items INDEXED BY items_first \
+                WHERE first = ? AND name = ? AND id > ? ORDER BY id
+                """
             )
-            let arguments = digests.map { Data($0).databaseValue } + [last.databaseValue]
-            try walk(Row.fetchCursor(statement, arguments: StatementArguments(arguments)), body)
+            statement.bind(1, first)
+            statement.bind(2, name)
+            statement.bind(3, last)
+            try statement.forEach { try body(ItemRow(statement)) }
         case .references(let references):
-            let find = try database.cachedStatement(sql: "SELECT id FROM items WHERE reference = ?")
-            let ids = try Set(references).compactMap { reference in
-                try Int64.fetchOne(find, arguments: [Data(reference.octets)])
-            }
-            let fetch = try database.cachedStatement(sql: "SELECT \(columns) FROM items WHERE id = ?")
-            for id in ids.sorted() where id > last {
+            for (id, reference) in references where id > last {
                 var isWanted = true
-                try walk(Row.fetchCursor(fetch, arguments: [id])) { row in
-                    isWanted = try body(row)
-                    return isWanted
+                try forRow(id, database) { row in
+                    if unsafe row.reference.elementsEqual(reference.octets) { isWanted = try body(row) }
                 }
                 guard isWanted else { return }
             }
         }
     }
 
-    /// Calls `body` with all rows, in the order of their numbers.
-    static func forEach(_ database: Database, _ body: (ItemRow?) throws -> Void) throws {
-        let statement = try database.cachedStatement(
-            sql: "SELECT \(columns), scope, name, variant, first, second, label FROM items ORDER BY id"
+    /// Calls `body` with one row, if it is there.
+    static func forRow(_ id: Int64, _ database: ItemDatabase, _ body: (ItemRow) throws -> Void) throws {
+        let statement = try database.statement(
+            "SELECT id, reference, attributes, keys, data FROM items WHERE id = ?"
         )
-        let cursor = try Row.fetchCursor(statement)
-        while let row = try cursor.next() { try body(try? ItemRow(row)) }
+        statement.bind(1, id)
+        try statement.forEach {
+            try body(ItemRow(statement))
+            return false
+        }
     }
 
-    private static func walk(_ cursor: RowCursor, _ body: (ItemRow) throws -> Bool) throws {
-        while let row = try cursor.next() {
-            guard try body(ItemRow(row)) else { return }
+    /// Calls `body` with the rows from one number on, at most `count`, and nil for one that cannot be read.
+    ///
+    /// - Returns: the number of the last row, or nil when there was none.
+    static func forEach(
+        _ database: ItemDatabase,
+        after last: Int64,
+        atMost count: Int,
+        _ body: (ItemRow?) throws -> Void
+    ) throws -> Int64? {
+        let statement = try database.statement(
+            """
+            SELECT id, reference, attributes, keys, data, scope, first, name, second, label FROM items \
+            WHERE id > ? ORDER BY id LIMIT ?
+            """
+        )
+        statement.bind(1, last)
+        statement.bind(2, Int64(count))
+        var lastRow: Int64?
+        try statement.forEach {
+            lastRow = statement.number(0)
+            try body(try? ItemRow(statement))
+            return true
         }
+        return lastRow
     }
 }

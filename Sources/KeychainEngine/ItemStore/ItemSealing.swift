@@ -1,11 +1,11 @@
 internal import CBOR
-internal import Crypto
 internal import Foundation
 internal import KeychainModel
 internal import SecretMemory
 
 /// An item as it goes into its row.
 struct SealedItem {
+    let row: Int64
     let reference: [UInt8]
     let digests: LookupDigests
     let generation: UInt64
@@ -89,17 +89,17 @@ struct ItemContent {
 
     /// Seals the item under a new key of its own.
     func sealed(
+        row: Int64,
         reference: [UInt8],
         data: borrowing SecretBytes?,
         password: Key?,
         in context: ItemContext
     ) throws(KeychainError) -> SealedItem {
         if isSynchronizable, !accessControl.flags.isEmpty { throw KeychainError(.param) }
-        let metadata = try context.keys.require(.metadata)
+        let metadata = try context.metadata
         var normal = attributes
         normal[.synchronizable] = .boolean(isSynchronizable)
-        let digester = LookupDigester(key: try context.keys.require(.lookup))
-        let digests = digester.digests(of: normal, itemClass: itemClass, group: group)
+        let digests = try context.lookup.digests(of: normal, itemClass: itemClass, group: group)
         let header = ItemHeader(
             generation: generation,
             epoch: accessControl.flags.contains(.biometryCurrentSet) ? context.epoch : 0,
@@ -109,32 +109,29 @@ struct ItemContent {
             digests: digests
         ).encoded()
         let map = map
-        let name = Data(reference)
-        let bound = context.attributes(name)
         let attributes = unsafe (header + map).withUnsafeBytes {
-            unsafe AEAD.seal($0, with: metadata.symmetric, authenticating: bound)
+            unsafe AEAD.seal($0, with: metadata, authenticating: context.binding(of: .attributes, reference))
         }
         let itemKey = Key.random()
-        let (keyContext, dataContext) = unsafe header.withUnsafeBytes { header in
-            unsafe (context.key(name, header), context.data(name, header))
-        }
         let keys = try ItemKeyWrap.wrap(
             itemKey,
             for: accessControl,
             keys: context.keys,
             passcodePublicKey: context.passcodePublicKey,
             password: password,
-            authenticating: keyContext
+            authenticating: context.binding(of: .key, reference, header)
         )
         let sealedData: Data?
         switch data {
         case .some(let octets):
+            let binding = context.binding(of: .data, reference, header)
             sealedData = unsafe octets.withUnsafeBytes {
-                unsafe AEAD.seal($0, with: itemKey.symmetric, authenticating: dataContext)
+                unsafe AEAD.seal($0, with: itemKey.symmetric, authenticating: binding)
             }
         case .none: sealedData = nil
         }
         return SealedItem(
+            row: row,
             reference: reference,
             digests: digests,
             generation: generation,

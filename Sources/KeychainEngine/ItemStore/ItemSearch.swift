@@ -7,47 +7,59 @@ struct ItemSearch {
     enum Source {
         /// Rows whose column has one of these digests.
         case rows(Column, [[UInt8]])
-        /// The rows of these references.
-        case references([PersistentReference])
+        /// Rows of one name.
+        case name(first: [UInt8], name: [UInt8])
+        /// These rows, with the references that led to them, in the order of their numbers.
+        case references([(row: Int64, reference: PersistentReference)])
     }
 
     /// An indexed column.
     enum Column: String {
-        case scope, name, first, second, label
+        case scope, first, second, label
+
+        /// Selects the rows that have one of `count` digests and are after one row.
+        func selection(of columns: String, _ count: Int) -> String {
+            let marks =
+                count == 1
+                ? "= ?" : "IN (" + Array(repeating: "?", count: count).joined(separator: ", ") + ")"
+            return """
+                SELECT \(columns) FROM items INDEXED BY items_\(rawValue) \
+                WHERE \(rawValue) \(marks) AND id > ? ORDER BY id
+                """
+        }
     }
 
     let query: ItemQuery
     let source: Source
     private let match: AttributeMatch
-    private let groups: [[UInt8]]
+    private let groups: [String]
 
-    init(_ query: ItemQuery, groups: [AccessGroup], keys: KeyRing) throws(KeychainError) {
+    init(_ query: ItemQuery, groups: [AccessGroup], in context: ItemContext) throws(KeychainError) {
         self.query = query
-        var attributes = query.attributes
-        // Accepted in a search and not matched on (`keychain.md`, rule 4).
-        attributes[.accessControl] = nil
+        let attributes = query.attributes
         var names = groups.map { $0.name }
-        switch attributes.removeValue(forKey: .accessGroup) {
+        switch attributes[.accessGroup] {
         case .string(let group): names = names.filter { $0 == group }
         case .some: throw KeychainError(.param)
         case nil: break
         }
+        let synchronizable: AttributeValue?
         switch attributes[.synchronizable] {
-        case nil where query.references.isEmpty: attributes[.synchronizable] = .boolean(false)
-        case .string("syna"): attributes[.synchronizable] = nil
-        case .integer(let number): attributes[.synchronizable] = .boolean(number != 0)
-        case nil, .boolean: break
+        case nil where query.references.isEmpty: synchronizable = .boolean(false)
+        case .string("syna"), nil: synchronizable = nil
+        case .integer(let number): synchronizable = .boolean(number != 0)
+        case .boolean(let flag): synchronizable = .boolean(flag)
         default: throw KeychainError(.param)
         }
-        self.groups = names.map { Array($0.utf8) }
-        let primaryKey = query.itemClass.map { PrimaryKey.attributes(of: $0) } ?? []
-        match = AttributeMatch(attributes, primaryKey: primaryKey)
+        self.groups = names
+        match = AttributeMatch(attributes, synchronizable: synchronizable, itemClass: query.itemClass)
+        let digester = try context.lookup
         if query.references.isEmpty {
             guard let itemClass = query.itemClass else { throw KeychainError(.param) }
-            let digester = LookupDigester(key: try keys.require(.lookup))
             source = Self.source(attributes, itemClass, names, digester)
         } else {
-            source = .references(query.references)
+            let rows = Set(query.references).map { (ItemReference.row($0, digester), $0) }
+            source = .references(rows.sorted { $0.0 < $1.0 })
         }
     }
 
@@ -59,13 +71,17 @@ struct ItemSearch {
         _ digester: LookupDigester
     ) -> Source {
         let nameKeys = LookupDigester.nameKeys(of: itemClass)
-        if !nameKeys.isEmpty, nameKeys.allSatisfy({ attributes[$0] != nil }) {
-            return .rows(.name, groups.map { digester.name(attributes, itemClass, $0) })
+        if groups.count == 1, !nameKeys.isEmpty, nameKeys.allSatisfy({ attributes[$0] != nil }) {
+            return .name(
+                first: digester.first(attributes, itemClass, groups[0]),
+                name: digester.name(attributes, itemClass, groups[0])
+            )
+        }
+        if let key = LookupDigester.firstKey(of: itemClass), let value = attributes[key], !value.isBlank {
+            return .rows(.first, groups.map { digester.first(attributes, itemClass, $0) })
         }
         let indexed: [(Column, AttributeKey)] = [
-            (.first, LookupDigester.firstKey(of: itemClass)),
-            (.second, LookupDigester.secondKey(of: itemClass)),
-            (.label, .label),
+            (.second, LookupDigester.secondKey(of: itemClass)), (.label, .label),
         ]
         for (column, attribute) in indexed {
             guard let value = attributes[attribute], !value.isBlank else { continue }
@@ -83,8 +99,8 @@ struct ItemSearch {
         if let itemClass = query.itemClass, !item.has(itemClass) { return false }
         let group = unsafe item.group
         let isOurs = groups.contains { name in
-            guard name.count == group.count else { return false }
-            return unsafe name.withUnsafeBytes { unsafe $0.elementsEqual(group) }
+            var name = name
+            return name.withUTF8 { unsafe $0.count == group.count && $0.elementsEqual(group) }
         }
         return unsafe isOurs && match.matches(item.attributes)
     }

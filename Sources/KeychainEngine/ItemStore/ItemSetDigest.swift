@@ -1,4 +1,3 @@
-internal import Crypto
 internal import Foundation
 internal import KeychainModel
 
@@ -16,15 +15,17 @@ struct ItemSetDigest: Equatable {
         reference: UnsafeRawBufferPointer,
         generation: UInt64,
         attributes: UnsafeRawBufferPointer,
-        key: SymmetricKey
+        key: KeyedDigest
     ) -> SIMD4<UInt64> {
-        var code = HMAC<SHA256>(key: key)
-        unsafe code.update(data: reference)
-        unsafe withUnsafeBytes(of: generation.bigEndian) { unsafe code.update(data: $0) }
         // The tag stands for all of the sealed attributes.
-        let tag = unsafe attributes.suffix(AEAD.tagByteCount)
-        unsafe code.update(data: UnsafeRawBufferPointer(rebasing: tag))
-        return unsafe code.finalize().withUnsafeBytes { unsafe $0.loadUnaligned(as: SIMD4<UInt64>.self) }
+        let parts = PersistentReference.octetCount + 8 + AEAD.tagByteCount
+        return unsafe withUnsafeTemporaryAllocation(byteCount: parts, alignment: 8) { octets in
+            unsafe octets.copyMemory(from: UnsafeRawBufferPointer(rebasing: reference.prefix(16)))
+            unsafe octets.storeBytes(of: generation.bigEndian, toByteOffset: 16, as: UInt64.self)
+            let tag = unsafe UnsafeRawBufferPointer(rebasing: attributes.suffix(AEAD.tagByteCount))
+            unsafe UnsafeMutableRawBufferPointer(rebasing: octets[24...]).copyMemory(from: tag)
+            return unsafe key.words(of: UnsafeRawBufferPointer(octets))
+        }
     }
 
     mutating func insert(_ contribution: SIMD4<UInt64>) {
@@ -77,4 +78,44 @@ struct ItemSetDigest: Equatable {
         count = numbers[0]
         words = SIMD4(numbers[1], numbers[2], numbers[3], numbers[4])
     }
+}
+
+/// The set's digest as it is in memory, and how far the rows were compared with it.
+///
+/// A value, so that a commit that fails puts back all of it.
+struct ItemSetState {
+    /// As the last commit left it; nil before the first unlock, or when the recorded one is damaged.
+    private(set) var digest: ItemSetDigest?
+    /// Nil when there is nothing more to look at.
+    var sweep: ItemSetSweep?
+
+    init(_ digest: ItemSetDigest? = nil, sweep: ItemSetSweep? = nil) {
+        self.digest = digest
+        self.sweep = sweep
+    }
+
+    var isSweepDue: Bool { sweep != nil }
+
+    mutating func endSweep() {
+        sweep = nil
+    }
+
+    mutating func insert(_ contribution: SIMD4<UInt64>, row: Int64) {
+        digest?.insert(contribution)
+        // What comes later is looked at then.
+        if let sweep, row <= sweep.row { self.sweep?.found.insert(contribution) }
+    }
+
+    mutating func remove(_ contribution: SIMD4<UInt64>, row: Int64) {
+        digest?.remove(contribution)
+        if let sweep, row <= sweep.row { self.sweep?.found.remove(contribution) }
+    }
+}
+
+/// What looking through the items has found so far.
+struct ItemSetSweep {
+    /// The last row that was looked at.
+    var row = Int64.min
+    var found = ItemSetDigest()
+    var report = ItemStore.unknown
 }

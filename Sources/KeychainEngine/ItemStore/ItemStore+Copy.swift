@@ -1,6 +1,4 @@
-internal import Crypto
 internal import Foundation
-internal import GRDB
 internal import KeychainModel
 internal import SecretMemory
 
@@ -46,9 +44,9 @@ extension ItemStore {
         password: Key?,
         after cursor: ItemCursor?
     ) throws(KeychainError) -> PageOutcome {
-        let metadata = try context.keys.require(.metadata).symmetric
         let returned = cursor?.returned ?? 0
         let most = search.limit - returned
+        guard most > 0 else { return .page(ItemPage(expectsMany: false), next: nil) }
         let page = ItemPage(expectsMany: search.limit > 8)
         var reader = PageReader(
             search: search,
@@ -57,17 +55,16 @@ extension ItemStore {
             password: password
         )
         var next: ItemCursor?
-        try database.perform { database in
+        try ItemDatabase.translatingErrors {
             try ItemRow.forEach(database, search.source, after: cursor?.row ?? 0) { row in
-                if page.count >= most { return false }
                 do {
-                    return try row.open(with: metadata, in: context) { header in
+                    return try row.open(in: context) { header in
                         guard search.matches(header) else { return true }
                         if page.isFull {
                             next = ItemCursor(row: page.lastRow, returned: returned + page.count)
                             return false
                         }
-                        return try reader.take(row, header, into: page)
+                        return try reader.take(row, header, into: page) && page.count < most
                     }
                 } catch is AEAD.NotAuthentic {
                     // One item is wanted: another that is whole may be it.
@@ -80,7 +77,7 @@ extension ItemStore {
         if reader.isDamageSeen, search.limit > 1 || page.count == 0 { throw .damaged }
         if page.count == 0, cursor == nil {
             if reader.isInvalidatedSeen { throw KeychainError(.itemNotFound, cause: .invalidated) }
-            throw mayHideItems ? .damaged : KeychainError(.itemNotFound)
+            throw try mayHideItems() ? .damaged : KeychainError(.itemNotFound)
         }
         return .page(page, next: next)
     }
@@ -132,16 +129,21 @@ private struct PageReader {
             control = AccessControl(accessibility: .whenUnlocked)
         }
         guard needed.isEmpty else { return true }
-        let hasData = wantsData && row.data != nil
+        let hasData = unsafe wantsData && row.data != nil
         let hasReference = !returns.isDisjoint(with: [.persistentRef, .ref])
         let hasAttributes = !returns.isDisjoint(with: [.attributes, .ref])
         page.begin(fields: [hasReference, hasAttributes, hasData].count { $0 }, row: row.id)
-        if hasReference { page.append(reference: row.reference) }
+        if hasReference { unsafe page.append(reference: row.reference) }
         if hasAttributes { unsafe page.append(attributes: header.attributes) }
         if hasData {
-            try unsafe row.withData(header, control, proofs: covering(control), password: password, context) {
-                unsafe page.append(data: $0)
-            }
+            try row.appendData(
+                to: page,
+                header,
+                control,
+                proofs: covering(control),
+                password: password,
+                context
+            )
         }
         return true
     }

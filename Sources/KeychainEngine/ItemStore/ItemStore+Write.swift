@@ -1,6 +1,4 @@
-internal import Crypto
 internal import Foundation
-internal import GRDB
 internal import KeychainModel
 internal import SecretMemory
 
@@ -15,18 +13,14 @@ extension ItemStore {
             guard !writes.isEmpty else { return }
             let former = itemSet
             do throws(KeychainError) {
-                try database.perform { database in
-                    try database.inTransaction(.immediate) {
-                        for write in writes {
-                            try self.run(write, alone: writes.count == 1, context, database)
-                        }
-                        guard writes.contains(where: \.hasChanged) else { return .rollback }
-                        if let itemSet = self.itemSet {
-                            let key = try context.keys.require(.itemSet)
-                            try self.write(itemSet, with: key, storeID: context.storeID, in: database)
-                        }
-                        return .commit
+                try database.transaction {
+                    for write in writes { try run(write, alone: writes.count == 1, context) }
+                    guard writes.contains(where: \.hasChanged) else { return false }
+                    if let digest = itemSet.digest {
+                        let key = try context.keys.require(.itemSet)
+                        try self.write(digest, with: key, storeID: context.storeID)
                     }
+                    return true
                 }
                 // Rolled back because nothing changed: the digest did not either.
             } catch {
@@ -42,18 +36,14 @@ extension ItemStore {
     private func run(
         _ write: PendingWrite,
         alone: Bool,
-        _ context: ItemContext,
-        _ database: Database
+        _ context: ItemContext
     ) throws {
         let former = itemSet
         do {
             if alone {
-                write.result = .success(try perform(write.operation, context, database))
+                write.result = .success(try perform(write.operation, context))
             } else {
-                try database.inSavepoint {
-                    write.result = .success(try self.perform(write.operation, context, database))
-                    return .commit
-                }
+                try database.savepoint { write.result = .success(try perform(write.operation, context)) }
             }
         } catch {
             itemSet = former
@@ -65,98 +55,85 @@ extension ItemStore {
 
     private func perform(
         _ operation: PendingWrite.Operation,
-        _ context: ItemContext,
-        _ database: Database
+        _ context: ItemContext
     ) throws -> PendingWrite.Outcome {
         switch operation {
         case .add(let item):
-            try makeRoom(for: item, besides: nil, context, database)
-            try insert(item, context, database)
+            try makeRoom(for: item, besides: nil, context)
+            try insert(item, context)
             return .added
-        case .update(let update): return .updated(try run(update, context, database))
-        case .delete(let search): return .deleted(try delete(search, context, database))
+        case .update(let update): return .updated(try run(update, context))
+        case .delete(let search): return .deleted(try delete(search, context))
         }
     }
 
     // MARK: Add
 
     /// Refuses an item whose primary key is taken, and removes an invalidated one that has it.
-    private func makeRoom(
-        for item: SealedItem,
-        besides own: Int64?,
-        _ context: ItemContext,
-        _ database: Database
-    ) throws {
-        let metadata = try context.keys.require(.metadata).symmetric
-        let statement = try database.cachedStatement(
-            sql: "SELECT id, reference, attributes, keys, data FROM items WHERE name = ? AND variant = ?"
-        )
-        let arguments: StatementArguments = [Data(item.digests.name), Data(item.digests.variant)]
-        guard let row = try Row.fetchOne(statement, arguments: arguments) else { return }
-        let taken = try ItemRow(row)
-        guard taken.id != own else { return }
-        let isInvalidated: Bool
-        do {
-            isInvalidated = try taken.open(with: metadata, in: context) {
-                $0.accessControl(atEpoch: context.epoch) == nil
+    private func makeRoom(for item: SealedItem, besides own: Int64?, _ context: ItemContext) throws {
+        let source = ItemSearch.Source.name(first: item.digests.first, name: item.digests.name)
+        var old: [OldRow] = []
+        try ItemRow.forEach(database, source, after: 0) { row in
+            guard row.id != own else { return true }
+            do {
+                try row.open(in: context) { header in
+                    guard unsafe header.variant.elementsEqual(item.digests.variant) else { return }
+                    guard header.accessControl(atEpoch: context.epoch) == nil else {
+                        throw KeychainError(.duplicateItem)
+                    }
+                    old.append(try OldRow(row, header, context))
+                }
+            } catch is AEAD.NotAuthentic {
+                throw KeychainError.damaged
             }
-        } catch {
-            throw KeychainError.damaged
+            return true
         }
-        guard isInvalidated else { throw KeychainError(.duplicateItem) }
-        try remove(taken, metadata, context, database)
+        for row in old { try remove(row) }
     }
 
-    private func insert(_ item: SealedItem, _ context: ItemContext, _ database: Database) throws {
-        let statement = try database.cachedStatement(
-            sql: """
-                INSERT INTO items (reference, scope, name, variant, first, second, label, attributes, keys, data) \
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
+    private func insert(_ item: SealedItem, _ context: ItemContext) throws {
+        let statement = try database.statement(
+            """
+            INSERT INTO items (scope, first, name, second, label, attributes, keys, data, id, reference) \
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
         )
-        try statement.execute(
-            arguments: StatementArguments([Data(item.reference).databaseValue] + item.columns)
-        )
-        itemSet?.insert(try item.contribution(context))
+        item.bindColumns(of: statement)
+        statement.bind(10, item.reference)
+        try statement.run()
+        itemSet.insert(try item.contribution(context), row: item.row)
     }
 
     // MARK: Delete
 
-    private func delete(_ search: ItemSearch, _ context: ItemContext, _ database: Database) throws -> Int {
-        let found = try find(search, authorization: nil, context, database)
-        let metadata = try context.keys.require(.metadata).symmetric
-        for id in found.valid + found.invalidated {
-            try remove(try row(id, database), metadata, context, database)
-        }
+    private func delete(_ search: ItemSearch, _ context: ItemContext) throws -> Int {
+        let found = try find(search, authorization: nil, context)
+        for row in found.valid + found.invalidated { try remove(row) }
         return found.valid.count
     }
 
-    private func remove(
-        _ row: ItemRow,
-        _ metadata: SymmetricKey,
-        _ context: ItemContext,
-        _ database: Database
-    ) throws {
-        let setKey = try context.keys.require(.itemSet).symmetric
-        let generation = try row.open(with: metadata, in: context) { $0.generation }
-        let contribution = row.contribution(generation: generation, key: setKey)
-        try database.cachedStatement(sql: "DELETE FROM items WHERE id = ?").execute(arguments: [row.id])
-        itemSet?.remove(contribution)
+    private func remove(_ row: OldRow) throws {
+        let statement = try database.statement("DELETE FROM items WHERE id = ?")
+        statement.bind(1, row.id)
+        try statement.run()
+        itemSet.remove(row.contribution, row: row.id)
         noteDeleted(1)
     }
 
-    private func row(_ id: Int64, _ database: Database) throws -> ItemRow {
-        let statement = try database.cachedStatement(
-            sql: "SELECT id, reference, attributes, keys, data FROM items WHERE id = ?"
-        )
-        // A copy: the row is changed while it is looked at.
-        guard let row = try Row.fetchOne(statement, arguments: [id]) else { throw KeychainError.damaged }
-        return try ItemRow(row)
+    /// A row that is to be changed or to go.
+    private struct OldRow {
+        let id: Int64
+        let contribution: SIMD4<UInt64>
+
+        init(_ row: ItemRow, _ header: OpenedHeader, _ context: ItemContext) throws(KeychainError) {
+            id = row.id
+            contribution = try row.contribution(generation: header.generation, context)
+        }
     }
 
     private struct Found {
-        var valid: [Int64] = []
-        var invalidated: [Int64] = []
+        var valid: [OldRow] = []
+        var invalidated: [OldRow] = []
         var needed: [AccessControl] = []
     }
 
@@ -166,23 +143,22 @@ extension ItemStore {
     private func find(
         _ search: ItemSearch,
         authorization: ItemAuthorization?,
-        _ context: ItemContext,
-        _ database: Database
+        _ context: ItemContext
     ) throws -> Found {
-        let metadata = try context.keys.require(.metadata).symmetric
         var found = Found()
         var isDamageSeen = false
         try ItemRow.forEach(database, search.source, after: 0) { row in
             do {
-                try row.open(with: metadata, in: context) { header in
+                try row.open(in: context) { header in
                     guard search.matches(header) else { return }
+                    let old = try OldRow(row, header, context)
                     let proofs = authorization ?? ItemAuthorization()
                     switch try ItemOpening(header, authorization: proofs, epoch: context.epoch) {
-                    case .invalidated: found.invalidated.append(row.id)
+                    case .invalidated: found.invalidated.append(old)
                     case .needsUser(let control) where authorization != nil:
                         if !found.needed.contains(control) { found.needed.append(control) }
                     case .never(let error) where authorization != nil: throw KeychainError(error)
-                    case .open, .needsUser, .never: found.valid.append(row.id)
+                    case .open, .needsUser, .never: found.valid.append(old)
                     }
                 }
             } catch is AEAD.NotAuthentic {
@@ -192,46 +168,38 @@ extension ItemStore {
         }
         if isDamageSeen { throw KeychainError.damaged }
         if found.valid.isEmpty, found.needed.isEmpty, found.invalidated.isEmpty {
-            throw mayHideItems ? KeychainError.damaged : KeychainError(.itemNotFound)
+            throw try mayHideItems() ? KeychainError.damaged : KeychainError(.itemNotFound)
         }
         return found
     }
 
     // MARK: Update
 
-    private func run(
-        _ update: ItemUpdate,
-        _ context: ItemContext,
-        _ database: Database
-    ) throws -> UpdateOutcome {
-        let found = try find(update.search, authorization: update.authorization, context, database)
+    private func run(_ update: ItemUpdate, _ context: ItemContext) throws -> UpdateOutcome {
+        let found = try find(update.search, authorization: update.authorization, context)
         guard found.needed.isEmpty else { return .needsAuthentication(found.needed) }
         guard !found.valid.isEmpty else { throw KeychainError(.itemNotFound, cause: .invalidated) }
-        for id in found.valid { try change(try row(id, database), update, context, database) }
+        for row in found.valid { try change(row, update, context) }
         return .updated(found.valid.count)
     }
 
-    private func change(
-        _ row: ItemRow,
-        _ update: ItemUpdate,
-        _ context: ItemContext,
-        _ database: Database
-    ) throws {
-        let metadata = try context.keys.require(.metadata).symmetric
-        let setKey = try context.keys.require(.itemSet).symmetric
-        let sealed = try row.open(with: metadata, in: context) { header in
-            try self.reseal(row, header, update, context)
+    private func change(_ old: OldRow, _ update: ItemUpdate, _ context: ItemContext) throws {
+        var new: SealedItem?
+        try ItemRow.forRow(old.id, database) { row in
+            new = try row.open(in: context) { try reseal(row, $0, update, context) }
         }
-        try makeRoom(for: sealed, besides: row.id, context, database)
-        let statement = try database.cachedStatement(
-            sql: """
-                UPDATE items SET scope = ?, name = ?, variant = ?, first = ?, second = ?, label = ?, \
-                attributes = ?, keys = ?, data = ? WHERE id = ?
-                """
+        guard let new else { throw KeychainError.damaged }
+        try makeRoom(for: new, besides: old.id, context)
+        let statement = try database.statement(
+            """
+            UPDATE items SET scope = ?, first = ?, name = ?, second = ?, label = ?, attributes = ?, keys = ?, \
+            data = ? WHERE id = ?
+            """
         )
-        try statement.execute(arguments: StatementArguments(sealed.columns + [row.id.databaseValue]))
-        itemSet?.remove(row.contribution(generation: sealed.generation - 1, key: setKey))
-        itemSet?.insert(try sealed.contribution(context))
+        new.bindColumns(of: statement)
+        try statement.run()
+        itemSet.remove(old.contribution, row: old.id)
+        itemSet.insert(try new.contribution(context), row: old.id)
         noteDeleted(1)
     }
 
@@ -266,17 +234,24 @@ extension ItemStore {
         // Opened even where new data come: who cannot open an item cannot replace what is in it.
         let proofs = update.authorization.proofs.filter { control.covered(by: $0, for: .useItem) }
         let old = try row.openData(header, control, proofs: proofs, password: update.password, context)
-        let reference = Array(row.reference)
+        let reference = unsafe Array(row.reference)
+        let password = update.password
         if update.changes.data != nil {
-            let password = update.password
             return try content.sealed(
+                row: row.id,
                 reference: reference,
                 data: update.changes.data,
                 password: password,
                 in: context
             )
         }
-        return try content.sealed(reference: reference, data: old, password: update.password, in: context)
+        return try content.sealed(
+            row: row.id,
+            reference: reference,
+            data: old,
+            password: password,
+            in: context
+        )
     }
 }
 
@@ -286,28 +261,30 @@ extension ItemStore {
     /// - Returns: how many items can never be opened again.
     func dropCurrentSetWraps(_ context: ItemContext) throws(KeychainError) -> Int {
         try reopenIfNeeded(context)
-        let metadata = try context.keys.require(.metadata).symmetric
-        return try database.perform { database in
-            var changes: [(id: Int64, keys: Data?)] = []
-            try ItemRow.forEach(database) { row in
-                guard let row, let keys = row.keys else { return }
-                let isBound = try? row.open(with: metadata, in: context) {
-                    $0.epoch != 0 && $0.epoch != context.epoch
-                }
-                guard isBound == true else { return }
-                changes.append((row.id, ItemKeyWrap.withoutCurrentSet(keys)))
+        var stale: [(row: Int64, keys: Data?)] = []
+        try ItemDatabase.translatingErrors {
+            _ = try ItemRow.forEach(database, after: .min, atMost: .max) { row in
+                guard let row, let keys = row.keysWithoutCurrentSet(context) else { return }
+                stale.append((row.id, keys))
             }
-            guard !changes.isEmpty else { return 0 }
-            try database.inTransaction(.immediate) {
-                let statement = try database.cachedStatement(sql: "UPDATE items SET keys = ? WHERE id = ?")
-                for change in changes {
-                    try statement.execute(arguments: [change.keys, change.id])
-                }
-                return .commit
-            }
-            self.noteDeleted(changes.count)
-            return changes.count { $0.keys == nil }
         }
+        try replaceKeys(stale)
+        return stale.count { $0.keys == nil }
+    }
+
+    /// Gives rows other wraps, or none.
+    func replaceKeys(_ changes: [(row: Int64, keys: Data?)]) throws(KeychainError) {
+        guard !changes.isEmpty else { return }
+        try database.transaction {
+            let statement = try database.statement("UPDATE items SET keys = ? WHERE id = ?")
+            for change in changes {
+                statement.bind(1, change.keys)
+                statement.bind(2, change.row)
+                try statement.run()
+            }
+            return true
+        }
+        noteDeleted(changes.count)
     }
 }
 
@@ -327,17 +304,21 @@ extension Result {
 }
 
 extension SealedItem {
-    /// The values of the columns from `scope` to `data`.
-    var columns: [DatabaseValue] {
-        let digests: [[UInt8]?] = [
-            digests.scope, digests.name, digests.variant, digests.first, digests.second, digests.label,
-        ]
-        let blobs = digests.map { $0.map { Data($0) } } + [attributes, keys, data]
-        return blobs.map { $0?.databaseValue ?? .null }
+    /// Binds the columns from `scope` to `data`, in the order of the schema, and the row's number.
+    fileprivate func bindColumns(of statement: ItemStatement) {
+        statement.bind(1, digests.scope)
+        statement.bind(2, digests.first)
+        statement.bind(3, digests.name)
+        statement.bind(4, digests.second)
+        statement.bind(5, digests.label)
+        statement.bind(6, attributes)
+        statement.bind(7, keys)
+        statement.bind(8, data)
+        statement.bind(9, row)
     }
 
-    func contribution(_ context: ItemContext) throws(KeychainError) -> SIMD4<UInt64> {
-        let key = try context.keys.require(.itemSet).symmetric
+    fileprivate func contribution(_ context: ItemContext) throws(KeychainError) -> SIMD4<UInt64> {
+        let key = try context.itemSet
         return unsafe reference.withUnsafeBytes { reference in
             unsafe attributes.withUnsafeBytes { attributes in
                 unsafe ItemSetDigest.contribution(

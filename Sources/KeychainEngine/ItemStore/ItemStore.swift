@@ -1,8 +1,6 @@
-internal import Crypto
 internal import Foundation
 internal import GRDB
 internal import KeychainModel
-internal import SecretMemory
 
 /// The items of a keychain in their file; knows how to find and seal them, not who may ask.
 ///
@@ -10,16 +8,14 @@ internal import SecretMemory
 final class ItemStore {
     let directory: StoreDirectory
     private(set) var database: ItemDatabase
-    /// The digest over the items as the last commit left it; nil before the first unlock, or when it is damaged.
-    var itemSet: ItemSetDigest?
-    /// What looking through all items at the first unlock found.
-    private(set) var health = StoreReport(
-        items: 0,
-        invalidated: 0,
-        damaged: 0,
-        isSetAuthentic: true,
-        faults: []
-    )
+    /// The digest over the items as the last commit left it, and how far they were looked through.
+    var itemSet = ItemSetState()
+    /// What is known of the items since the first unlock.
+    var health = ItemStore.unknown
+    /// What SQLite says of its own structures; nil until it was asked.
+    private var integrityFaults: [String]?
+    /// Below all rows that are not there yet.
+    private var lastRow: Int64 = 0
     /// After a write that failed on the disk nothing in memory is believed until it was read anew.
     var needsReopening = false
     /// Records that were deleted or replaced since the log was last emptied.
@@ -44,13 +40,12 @@ final class ItemStore {
     ) throws(KeychainError) -> ItemStore {
         let store = ItemStore(directory: directory, database: try ItemDatabase(makingIn: directory))
         let empty = ItemSetDigest()
-        try store.database.perform { database in
-            try database.inTransaction(.immediate) {
-                try store.write(empty, with: setKey, storeID: storeID, in: database)
-                return .commit
-            }
+        try store.database.transaction {
+            try store.write(empty, with: setKey, storeID: storeID)
+            return true
         }
-        store.itemSet = empty
+        store.itemSet = ItemSetState(empty)
+        store.integrityFaults = []
         return store
     }
 
@@ -70,13 +65,50 @@ final class ItemStore {
         }
     }
 
-    /// Looks through all items once they can be opened.
+    /// Reads what speaks for all items, once it can be opened; the items themselves are looked through later
+    /// (``sweep(_:)``), and each when it is used.
     ///
-    /// - Returns: whether all is well.
+    /// - Returns: whether all is well as far as is known now.
     func load(_ context: ItemContext) -> Bool {
-        itemSet = nil
-        health = check(context, readsData: false)
-        return health.damaged == 0 && health.isSetAuthentic && health.faults.isEmpty
+        itemSet = ItemSetState()
+        integrityFaults = nil
+        health = Self.unknown
+        do throws(KeychainError) {
+            let recorded = try readSet(context)
+            let (count, last) = try counts()
+            lastRow = max(lastRow, last)
+            health.items = count
+            if let recorded {
+                itemSet = ItemSetState(recorded, sweep: ItemSetSweep())
+                health.isSetAuthentic = recorded.count == UInt64(count)
+            } else {
+                health.isSetAuthentic = false
+                health.faults.append(Self.setIsDamaged)
+            }
+        } catch {
+            health.isSetAuthentic = false
+            health.faults.append(Self.description(of: error))
+        }
+        return health.isWell
+    }
+
+    /// How many rows there are, and the number of the last.
+    private func counts() throws(KeychainError) -> (Int, Int64) {
+        try ItemDatabase.translatingErrors {
+            var result = (0, Int64(0))
+            let statement = try database.statement("SELECT count(*), max(id) FROM items")
+            try statement.forEach {
+                result = (Int(statement.number(0)), statement.number(1))
+                return false
+            }
+            return result
+        }
+    }
+
+    /// The number of a row that is not there yet; each is given once.
+    func takeRow() -> Int64 {
+        lastRow &+= 1
+        return lastRow
     }
 
     /// Opens the file anew after a failed write, and looks through it as at the first unlock.
@@ -120,142 +152,46 @@ final class ItemStore {
 
     // MARK: The set
 
-    func write(_ itemSet: ItemSetDigest, with key: Key, storeID: [UInt8], in database: Database) throws {
-        let sealed = itemSet.sealed(with: key, storeID: storeID)
-        let statement = try database.cachedStatement(
-            sql: "INSERT OR REPLACE INTO item_set (id, sealed) VALUES (1, ?)"
-        )
-        try statement.execute(arguments: [sealed])
+    func write(_ itemSet: ItemSetDigest, with key: Key, storeID: [UInt8]) throws {
+        let statement = try database.statement("INSERT OR REPLACE INTO item_set (id, sealed) VALUES (1, ?)")
+        statement.bind(1, itemSet.sealed(with: key, storeID: storeID))
+        try statement.run()
     }
 
-    private func readSet(_ context: ItemContext) throws(KeychainError) -> ItemSetDigest? {
+    /// The recorded digest; nil when it is not authentic.
+    func readSet(_ context: ItemContext) throws(KeychainError) -> ItemSetDigest? {
         let key = try context.keys.require(.itemSet)
-        let rows = try database.perform { try Data.fetchAll($0, sql: "SELECT sealed FROM item_set") }
-        guard rows.count == 1, let sealed = rows.first else { return nil }
+        let rows = try ItemDatabase.translatingErrors {
+            var rows: [Data?] = []
+            let statement = try database.statement("SELECT sealed FROM item_set LIMIT 2")
+            try statement.forEach {
+                rows.append(unsafe statement.octets(0).map { unsafe Data($0) })
+                return true
+            }
+            return rows
+        }
+        guard rows.count == 1, let sealed = rows[0] else { return nil }
         return ItemSetDigest(opening: sealed, with: key, storeID: context.storeID)
     }
 
-    // MARK: Check
-
-    /// Reads every item and the set's digest.
-    ///
-    /// With `readsData` the data of items that need no user are opened too.
-    func check(_ context: ItemContext, readsData: Bool) -> StoreReport {
-        var report = StoreReport(items: 0, invalidated: 0, damaged: 0, isSetAuthentic: false, faults: [])
-        do throws(KeychainError) {
-            let metadata = try context.keys.require(.metadata).symmetric
-            let setKey = try context.keys.require(.itemSet).symmetric
-            var found = ItemSetDigest()
-            try database.perform { database in
-                // Indexes too: an entry that is gone would make an item look absent.
-                let faults = try String.fetchAll(database, sql: "PRAGMA integrity_check(20)")
-                report.faults += faults.filter { $0 != "ok" }
-                try ItemRow.forEach(database) { row in
-                    guard let row,
-                        let contribution = Self.inspect(row, metadata, setKey, context, readsData, &report)
-                    else {
-                        report.damaged += 1
-                        return
-                    }
-                    found.insert(contribution)
-                }
-            }
-            let recorded = try readSet(context)
-            if recorded == nil { report.faults.append("the digest over the items is damaged") }
-            if itemSet == nil { itemSet = recorded }
-            report.isSetAuthentic = recorded == found && recorded == itemSet
-        } catch {
-            let cause = error.cause.map { " (\($0.domain) \($0.code))" } ?? ""
-            report.faults.append("the items cannot be read: status \(error.status.rawValue)\(cause)")
-        }
-        return report
+    /// Asks SQLite, once, whether its own structures are whole: an entry that is gone would make an item look
+    /// absent.
+    func structureFaults() throws(KeychainError) -> [String] {
+        if let integrityFaults { return integrityFaults }
+        let answers = try database.perform { try String.fetchAll($0, sql: "PRAGMA integrity_check(20)") }
+        let faults = answers.filter { $0 != "ok" }
+        integrityFaults = faults
+        return faults
     }
 
-    /// Judges one row; nil when it is damaged.
-    private static func inspect(
-        _ row: ItemRow,
-        _ metadata: SymmetricKey,
-        _ setKey: SymmetricKey,
-        _ context: ItemContext,
-        _ readsData: Bool,
-        _ report: inout StoreReport
-    ) -> SIMD4<UInt64>? {
-        let judged: (isInvalidated: Bool, contribution: SIMD4<UInt64>)? = try? row.open(
-            with: metadata,
-            in: context
-        ) { header in
-            guard row.hasDigests(of: header) else { throw AEAD.NotAuthentic() }
-            let control = header.accessControl(atEpoch: context.epoch)
-            if readsData, case .some(.some(let control)) = control, ItemKeyWrap.demands(of: control) == [[]],
-                context.keys[KeybagKeyName(control.accessibility.classKey)] != nil
-            {
-                _ = try row.openData(header, control, proofs: [], password: nil, context)
-            }
-            return (control == nil, row.contribution(generation: header.generation, key: setKey))
-        }
-        guard let judged else { return nil }
-        if judged.isInvalidated { report.invalidated += 1 } else { report.items += 1 }
-        return judged.contribution
+    /// Has SQLite asked anew.
+    func forgetStructure() {
+        integrityFaults = nil
     }
 
     /// Whether an item that was not found may be there all the same, in a damaged part of the file.
-    var mayHideItems: Bool { !health.faults.isEmpty }
-}
-
-extension ItemRow {
-    func contribution(generation: UInt64, key: SymmetricKey) -> SIMD4<UInt64> {
-        unsafe reference.withUnsafeBytes { reference in
-            unsafe attributes.withUnsafeBytes { attributes in
-                unsafe ItemSetDigest.contribution(
-                    reference: reference,
-                    generation: generation,
-                    attributes: attributes,
-                    key: key
-                )
-            }
-        }
-    }
-
-    /// Opens the item's data and lends them; nil when it has none.
-    func openData(
-        _ header: OpenedHeader,
-        _ control: AccessControl,
-        proofs: [AuthenticationProof],
-        password: Key?,
-        _ context: ItemContext
-    ) throws -> SecretBytes? {
-        var secret: SecretBytes?
-        try unsafe withData(header, control, proofs: proofs, password: password, context) { octets in
-            secret = unsafe SecretBytes(copying: octets)
-        }
-        return secret
-    }
-
-    /// Opens the item's data for the length of `body`, which is not called when it has none.
-    func withData(
-        _ header: OpenedHeader,
-        _ control: AccessControl,
-        proofs: [AuthenticationProof],
-        password: Key?,
-        _ context: ItemContext,
-        _ body: (UnsafeRawBufferPointer) -> Void
-    ) throws {
-        guard let data else { return }
-        guard let keys else { throw KeychainError.damaged }
-        let identity = unsafe header.header
-        let itemKey = try unsafe ItemKeyWrap.open(
-            keys,
-            control: control,
-            keys: context.keys,
-            proofs: proofs,
-            password: password,
-            authenticating: context.key(reference, identity)
-        )
-        let bound = unsafe context.data(reference, identity)
-        do {
-            try unsafe AEAD.open(data, with: itemKey.symmetric, authenticating: bound) { unsafe body($0) }
-        } catch {
-            throw KeychainError.damaged
-        }
+    func mayHideItems() throws(KeychainError) -> Bool {
+        guard health.faults.isEmpty else { return true }
+        return itemSet.isSweepDue ? try !structureFaults().isEmpty : false
     }
 }

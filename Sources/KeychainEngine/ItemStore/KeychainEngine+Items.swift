@@ -30,8 +30,10 @@ extension KeychainEngine: ItemVault {
             accessControl: control,
             created: wallClock()
         )
-        let reference = RandomBytes.array(count: PersistentReference.octetCount)
+        let row = try usableStore(context).takeRow()
+        let reference = ItemReference.make(row, try context.lookup)
         let sealed = try content.sealed(
+            row: row,
             reference: reference,
             data: item.data,
             password: password,
@@ -45,7 +47,7 @@ extension KeychainEngine: ItemVault {
         let hasAttributes = !returns.isDisjoint(with: [.attributes, .ref])
         let hasData = returns.contains(.data) && item.data != nil
         page.begin(fields: [hasReference, hasAttributes, hasData].count { $0 }, row: 0)
-        if hasReference { page.append(reference: reference) }
+        if hasReference { unsafe reference.withUnsafeBytes { unsafe page.append(reference: $0) } }
         if hasAttributes { unsafe sealed.map.withUnsafeBytes { unsafe page.append(attributes: $0) } }
         if hasData { unsafe item.data.lend { unsafe page.append(data: $0) } }
         return page.finish(next: nil)
@@ -65,7 +67,7 @@ extension KeychainEngine: ItemVault {
         }
         let context = try context()
         let store = try usableStore(context)
-        let search = try ItemSearch(query, groups: groups, keys: context.keys)
+        let search = try ItemSearch(query, groups: groups, in: context)
         let outcome = try store.page(
             search,
             context,
@@ -91,7 +93,7 @@ extension KeychainEngine: ItemVault {
         _ = try context()
         var password: Key?
         if let given = authorization.applicationPassword { password = await stretch(given) }
-        let search = try ItemSearch(query, groups: groups, keys: try context().keys)
+        let search = try ItemSearch(query, groups: groups, in: try context())
         let update = ItemUpdate(
             search: search,
             groups: groups,
@@ -111,7 +113,7 @@ extension KeychainEngine: ItemVault {
 
     /// Deletes all items that match, all or none.
     public func delete(_ query: ItemQuery, groups: [AccessGroup]) async throws(KeychainError) -> Int {
-        let search = try ItemSearch(query, groups: groups, keys: try context().keys)
+        let search = try ItemSearch(query, groups: groups, in: try context())
         guard case .deleted(let count) = try await commit(.delete(search)) else {
             throw KeychainError(.param)
         }
@@ -124,7 +126,9 @@ extension KeychainEngine: ItemVault {
     public func check() async -> StoreReport {
         do throws(KeychainError) {
             let context = try context()
-            return try usableStore(context).check(context, readsData: true)
+            let found = try usableStore(context).check(context)
+            if !found.isWell { reportTampering(found) }
+            return found
         } catch {
             let cause = error.cause.map { "\($0.domain) \($0.code)" } ?? "status \(error.status.rawValue)"
             let fault = "the items cannot be checked: \(cause)"
@@ -136,6 +140,7 @@ extension KeychainEngine: ItemVault {
     public func close() {
         keys = KeyRing()
         purge?.cancel()
+        sweep?.cancel()
         store?.close()
         store = nil
         storeFault = KeychainError(.notAvailable)
@@ -161,6 +166,7 @@ extension KeychainEngine {
     private func usableStore(_ context: ItemContext) throws(KeychainError) -> ItemStore {
         guard let store else { throw storeFault ?? .damaged }
         try store.reopenIfNeeded(context)
+        if store.itemSet.isSweepDue { sweepLater() }
         return store
     }
 
@@ -225,17 +231,50 @@ extension KeychainEngine {
         store?.purge()
     }
 
+    // MARK: Looking through the items
+
+    /// How long the first requests after an unlock have the daemon to themselves.
+    private static let sweepDelay = Duration.seconds(2)
+
+    /// Looks through all items in the background, once in a run: some at a time, requests in between.
+    private func sweepLater() {
+        guard sweep == nil else { return }
+        sweep = Task(priority: .background) { [weak self] in
+            guard (try? await Task.sleep(for: Self.sweepDelay)) != nil else { return }
+            while !Task.isCancelled, await self?.sweepOn() == true { await Task.yield() }
+        }
+    }
+
+    /// - Returns: whether there is more to look at.
+    private func sweepOn() -> Bool {
+        guard let store, store.itemSet.isSweepDue, let context = try? context() else {
+            sweep = nil
+            return false
+        }
+        guard let found = store.sweep(context) else { return true }
+        sweep = nil
+        if !found.isWell { reportTampering(found) }
+        return false
+    }
+
+    /// Tells once in a run that the items are not as they were left.
+    private func reportTampering(_ found: StoreReport) {
+        guard !isTamperingReported else { return }
+        isTamperingReported = true
+        let set = found.isSetAuthentic ? "" : ", set not authentic"
+        report(
+            .tamperDetected,
+            detail: "items: \(found.damaged) damaged, \(found.faults.count) faults\(set)"
+        )
+    }
+
     // MARK: What the keybag asks for
 
-    /// Looks through the items at the first unlock.
+    /// Reads at the first unlock what speaks for all items.
     func openStore(isFirst: Bool) {
         guard isFirst, let store, let context = try? context() else { return }
-        if !store.load(context) {
-            let found = store.health
-            report(.tamperDetected, detail: "items: \(found.damaged) damaged, \(found.faults.count) faults")
-        }
-        // A change of the set that came while this was not possible.
-        _ = try? store.dropCurrentSetWraps(context)
+        if !store.load(context) { reportTampering(store.health) }
+        sweepLater()
     }
 
     /// Deletes the wraps of items whose enrolled set is gone.

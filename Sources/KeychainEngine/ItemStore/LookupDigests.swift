@@ -2,50 +2,54 @@ internal import CBOR
 internal import Foundation
 internal import KeychainModel
 
-/// The keyed digests by which an item is found: HMAC-SHA256, truncated to 16 octets, so that the file tells
-/// neither an attribute nor that two items of different groups share one.
+/// The keyed digests by which an item is found: HMAC-SHA256, truncated to 8 octets, so that the file tells neither
+/// an attribute nor that two items of different groups share one.
+///
+/// They only say where to look: an item is what its sealed attributes say.
 struct LookupDigests: Equatable {
-    static let digestByteCount = 16
-    static let byteCount = 6 * digestByteCount
+    static let digestByteCount = 8
+    /// Those that have a column.
+    static let columnCount = 5
+    static let byteCount = (columnCount + 1) * digestByteCount
     private static let none = [UInt8](repeating: 0, count: digestByteCount)
 
     /// Class and group.
     let scope: [UInt8]
+    /// The attribute most look-ups name: account, or a key's tag.
+    let first: [UInt8]
     /// What names the item in its scope: the primary key but for synchronizable and token.
     let name: [UInt8]
-    /// Synchronizable and token: with ``name``, the primary key.
-    let variant: [UInt8]
-    /// The attribute most look-ups name: account, or a key's tag.
-    let first: [UInt8]?
-    /// The next: service, server, or a key's label.
+    /// The attribute that is named next: service, server, or a key's label.
     let second: [UInt8]?
     /// The user-visible label.
     let label: [UInt8]?
+    /// Synchronizable and token: with ``name``, the primary key.
+    let variant: [UInt8]
 
-    /// All six; zeros stand for none.
+    /// All six, those with a column first and in the columns' order; zeros stand for none.
     var octets: [UInt8] {
-        scope + name + variant + (first ?? Self.none) + (second ?? Self.none) + (label ?? Self.none)
+        scope + first + name + (second ?? Self.none) + (label ?? Self.none) + variant
     }
 }
 
 /// Makes digests with the keybag's look-up key.
 struct LookupDigester {
-    private let key: Key
+    private let digest: KeyedDigest
 
     init(key: Key) {
-        self.key = key
+        digest = KeyedDigest(key)
     }
 
     func digests(of attributes: ItemAttributes, itemClass: ItemClass, group: String) -> LookupDigests {
         LookupDigests(
             scope: scope(itemClass, group),
+            first: first(attributes, itemClass, group),
             name: name(attributes, itemClass, group),
-            variant: digest("variant", itemClass, group) { writer in
-                writer.write(attributes, [.synchronizable, .tokenID])
-            },
-            first: value(of: Self.firstKey(of: itemClass), in: attributes, "first", itemClass, group),
             second: value(of: Self.secondKey(of: itemClass), in: attributes, "second", itemClass, group),
-            label: value(of: .label, in: attributes, "label", itemClass, group)
+            label: value(of: .label, in: attributes, "label", itemClass, group),
+            variant: digest("variant", itemClass, group) { writer in
+                writer.write(attributes, Self.variantKeys)
+            }
         )
     }
 
@@ -55,6 +59,13 @@ struct LookupDigester {
 
     func name(_ attributes: ItemAttributes, _ itemClass: ItemClass, _ group: String) -> [UInt8] {
         digest("name", itemClass, group) { $0.write(attributes, Self.nameKeys(of: itemClass)) }
+    }
+
+    /// A missing attribute has a digest too: with it, ``name(_:_:_:)`` is found in one index.
+    func first(_ attributes: ItemAttributes, _ itemClass: ItemClass, _ group: String) -> [UInt8] {
+        digest("first", itemClass, group) { writer in
+            if let key = Self.firstKey(of: itemClass) { writer.write(attributes, key) }
+        }
     }
 
     /// The digest of one attribute; nil where it is missing or empty.
@@ -69,31 +80,46 @@ struct LookupDigester {
         return digest(label, itemClass, group) { $0.write(value) }
     }
 
+    /// What hides the number of a row in a reference.
+    func mask(_ random: [UInt8]) -> UInt64 {
+        // No text starts with such an octet: no other digest has this input.
+        unsafe ([0xFF] + random).withUnsafeBytes { unsafe digest.words(of: $0).x }
+    }
+
     private func digest(
         _ label: String,
         _ itemClass: ItemClass,
         _ group: String,
         _ rest: (inout CBORWriter<[UInt8]>) -> Void
     ) -> [UInt8] {
-        var writer = CBORWriter([UInt8]())
+        var octets: [UInt8] = []
+        octets.reserveCapacity(128)
+        var writer = CBORWriter(octets)
         writer.write(text: label)
         writer.write(text: itemClass.rawValue)
         writer.write(text: group)
         rest(&writer)
-        return Array(KeyedDigest.of(writer.finish(), key: key).prefix(LookupDigests.digestByteCount))
+        return digest.prefix(LookupDigests.digestByteCount, of: writer.finish())
     }
+
+    private static let variantKeys: [AttributeKey] = [.synchronizable, .tokenID]
 
     /// The attributes that name an item of a class.
-    static func nameKeys(of itemClass: ItemClass) -> [AttributeKey] {
-        PrimaryKey.attributes(of: itemClass).filter {
-            ![.accessGroup, .synchronizable, .tokenID].contains($0)
-        }
-    }
+    static func nameKeys(of itemClass: ItemClass) -> [AttributeKey] { nameKeys[itemClass] ?? [] }
 
-    static func firstKey(of itemClass: ItemClass) -> AttributeKey {
+    private static let nameKeys = Dictionary(
+        uniqueKeysWithValues: ItemClass.allCases.map { itemClass in
+            let others = [.accessGroup] + variantKeys
+            return (itemClass, PrimaryKey.attributes(of: itemClass).filter { !others.contains($0) })
+        }
+    )
+
+    /// An attribute of the primary key, so that who knows all of that knows this one.
+    static func firstKey(of itemClass: ItemClass) -> AttributeKey? {
         switch itemClass {
         case .genericPassword, .internetPassword: .account
-        case .key, .certificate, .identity: AttributeKey(rawValue: "atag")
+        case .key: AttributeKey(rawValue: "atag")
+        case .certificate, .identity: nil
         }
     }
 
@@ -110,9 +136,12 @@ extension CBORWriter where Sink == [UInt8] {
     /// Writes the values of `keys`; missing and empty ones are the same.
     fileprivate mutating func write(_ attributes: ItemAttributes, _ keys: [AttributeKey]) {
         writeArrayHead(count: keys.count)
-        for key in keys {
-            if let value = attributes[key], !value.isBlank { write(value) } else { writeNull() }
-        }
+        for key in keys { write(attributes, key) }
+    }
+
+    /// Writes the value of `key`; null when it is missing or empty.
+    fileprivate mutating func write(_ attributes: ItemAttributes, _ key: AttributeKey) {
+        if let value = attributes[key], !value.isBlank { write(value) } else { writeNull() }
     }
 }
 

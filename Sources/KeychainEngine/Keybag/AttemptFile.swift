@@ -19,8 +19,14 @@ public final class AttemptFile: AttemptStore {
         let record: AttemptRecord
     }
 
+    /// What a file held that has not been touched since.
+    private struct Seen {
+        let version: FileVersion
+        let record: AttemptRecord
+    }
+
     private let directory: StoreDirectory
-    private let gate = Mutex(())
+    private let gate = Mutex<Seen?>(nil)
 
     /// Keeps the counts of this directory's keybag.
     public init(directory: StoreDirectory) {
@@ -29,23 +35,30 @@ public final class AttemptFile: AttemptStore {
 
     /// The counts as last saved; zeros before there is a keybag.
     public func load() throws(KeychainError) -> AttemptRecord {
-        try gate.withLock { _ throws(KeychainError) in
+        try gate.withLock { seen throws(KeychainError) in
+            if let seen, seen.version == FileVersion(of: StoreFile.attempts.rawValue, in: directory) {
+                return seen.record
+            }
+            seen = nil
             guard let file = try directory.openFile(StoreFile.attempts.rawValue, O_RDONLY) else {
                 guard try !directory.has(StoreFile.keybag.rawValue) else { throw .damaged }
                 return AttemptRecord()
             }
             defer { close(file) }
+            let version = FileVersion(of: file)
             guard let key = try key() else { throw .damaged }
             guard let newest = Self.slots(in: file, key: key).max(by: { $0.sequence < $1.sequence }) else {
                 throw .damaged
             }
+            if let version, version.isSettled { seen = Seen(version: version, record: newest.record) }
             return newest.record
         }
     }
 
     /// Saves the counts durably before it returns.
     public func save(_ record: AttemptRecord) throws(KeychainError) {
-        try gate.withLock { _ throws(KeychainError) in
+        try gate.withLock { seen throws(KeychainError) in
+            seen = nil
             guard let file = try directory.openFile(StoreFile.attempts.rawValue, O_RDWR), let key = try key()
             else {
                 return try make(record)
@@ -62,7 +75,10 @@ public final class AttemptFile: AttemptStore {
 
     /// Makes the file anew with these counts.
     func reset(_ record: AttemptRecord = AttemptRecord()) throws(KeychainError) {
-        try gate.withLock { _ throws(KeychainError) in try make(record) }
+        try gate.withLock { seen throws(KeychainError) in
+            seen = nil
+            try make(record)
+        }
     }
 
     private func make(_ record: AttemptRecord) throws(KeychainError) {

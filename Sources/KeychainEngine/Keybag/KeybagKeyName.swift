@@ -18,6 +18,9 @@ enum KeybagKeyName: UInt8, CaseIterable {
     /// Opens items for the fingers of one enrolled set.
     case biometryCurrentSet = 33
 
+    /// The keys that open items for a state of the keybag alone.
+    static let classKeys = allCases.filter { ClassKeyName(rawValue: $0.rawValue) != nil }
+
     init(_ name: ClassKeyName) {
         switch name {
         case .whenUnlocked: self = .whenUnlocked

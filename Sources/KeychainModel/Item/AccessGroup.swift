@@ -10,4 +10,7 @@ public struct AccessGroup: Hashable, Sendable {
         guard !name.isEmpty, name.utf8.count <= Self.longestName, !name.utf8.contains(0) else { return nil }
         self.name = name
     }
+
+    /// Compares octets, as the store does: two spellings of one letter are two names.
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.name.utf8.elementsEqual(rhs.name.utf8) }
 }

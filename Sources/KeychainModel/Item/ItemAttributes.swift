@@ -74,6 +74,17 @@ public enum AttributeValue: Hashable, Sendable {
     case boolean(Bool)
     /// Microseconds since 1970-01-01 00:00:00 UTC.
     case date(Int64)
+
+    /// Compares text by its octets, as the store does: two spellings of one letter are two values.
+    public static func == (lhs: Self, rhs: Self) -> Bool {
+        switch (lhs, rhs) {
+        case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.data(let left), .data(let right)): left == right
+        case (.integer(let left), .integer(let right)), (.date(let left), .date(let right)): left == right
+        case (.boolean(let left), .boolean(let right)): left == right
+        default: false
+        }
+    }
 }
 
 /// What describes an item beside its secret, by attribute name.

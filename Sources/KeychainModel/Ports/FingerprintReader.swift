@@ -18,6 +18,14 @@ public protocol FingerprintReader: Sendable {
     ///
     /// A hint, never a proof: each element says that something may have changed.
     func changes() async -> AsyncStream<FingerprintChange>
+
+    /// Lets the machine sleep: what ``FingerprintChange/suspend`` calls for was done.
+    func allowSleep() async
+}
+
+extension FingerprintReader {
+    /// Nothing, where nobody waits for it.
+    public func allowSleep() async {}
 }
 
 /// A sensor that was claimed.
@@ -28,7 +36,8 @@ public protocol FingerprintClaim: Sendable {
     /// verdict is ``FingerprintVerdict/noMatch``.
     /// - Parameter status: called for what happens before the verdict.
     /// - Returns: the verdict on one touch.
-    /// - Throws: ``FingerprintError``; `cancelled` when the task was cancelled, which disarms the sensor.
+    /// - Throws: ``FingerprintError``; `cancelled` when the task was cancelled. With any error the sensor is disarmed
+    ///   and has been let go: another verification takes another claim.
     func verify(
         status: @escaping @Sendable (FingerprintStatus) -> Void
     ) async throws(FingerprintError) -> FingerprintVerdict
@@ -62,7 +71,7 @@ public enum FingerprintStatus: Sendable, Equatable {
 public enum FingerprintChange: Sendable, Equatable {
     /// An enrolment completed.
     case enrolment
-    /// The machine is about to sleep.
+    /// The machine is about to sleep; it waits a few seconds for ``FingerprintReader/allowSleep()``.
     case suspend
     /// fprintd came, went or was replaced.
     case service

@@ -1,4 +1,6 @@
 import FingerprintDriver
+import Glibc
+import Synchronization
 
 /// Sends fprintd's and logind's signals without being either, as any local account can.
 public actor SignalForger {
@@ -53,14 +55,29 @@ public actor SignalForger {
     public func stop() async { await peer.close() }
 }
 
-/// A peer that owns logind's name and can say that the machine is about to sleep.
+/// A peer that owns logind's name, takes delays, and can say that the machine is about to sleep.
 public actor ScriptedLogind {
     private let peer: BusPeer
+    private let delays = SleepDelays()
 
     /// Takes logind's name.
     public init(_ bus: PrivateBus) async throws {
-        peer = try await BusPeer(address: bus.address)
+        let delays = delays
+        peer = try await BusPeer(address: bus.address) { call in
+            guard call.member == "Inhibit" else { return nil }
+            return delays.take(call.arguments.compactMap(\.text))
+        }
         try await peer.own(Login1.busName)
+    }
+
+    /// Waits until so many delays were asked for, and says how many of them are not yet let go of.
+    public func delaysHeld(ofAll count: Int) async throws -> Int {
+        try await Deadline.wait(for: "\(count) delays") { delays.count >= count ? delays.held : nil }
+    }
+
+    /// Waits until nobody delays sleep any more.
+    public func waitUntilNotDelayed() async throws {
+        try await Deadline.wait(for: "leave to sleep") { delays.held == 0 ? true : nil }
     }
 
     /// `PrepareForSleep(true)`, then `PrepareForSleep(false)` when it woke up.
@@ -75,4 +92,30 @@ public actor ScriptedLogind {
 
     /// Leaves the bus.
     public func stop() async { await peer.close() }
+}
+
+/// The delays that were given out: a pipe each, whose other end hangs up with the last holder.
+private final class SleepDelays: Sendable {
+    private let pipes = Mutex<[BusDescriptor]>([])
+
+    var count: Int { pipes.withLock(\.count) }
+
+    var held: Int {
+        pipes.withLock { pipes in
+            pipes.count { pipe in
+                var entry = pollfd(fd: pipe.number, events: 0, revents: 0)
+                return unsafe poll(&entry, 1, 0) == 0
+            }
+        }
+    }
+
+    func take(_ arguments: [String]) -> BusPeer.Answer {
+        var ends: [CInt] = [-1, -1]
+        guard arguments.first == "sleep", arguments.last == "delay", unsafe pipe(&ends) == 0 else {
+            return .init(error: "org.freedesktop.DBus.Error.InvalidArgs")
+        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        pipes.withLock { $0.append(BusDescriptor(adopting: ends[0])) }
+        return .init([.descriptor(BusDescriptor(adopting: ends[1]))])
+    }
 }

@@ -125,6 +125,9 @@ public final class ScriptedReader: FingerprintReader {
         return ScriptedClaim(reader: self)
     }
 
+    /// Notes that the machine may sleep.
+    public func allowSleep() async { journal.note("sleep") }
+
     /// Enrolments and sleep, as the test sends them.
     public func changes() async -> AsyncStream<FingerprintChange> {
         let (stream, continuation) = AsyncStream<FingerprintChange>.makeStream()
@@ -159,6 +162,7 @@ private struct ScriptedClaim: FingerprintClaim {
         } onCancel: {
             _ = reader.state.update { $0.stopped.insert(number) }
         }
+        if case .failure = result { await release() }
         return try result.get()
     }
 

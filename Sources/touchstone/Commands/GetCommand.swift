@@ -19,7 +19,18 @@ struct GetCommand: ParsableCommand {
     @Flag(help: "Show the secret on the terminal.")
     var show = false
 
-    func run() throws {
+    func run() throws { try Self.write(name, show: show) }
+
+    /// The name, when the arguments are `get NAME` and nothing else.
+    ///
+    /// Programs call it so, again and again, and the parser takes longer than the look-up.
+    static func plainName(in arguments: [String]) -> ItemName? {
+        guard arguments.count == 3, arguments[1] == "get", !arguments[2].hasPrefix("-") else { return nil }
+        return ItemName(argument: arguments[2])
+    }
+
+    /// Writes the secret to standard output.
+    static func write(_ name: ItemName, show: Bool) throws(CommandError) {
         let isTerminal = isatty(STDOUT_FILENO) == 1
         // Before anybody is asked to touch anything.
         guard show || !isTerminal else {

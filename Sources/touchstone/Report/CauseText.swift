@@ -53,6 +53,7 @@ enum CauseText {
         case "timeout": ("nobody answered the prompt in time", "try again")
         case "tooManyPrompts": ("too many requests wait for their prompt", "try again when they have ended")
         case "promptRate": ("too many prompts ended without success within a minute", nil)
+        case "callerSilenced": ("its prompts were cancelled again and again: none for a minute", nil)
         case "passcodeDelayed": ("after wrong passcodes, the next one may not be tried yet", nil)
         case "passcodeDue": ("the passcode is due before a finger counts again", "touchstone unlock")
         case "enrolmentChanged":

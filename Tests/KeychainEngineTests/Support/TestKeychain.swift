@@ -69,6 +69,18 @@ final class RecordedAudit: AuditLog {
 
     func record(_ event: AuditEvent) { events.withLock { $0.append(event) } }
     var kinds: [AuditEvent.Kind] { events.withLock { $0.map(\.kind) } }
+
+    /// Waits for an event, as long as the slowest machine may take.
+    func waits(for kind: AuditEvent.Kind) async -> Bool {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !kinds.contains(kind) {
+            guard ContinuousClock.now < deadline, (try? await Task.sleep(for: .milliseconds(20))) != nil
+            else {
+                return false
+            }
+        }
+        return true
+    }
 }
 
 extension SecretBytes {

@@ -21,15 +21,16 @@ struct OpenSSL: ~Copyable {
 
     deinit { try? FileManager.default.removeItem(at: directory) }
 
-    /// Writes a file and gives its path.
-    func file(_ name: String, _ octets: Data) throws -> String {
-        let file = directory.appending(path: name)
-        try octets.write(to: file)
-        return file.path
+    /// Writes a file.
+    func write(_ name: String, _ octets: Data) throws {
+        try octets.write(to: directory.appending(path: name))
     }
 
     /// Reads a file.
     func read(_ name: String) throws -> Data { try Data(contentsOf: directory.appending(path: name)) }
+
+    /// A file's path.
+    func path(_ name: String) -> String { directory.appending(path: name).path }
 
     /// Runs it in the directory: whether it succeeded, and its output.
     @discardableResult

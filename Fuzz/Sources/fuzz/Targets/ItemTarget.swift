@@ -136,11 +136,11 @@ enum ItemTarget: FuzzTarget {
         let digest = octets(LookupDigests.digestByteCount)
         let digests = LookupDigests(
             scope: digest,
-            name: digest,
-            variant: digest,
             first: digest,
+            name: digest,
             second: nil,
-            label: nil
+            label: nil,
+            variant: digest
         )
         return ItemHeader(
             generation: 3,

@@ -12,7 +12,7 @@ package struct RSAPublicKey: Sendable, Hashable {
 
     /// RFC 8017, A.1.1, DER.
     package let pkcs1: [UInt8]
-    private let modulus: [UInt8]
+    private let modulus: MontgomeryModulus
     private let exponent: [UInt8]
 
     /// The size, in bits.
@@ -35,7 +35,10 @@ package struct RSAPublicKey: Sendable, Hashable {
                 primitives.publicExponent.count <= 8
             else { throw KeychainError.notAKey }
             pkcs1 = [UInt8](key.pkcs1DERRepresentation)
-            modulus = [UInt8](primitives.modulus)
+            guard let modulus = MontgomeryModulus([UInt8](primitives.modulus)) else {
+                throw KeychainError.notAKey
+            }
+            self.modulus = modulus
             exponent = [UInt8](primitives.publicExponent)
             sizeInBits = key.keySizeInBits
         } catch {
@@ -48,7 +51,7 @@ package struct RSAPublicKey: Sendable, Hashable {
     /// - Throws: `errSecParam` for a block that is no number below the modulus.
     func raise(_ block: [UInt8]) throws(KeychainError) -> [UInt8] {
         guard block.count == blockByteCount,
-            let result = MontgomeryPower.raise(block, to: exponent, modulo: modulus)
+            let result = modulus.raise(block, to: exponent)
         else { throw .key(.param, "RSA wrong input data length") }
         return result
     }

@@ -1,0 +1,76 @@
+internal import CCryptoBoringSSL
+internal import CLinux
+internal import SecretMemory
+
+/// HMAC-SHA256 (RFC 2104) with one key made ready: the two half-done hashes are as good as the key, and lie in
+/// locked memory as it does.
+final class KeyedDigest: Sendable {
+    static let byteCount = 32
+    private static let blockByteCount = 64
+
+    /// Two `SHA256_CTX`, which have taken the padded key.
+    private let states: SecretBytes
+
+    init(_ key: Key) {
+        states = SecretBytes(count: 2 * MemoryLayout<SHA256_CTX>.stride) { states in
+            unsafe states.withUnsafeMutableBytes { states in
+                unsafe key.withUnsafeBytes { key in
+                    let half = MemoryLayout<SHA256_CTX>.stride
+                    unsafe Self.start(states.baseAddress.unsafelyUnwrapped, key, padding: 0x36)
+                    unsafe Self.start(states.baseAddress.unsafelyUnwrapped + half, key, padding: 0x5C)
+                }
+            }
+        }
+    }
+
+    private static func start(
+        _ state: UnsafeMutableRawPointer,
+        _ key: UnsafeRawBufferPointer,
+        padding: UInt8
+    ) {
+        let state = unsafe state.assumingMemoryBound(to: SHA256_CTX.self)
+        unsafe withUnsafeTemporaryAllocation(byteCount: blockByteCount, alignment: 8) { block in
+            defer { unsafe clinux_wipe(block.baseAddress, block.count) }
+            for index in 0..<blockByteCount {
+                unsafe block[index] = (index < key.count ? key[index] : 0) ^ padding
+            }
+            unsafe CCryptoBoringSSL_SHA256_Init(state)
+            unsafe CCryptoBoringSSL_SHA256_Update(state, block.baseAddress, block.count)
+        }
+    }
+
+    /// The digest of `octets`, as four numbers of 8 octets each.
+    func words(of octets: UnsafeRawBufferPointer) -> SIMD4<UInt64> {
+        var digest = SIMD4<UInt64>.zero
+        unsafe states.withUnsafeBytes { states in
+            let states = unsafe states.bindMemory(to: SHA256_CTX.self)
+            var state = unsafe states[0]
+            defer { unsafe clinux_wipe(&state, MemoryLayout<SHA256_CTX>.size) }
+            unsafe CCryptoBoringSSL_SHA256_Update(&state, octets.baseAddress, octets.count)
+            unsafe withUnsafeMutableBytes(of: &digest) { digest in
+                let inner = unsafe digest.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self)
+                unsafe CCryptoBoringSSL_SHA256_Final(inner, &state)
+                unsafe state = states[1]
+                unsafe CCryptoBoringSSL_SHA256_Update(&state, inner, digest.count)
+                unsafe CCryptoBoringSSL_SHA256_Final(inner, &state)
+            }
+        }
+        return digest
+    }
+
+    /// The first `count` octets of the digest of `octets`.
+    func prefix(_ count: Int, of octets: [UInt8]) -> [UInt8] {
+        let digest = unsafe octets.withUnsafeBytes { unsafe words(of: $0) }
+        return unsafe withUnsafeBytes(of: digest) { unsafe Array($0.prefix(count)) }
+    }
+
+    /// The digest of `octets`.
+    static func of(_ octets: [UInt8], key: Key) -> [UInt8] {
+        KeyedDigest(key).prefix(byteCount, of: octets)
+    }
+
+    /// Whether `digest` is that of `octets`, in constant time.
+    static func isValid(_ digest: [UInt8], of octets: [UInt8], key: Key) -> Bool {
+        ConstantTime.areEqual(digest, of(octets, key: key))
+    }
+}

@@ -1,0 +1,103 @@
+internal import Foundation
+internal import GRDB
+internal import GRDBSQLite
+
+/// A prepared statement on GRDB's connection, stepped in place: what it reads are SQLite's own octets, with no copy
+/// and no object for a row, which costs more than finding and opening an item.
+@safe
+final class ItemStatement {
+    private let handle: OpaquePointer
+
+    /// Compiles one statement; it must be let go before its connection is closed.
+    init(_ sql: String, on connection: OpaquePointer) throws {
+        var handle: OpaquePointer?
+        let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
+        let result = unsafe sqlite3_prepare_v3(connection, sql, -1, flags, &handle, nil)
+        guard result == SQLITE_OK, let handle = unsafe handle else { throw unsafe Self.error(connection) }
+        unsafe self.handle = handle
+    }
+
+    deinit {
+        unsafe sqlite3_finalize(handle)
+    }
+
+    // MARK: Values to bind, from 1
+
+    func bind(_ index: CInt, _ octets: UnsafeRawBufferPointer) {
+        // Not even an empty blob may have no address: that would be NULL.
+        let none = unsafe UnsafeRawPointer(handle)
+        let start = unsafe octets.baseAddress ?? none
+        // SQLite keeps a copy.
+        let transient = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+        unsafe sqlite3_bind_blob64(handle, index, start, UInt64(octets.count), transient)
+    }
+
+    func bind(_ index: CInt, _ octets: [UInt8]?) {
+        guard let octets else { return bindNull(index) }
+        unsafe octets.withUnsafeBytes { unsafe bind(index, $0) }
+    }
+
+    func bind(_ index: CInt, _ octets: Data?) {
+        guard let octets else { return bindNull(index) }
+        unsafe octets.withUnsafeBytes { (octets: UnsafeRawBufferPointer) in unsafe bind(index, octets) }
+    }
+
+    func bind(_ index: CInt, _ number: Int64) {
+        unsafe sqlite3_bind_int64(handle, index, number)
+    }
+
+    private func bindNull(_ index: CInt) {
+        unsafe sqlite3_bind_null(handle, index)
+    }
+
+    // MARK: Running
+
+    /// Goes to the next row.
+    ///
+    /// - Returns: false when there is none; the statement can then be bound and run again.
+    func step() throws -> Bool {
+        switch unsafe sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE:
+            reset()
+            return false
+        default:
+            let error = unsafe Self.error(sqlite3_db_handle(handle))
+            reset()
+            throw error
+        }
+    }
+
+    /// Runs a statement that answers with no row.
+    func run() throws {
+        while try step() {}
+    }
+
+    /// Calls `body` at each row until it returns false.
+    func forEach(_ body: () throws -> Bool) throws {
+        defer { reset() }
+        while try step(), try body() {}
+    }
+
+    /// Gives up what is left of the rows.
+    func reset() {
+        unsafe sqlite3_reset(handle)
+    }
+
+    // MARK: Columns of the row at hand, from 0
+
+    /// The octets, good until the next step; nil for NULL and whatever else a damaged page may hold.
+    func octets(_ column: CInt) -> UnsafeRawBufferPointer? {
+        guard unsafe sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
+        let start = unsafe sqlite3_column_blob(handle, column)
+        return unsafe UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+    }
+
+    func number(_ column: CInt) -> Int64 {
+        unsafe sqlite3_column_int64(handle, column)
+    }
+
+    private static func error(_ connection: OpaquePointer?) -> DatabaseError {
+        DatabaseError(resultCode: ResultCode(rawValue: unsafe sqlite3_extended_errcode(connection)))
+    }
+}

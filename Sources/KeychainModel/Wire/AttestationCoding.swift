@@ -1,0 +1,85 @@
+public import CBOR
+
+extension Attestation: WireBody {
+    /// The most certificates, steps and operands that are read.
+    private static let mostParts = 16
+    /// The longest certificate or structure that is read, in octets.
+    private static let longestPart = 8192
+
+    /// Writes `[public key, evidence]`: null, or `[endorsement key, [certificate…], attestation key, public area,
+    /// statement, signature, [[command, [operand…]]…]]`.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 2)
+        writer.write(bytes: publicKey)
+        guard let evidence else { return writer.writeNull() }
+        let (identity, certification) = (evidence.identity, evidence.certification)
+        writer.writeArrayHead(count: 7)
+        writer.write(bytes: identity.endorsementKey)
+        writer.write(list: identity.certificates)
+        writer.write(bytes: identity.attestationKey)
+        writer.write(bytes: certification.publicArea)
+        writer.write(bytes: certification.statement)
+        writer.write(bytes: certification.signature)
+        writer.writeArrayHead(count: certification.policy.count)
+        for step in certification.policy {
+            writer.writeArrayHead(count: 2)
+            writer.write(unsigned: UInt64(step.command))
+            writer.write(list: step.operands)
+        }
+    }
+
+    /// Reads an attestation.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(2)
+        self.init(
+            publicKey: try Self.part(&reader),
+            evidence: try reader.readOptional { try Self.evidence(&$0) }
+        )
+    }
+
+    private static func evidence(_ reader: inout CBORReader) throws -> Evidence {
+        try reader.readFields(7)
+        let identity = AttestationIdentity(
+            endorsementKey: try part(&reader),
+            certificates: try list(&reader, part),
+            attestationKey: try part(&reader)
+        )
+        let certification = KeyCertification(
+            publicArea: try part(&reader),
+            statement: try part(&reader),
+            signature: try part(&reader),
+            policy: try list(&reader, step)
+        )
+        return Evidence(identity: identity, certification: certification)
+    }
+
+    private static func step(_ reader: inout CBORReader) throws -> PolicyStep {
+        try reader.readFields(2)
+        guard let command = UInt32(exactly: try reader.readUnsigned()) else { throw WireError.malformed }
+        return PolicyStep(command: command, operands: try list(&reader, part))
+    }
+
+    private static func list<Part>(
+        _ reader: inout CBORReader,
+        _ read: (inout CBORReader) throws -> Part
+    ) throws -> [Part] {
+        let count = try reader.readArrayHead()
+        guard count <= mostParts else { throw WireError.malformed }
+        var parts: [Part] = []
+        for _ in 0..<count { parts.append(try read(&reader)) }
+        return parts
+    }
+
+    private static func part(_ reader: inout CBORReader) throws -> [UInt8] {
+        let octets = try reader.readBytes()
+        guard octets.count <= longestPart else { throw WireError.malformed }
+        return octets
+    }
+}
+
+extension WireWriter {
+    fileprivate mutating func write(list: [[UInt8]]) {
+        writeArrayHead(count: list.count)
+        for octets in list { write(bytes: octets) }
+    }
+}

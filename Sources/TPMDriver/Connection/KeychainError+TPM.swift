@@ -1,0 +1,57 @@
+public import KeychainModel
+
+extension KeychainError {
+    /// Turns what the driver reports into what callers act on; the only place that does.
+    public init(_ error: TPMError) {
+        switch error {
+        case .response(let code): self.init(code)
+        case .lockedOut(_, let seconds):
+            self.init(.notAvailable, cause: .chipLockout, remedy: .wait(seconds: seconds))
+        case .otherHardware: self.init(.decode, cause: .otherHardware, remedy: .recover)
+        case .invalidated: self.init(.itemNotFound, cause: .invalidated)
+        case .restarted: self.init(.itemNotFound, cause: .restarted, remedy: .usePasscode)
+        case .damaged: self.init(.decode, cause: .damaged, remedy: .recover)
+        case .missingIndex: self.init(.decode, cause: .missingIndex, remedy: .recover)
+        case .ownerAuthorizationSet:
+            self.init(.notAvailable, cause: .ownerAuthorizationSet, remedy: .check)
+        case .lockoutAuthorizationSet: self.init(.duplicateItem, cause: .lockoutAuthorizationSet)
+        case .unknownTransport: self.init(.param, cause: .unknownTransport, remedy: .check)
+        }
+    }
+
+    private init(_ code: ResponseCode) {
+        let cause = DriverCause(domain: "tpm", code: code.description)
+        switch code.tpmError {
+        case ResponseCode.authFail, ResponseCode.badAuth: self.init(.authFailed, cause: cause)
+        case ResponseCode.authUnavailable: self.init(.authFailed, cause: .exhausted, remedy: .recover)
+        case ResponseCode.policy, ResponseCode.policyFail: self.init(.authFailed, cause: cause)
+        case ResponseCode.integrity: self.init(.decode, cause: cause, remedy: .recover)
+        case ResponseCode.nvSpace: self.init(.diskFull, cause: cause, remedy: .check)
+        case let error? where ResponseCode.again.contains(error):
+            self.init(.notAvailable, cause: cause, remedy: .retry)
+        case .some: self.init(.internalComponent, cause: cause)
+        case nil: self.init(.notAvailable, cause: cause, remedy: .check)
+        }
+    }
+}
+
+extension DriverCause {
+    /// The chip accepts no guesses for a while: its own limit, which all its users share, was reached.
+    public static let chipLockout = DriverCause(domain: "tpm", code: "lockout")
+    /// The machine was restarted since.
+    public static let restarted = DriverCause(domain: "tpm", code: "restarted")
+    /// The index that counts wrong passcodes is gone from the chip; the recovery code opens the keybag.
+    public static let missingIndex = DriverCause(domain: "tpm", code: "index is gone")
+    /// The owner's authorisation is set; nothing can be made in the chip without it.
+    public static let ownerAuthorizationSet = DriverCause(
+        domain: "tpm",
+        code: "owner authorization is set"
+    )
+    /// The lockout authorisation is set already; a guess would lock it.
+    public static let lockoutAuthorizationSet = DriverCause(
+        domain: "tpm",
+        code: "lockout authorization is set"
+    )
+    /// The configuration names a transport that the driver does not use.
+    public static let unknownTransport = DriverCause(domain: "tpm", code: "unknown transport")
+}

@@ -1,0 +1,85 @@
+/// The chip: one connection to it, and the thread that waits for its answers.
+///
+/// Nothing is opened before the first command. When the connection is lost, the next command opens a new one.
+/// The library below prints to standard error, and with some settings everything that passes through it: whoever
+/// starts a program that uses this type puts ``libraryEnvironment`` into its environment.
+///
+/// A TPM without resource manager, such as a simulator, serves one connection at a time: ``close()`` lets others
+/// have it.
+public actor TPM {
+    /// The kernel's resource manager.
+    public static let resourceManager = "device:/dev/tpmrm0"
+
+    /// What silences tpm2-tss; anything else lets it print, at some levels even secrets.
+    public static let libraryEnvironment = ["TSS2_LOG": "all+NONE"]
+
+    private let configuration: String
+    private let thread = TPMThread()
+    private var connection: TPMConnection?
+    private var commandsOfClosedConnections = 0
+
+    /// The thread that waits for the chip.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe thread.asUnownedSerialExecutor()
+    }
+
+    /// Names a chip.
+    ///
+    /// - Parameter configuration: the transport in the form of `Tss2_TctiLdr_Initialize`: `device:` and a path,
+    ///   or, for tests, `swtpm:path=` and a socket. It comes from the program's own configuration, never from a
+    ///   client: a transport is a library that gets loaded.
+    public init(configuration: String = TPM.resourceManager) {
+        self.configuration = configuration
+    }
+
+    isolated deinit { connection?.close() }
+
+    /// Flushes what is loaded and closes the connection; the next command opens a new one.
+    public func close() {
+        connection?.close()
+        drop()
+    }
+
+    /// How many commands were sent to the chip so far.
+    package var commandCount: Int { commandsOfClosedConnections + (connection?.commandCount ?? 0) }
+
+    /// Lends the connection to `body`, and once more when it was found to be lost on the way.
+    ///
+    /// So `body` must do no harm when it runs twice.
+    func withConnection<R: ~Copyable>(
+        _ body: (TPMConnection) throws(TPMError) -> R
+    ) throws(TPMError) -> R {
+        do throws(TPMError) {
+            return try body(try opened())
+        } catch {
+            guard error.isLostConnection else { throw try described(error) }
+        }
+        drop()
+        do throws(TPMError) {
+            return try body(try opened())
+        } catch {
+            if error.isLostConnection { drop() }
+            throw try described(error)
+        }
+    }
+
+    /// Adds to a lockout how long it lasts at most.
+    private func described(_ error: TPMError) throws(TPMError) -> TPMError {
+        guard case .response(let code) = error, code.tpmError == ResponseCode.lockout, let connection else {
+            return error
+        }
+        return .lockedOut(code, seconds: Int64(try connection.lockoutInterval()))
+    }
+
+    private func opened() throws(TPMError) -> TPMConnection {
+        if let connection { return connection }
+        let opened = try TPMConnection(configuration)
+        connection = opened
+        return opened
+    }
+
+    private func drop() {
+        commandsOfClosedConnections += connection?.commandCount ?? 0
+        connection = nil
+    }
+}

@@ -1,0 +1,330 @@
+import CTSS2
+import Glibc
+
+/// What the functions of ESYS take first.
+@safe
+struct ESYSContext {
+    /// `ESYS_CONTEXT *`; belongs to the ``TPMConnection`` that lends it.
+    fileprivate(set) var pointer: OpaquePointer?
+}
+
+/// One ESYS context, its storage primary and its session, which stay loaded until the end.
+///
+/// Belongs to the actor ``TPM``, which lends it on its own thread.
+@safe
+final class TPMConnection {
+    /// `TSS2_TCTI_CONTEXT *`.
+    private var transport: OpaquePointer?
+    private var context = unsafe ESYSContext(pointer: nil)
+    /// How many commands were sent.
+    private(set) var commandCount = 0
+
+    /// The storage primary: the same key for as long as the chip is not cleared.
+    private(set) var primary = ESYS_TR_NONE
+    /// The primary's name (Part 1, 16): another chip or a cleared one has another.
+    private(set) var primaryName: [UInt8] = []
+    /// The HMAC session salted to the primary; see ``session(_:)``.
+    private var hmacSession = ESYS_TR_NONE
+    /// The NV indices that were looked at.
+    var indices: [TPM2_HANDLE: ESYS_TR] = [:]
+
+    /// Opens a transport, and loads what stays loaded.
+    init(_ configuration: String) throws(TPMError) {
+        let name = configuration.prefix { $0 != ":" }
+        guard Self.transports.contains(String(name)) else { throw .unknownTransport }
+        try check(unsafe Tss2_TctiLdr_Initialize(configuration, &transport))
+        try check(unsafe Esys_Initialize(&context.pointer, transport, nil))
+        if Self.transportsWithoutManager.contains(String(name)) { try flushLeftovers() }
+        try createPrimary()
+        hmacSession = try startSession(kTPM2_SE_HMAC)
+    }
+
+    deinit {
+        unsafe Esys_Finalize(&context.pointer)
+        unsafe Tss2_TctiLdr_Finalize(&transport)
+    }
+
+    /// Flushes what is loaded.
+    func close() {
+        if hmacSession != ESYS_TR_NONE { flush(hmacSession) }
+        if primary != ESYS_TR_NONE { flush(primary) }
+        hmacSession = ESYS_TR_NONE
+        primary = ESYS_TR_NONE
+    }
+
+    /// A transport is a library with that name: only these are loaded.
+    private static let transports: Set = ["device", "tabrmd", "swtpm", "mssim"]
+    /// Simulators keep what their last client left loaded, and have one client at a time.
+    private static let transportsWithoutManager: Set = ["swtpm", "mssim"]
+}
+
+// MARK: - Commands
+
+extension TPMConnection {
+    /// How long a chip that asks for patience gets it: ten waits, each twice as long as the one before.
+    private static let waits = (0..<10).map { UInt32(1_000 << $0) }
+
+    /// Sends one command, and again for as long as the chip asks for patience, about one second; the closure calls
+    /// one ESYS function that sends one command.
+    func send(_ command: (ESYSContext) -> TSS2_RC) throws(TPMError) {
+        for wait in Self.waits {
+            let code = try sendOnce(command)
+            guard let error = code.tpmError, ResponseCode.again.contains(error) else {
+                return try check(code.rawValue)
+            }
+            usleep(wait)
+        }
+        try check(try sendOnce(command).rawValue)
+    }
+
+    private func sendOnce(_ command: (ESYSContext) -> TSS2_RC) throws(TPMError) -> ResponseCode {
+        commandCount += 1
+        return ResponseCode(rawValue: command(context))
+    }
+
+    /// Calls an ESYS function that sends nothing.
+    func local(_ call: (ESYSContext) -> TSS2_RC) throws(TPMError) { try check(call(context)) }
+
+    private func check(_ code: TSS2_RC) throws(TPMError) {
+        guard code == 0 else { throw .response(ResponseCode(rawValue: code)) }
+    }
+
+    /// Takes an object or session out of the chip; what cannot be flushed is not there.
+    func flush(_ handle: ESYS_TR) {
+        try? send { unsafe Esys_FlushContext($0.pointer, handle) }
+    }
+
+    /// Some values of the chip from a property on (`TPM2_CAP_TPM_PROPERTIES`).
+    func properties(from first: TPM2_PT, count: UInt32) throws(TPMError) -> [TPM2_PT: UInt32] {
+        var values: [TPM2_PT: UInt32] = [:]
+        try capability(kTPM2_CAP_TPM_PROPERTIES, first, count) { data in
+            let list = unsafe data.data.tpmProperties
+            unsafe withUnsafeBytes(of: list.tpmProperty) { octets in
+                let properties = unsafe octets.bindMemory(to: TPMS_TAGGED_PROPERTY.self)
+                unsafe properties.prefix(Int(list.count)).forEach { values[$0.property] = $0.value }
+            }
+        }
+        return values
+    }
+
+    /// More than fit into an answer.
+    private static let manyHandles: UInt32 = 256
+
+    /// The handles in use from one on, of its kind, as many as fit into an answer (254).
+    func handles(from first: TPM2_HANDLE) throws(TPMError) -> [TPM2_HANDLE] {
+        var handles: [TPM2_HANDLE] = []
+        try capability(kTPM2_CAP_HANDLES, first, Self.manyHandles) { data in
+            let list = unsafe data.data.handles
+            unsafe withUnsafeBytes(of: list.handle) { octets in
+                handles = unsafe Array(octets.bindMemory(to: TPM2_HANDLE.self).prefix(Int(list.count)))
+            }
+        }
+        return handles
+    }
+
+    /// After how many seconds the chip forgives one wrong guess (`TPM2_PT_LOCKOUT_INTERVAL`).
+    func lockoutInterval() throws(TPMError) -> UInt32 {
+        try properties(from: kTPM2_PT_LOCKOUT_INTERVAL, count: 1)[kTPM2_PT_LOCKOUT_INTERVAL] ?? 0
+    }
+
+    private func capability(
+        _ capability: TPM2_CAP,
+        _ first: UInt32,
+        _ count: UInt32,
+        _ read: (TPMS_CAPABILITY_DATA) -> Void
+    ) throws(TPMError) {
+        var more: TPMI_YES_NO = 0
+        var data: UnsafeMutablePointer<TPMS_CAPABILITY_DATA>?
+        try send {
+            unsafe Esys_GetCapability(
+                $0.pointer,
+                ESYS_TR_NONE,
+                ESYS_TR_NONE,
+                ESYS_TR_NONE,
+                capability,
+                first,
+                count,
+                &more,
+                &data
+            )
+        }
+        guard let data = unsafe data else { return }
+        defer { unsafe Esys_Free(data) }
+        read(unsafe data.pointee)
+    }
+
+    /// Flushes what a client that died left in a simulator.
+    private func flushLeftovers() throws(TPMError) {
+        for first in [kTPM2_TRANSIENT_FIRST, kTPM2_LOADED_SESSION_FIRST] {
+            for handle in try handles(from: first) {
+                var object = ESYS_TR_NONE
+                try send {
+                    unsafe Esys_TR_FromTPMPublic(
+                        $0.pointer,
+                        handle,
+                        ESYS_TR_NONE,
+                        ESYS_TR_NONE,
+                        ESYS_TR_NONE,
+                        &object
+                    )
+                }
+                flush(object)
+            }
+        }
+    }
+}
+
+// MARK: - What stays loaded
+
+extension TPMConnection {
+    /// Makes the storage primary anew: its seed and the template alone decide what it is.
+    ///
+    /// Its template is the one for ECC P-256 of "TCG TPM v2.0 Provisioning Guidance", 7.5.1; it is not subject to
+    /// the chip's limit on guesses (`noDA`), so that a chip in lockout still loads what lies under it.
+    private func createPrimary() throws(TPMError) {
+        var template = TPM2B_PUBLIC()
+        template.publicArea.type = kTPM2_ALG_ECC
+        template.publicArea.nameAlg = kTPM2_ALG_SHA256
+        template.publicArea.objectAttributes =
+            kTPMA_OBJECT_FIXEDTPM | kTPMA_OBJECT_FIXEDPARENT | kTPMA_OBJECT_SENSITIVEDATAORIGIN
+            | kTPMA_OBJECT_USERWITHAUTH | kTPMA_OBJECT_NODA | kTPMA_OBJECT_RESTRICTED
+            | kTPMA_OBJECT_DECRYPT
+        var parameters = TPMS_ECC_PARMS()
+        parameters.symmetric.algorithm = kTPM2_ALG_AES
+        unsafe parameters.symmetric.keyBits.aes = 128
+        unsafe parameters.symmetric.mode.aes = kTPM2_ALG_CFB
+        parameters.scheme.scheme = kTPM2_ALG_NULL
+        parameters.curveID = kTPM2_ECC_NIST_P256
+        parameters.kdf.scheme = kTPM2_ALG_NULL
+        unsafe template.publicArea.parameters.eccDetail = parameters
+        var point = TPMS_ECC_POINT()
+        try TPM2B.set(&point.x, [UInt8](repeating: 0, count: 32))
+        try TPM2B.set(&point.y, [UInt8](repeating: 0, count: 32))
+        unsafe template.publicArea.unique.ecc = point
+        primary = try createPrimary(ESYS_TR_RH_OWNER, template, TPM2B_SENSITIVE_CREATE(), ESYS_TR_PASSWORD)
+        primaryName = try name(of: primary)
+    }
+
+    /// Makes a primary object, loaded.
+    ///
+    /// - Throws: ``TPMError/ownerAuthorizationSet`` when the hierarchy has an authorisation.
+    func createPrimary(
+        _ hierarchy: ESYS_TR,
+        _ template: TPM2B_PUBLIC,
+        _ sensitive: TPM2B_SENSITIVE_CREATE,
+        _ session: ESYS_TR
+    ) throws(TPMError) -> ESYS_TR {
+        var template = template
+        var sensitive = sensitive
+        defer { TPM2B.wipe(&sensitive) }
+        var outside = TPM2B_DATA()
+        var registers = TPML_PCR_SELECTION()
+        var handle = ESYS_TR_NONE
+        try asOwner { () throws(TPMError) in
+            try send {
+                unsafe Esys_CreatePrimary(
+                    $0.pointer,
+                    hierarchy,
+                    session,
+                    ESYS_TR_NONE,
+                    ESYS_TR_NONE,
+                    &sensitive,
+                    &template,
+                    &outside,
+                    &registers,
+                    &handle,
+                    nil,
+                    nil,
+                    nil,
+                    nil
+                )
+            }
+        }
+        return handle
+    }
+
+    /// Runs what needs the owner's authorisation, which is empty where nobody set it.
+    func asOwner(_ body: () throws(TPMError) -> Void) throws(TPMError) {
+        do throws(TPMError) {
+            try body()
+        } catch {
+            if error.tpmError == ResponseCode.badAuth { throw .ownerAuthorizationSet }
+            throw error
+        }
+    }
+
+    /// An object's or index's name as the library knows it.
+    func name(of handle: ESYS_TR) throws(TPMError) -> [UInt8] {
+        var name: UnsafeMutablePointer<TPM2B_NAME>?
+        try local { unsafe Esys_TR_GetName($0.pointer, handle, &name) }
+        return unsafe TPM2B.take(name)
+    }
+}
+
+// MARK: - Sessions
+
+/// Which of a command's parameters travel encrypted; the command must have them as its first ones.
+struct ParameterEncryption: OptionSet {
+    let rawValue: TPMA_SESSION
+    /// The first parameter of the command.
+    static let command = ParameterEncryption(rawValue: kTPMA_SESSION_DECRYPT)
+    /// The first parameter of the answer.
+    static let answer = ParameterEncryption(rawValue: kTPMA_SESSION_ENCRYPT)
+}
+
+extension TPMConnection {
+    /// The HMAC session that stays loaded, set to encrypt these parameters (AES-128-CFB) in the next command.
+    ///
+    /// Its key comes from a salt encrypted to the primary: nobody on the bus knows it.
+    func session(_ encryption: ParameterEncryption = []) throws(TPMError) -> ESYS_TR {
+        try set(hmacSession, kTPMA_SESSION_CONTINUESESSION | encryption.rawValue)
+        return hmacSession
+    }
+
+    /// Makes the next command of a policy session its last one: the chip flushes the session when it succeeds.
+    func setLastUse(of session: ESYS_TR, _ encryption: ParameterEncryption = []) throws(TPMError) {
+        try set(session, encryption.rawValue)
+    }
+
+    /// Lends a salted policy session to `body`, which ends with a command after ``setLastUse(of:_:)``.
+    ///
+    /// Should it throw, the session is flushed.
+    func withPolicySession<R: ~Copyable>(
+        _ body: (ESYS_TR) throws(TPMError) -> R
+    ) throws(TPMError) -> R {
+        let session = try startSession(kTPM2_SE_POLICY)
+        var isSpent = false
+        defer { if !isSpent { flush(session) } }
+        let result = try body(session)
+        isSpent = true
+        return result
+    }
+
+    private func startSession(_ type: TPM2_SE) throws(TPMError) -> ESYS_TR {
+        var symmetric = TPMT_SYM_DEF()
+        symmetric.algorithm = kTPM2_ALG_AES
+        unsafe symmetric.keyBits.aes = 128
+        unsafe symmetric.mode.aes = kTPM2_ALG_CFB
+        var session = ESYS_TR_NONE
+        try send {
+            unsafe Esys_StartAuthSession(
+                $0.pointer,
+                primary,
+                ESYS_TR_NONE,
+                ESYS_TR_NONE,
+                ESYS_TR_NONE,
+                ESYS_TR_NONE,
+                nil,
+                type,
+                &symmetric,
+                kTPM2_ALG_SHA256,
+                &session
+            )
+        }
+        return session
+    }
+
+    private func set(_ session: ESYS_TR, _ attributes: TPMA_SESSION) throws(TPMError) {
+        try local { unsafe Esys_TRSess_SetAttributes($0.pointer, session, attributes, 0xFF) }
+    }
+}

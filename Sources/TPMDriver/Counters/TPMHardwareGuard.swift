@@ -1,0 +1,72 @@
+public import KeychainModel
+public import SecretMemory
+
+/// Counters that never go back, and secrets that a restart destroys, in the TPM.
+///
+/// A counter that somebody deletes and makes anew starts above all that the chip ever deleted, so that what was
+/// sealed to an earlier value stays dead.
+public struct TPMHardwareGuard: HardwareGuard {
+    private let tpm: TPM
+
+    /// Uses a chip.
+    public init(_ tpm: TPM) { self.tpm = tpm }
+
+    /// Makes a counter and a secret sealed to its first value.
+    public func makeEpoch() async throws(KeychainError) -> SealedDeviceSecret { try await tpm.makeEpoch() }
+
+    /// Counts on and makes a secret sealed to the new value.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` and the cause ``DriverCause/invalidated`` when the
+    ///   counter is gone.
+    public func nextEpoch(after blob: [UInt8]) async throws(KeychainError) -> SealedDeviceSecret {
+        try await tpm.nextEpoch(after: blob)
+    }
+
+    /// Brings back a secret while its counter stands where it stood.
+    public func openEpoch(_ blob: [UInt8]) async throws(KeychainError) -> SecretBytes {
+        try await tpm.openEpoch(blob)
+    }
+
+    /// Removes the counter of an epoch.
+    public func destroyEpoch(_ blob: [UInt8]) async { await tpm.destroy(blob, .epoch) }
+
+    /// Makes a counter.
+    public func makeGeneration() async throws(KeychainError) -> (counter: [UInt8], value: UInt64) {
+        try await tpm.makeGeneration()
+    }
+
+    /// Reads a counter; one command.
+    public func generation(_ counter: [UInt8]) async throws(KeychainError) -> UInt64 {
+        try await tpm.generation(counter)
+    }
+
+    /// Counts on by one, also when the connection is lost on the way.
+    public func advanceGeneration(_ counter: [UInt8]) async throws(KeychainError) -> UInt64 {
+        try await tpm.advanceGeneration(counter)
+    }
+
+    /// Removes a counter.
+    public func destroyGeneration(_ counter: [UInt8]) async { await tpm.destroy(counter, .generation) }
+
+    /// Seals octets in the hierarchy whose seed every restart replaces.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDataTooLarge` for more than 64 octets.
+    public func escrow(
+        _ secret: borrowing SecretBytes,
+        authorization: borrowing SecretBytes
+    ) async throws(KeychainError) -> [UInt8] {
+        guard secret.count <= 64 else { throw KeychainError(.dataTooLarge) }
+        return try await tpm.escrow(secret, authorization)
+    }
+
+    /// Brings an escrow's octets back.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` and the cause ``DriverCause/restarted`` after a
+    ///   restart, `errSecAuthFailed` for another authorisation.
+    public func openEscrow(
+        _ blob: [UInt8],
+        authorization: borrowing SecretBytes
+    ) async throws(KeychainError) -> SecretBytes {
+        try await tpm.openEscrow(blob, authorization)
+    }
+}

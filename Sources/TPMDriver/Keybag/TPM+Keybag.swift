@@ -1,0 +1,148 @@
+import CTSS2
+import KeychainModel
+import SecretMemory
+
+extension TPM {
+    /// See ``TPMKeySealer/seal(authorization:)``.
+    ///
+    /// The object is made before the index, so that little happens while a power cut would leave the index behind.
+    func sealDeviceSecret(
+        _ authorization: borrowing SecretBytes
+    ) throws(KeychainError) -> SealedDeviceSecret {
+        let secret = SecretBytes.random(count: 32)
+        let value = AuthorizationValue.derive("seal", from: authorization)
+        let pin = AuthorizationValue.derive("pin", from: authorization)
+        let blob: TPMBlob
+        do throws(TPMError) {
+            blob = try withConnection { connection throws(TPMError) in
+                var object: WrappedObject?
+                return try withNewIndex(on: connection, authorization: pin) { handle throws(TPMError) in
+                    let index = NVIndex.pin(handle)
+                    let area = try TPMConnection.sealedData(
+                        policy: Policy().secret(of: index.name).authValue(),
+                        isGuessLimited: true
+                    )
+                    object = try connection.create(area, authorization: value, data: secret)
+                    return index
+                } _: { index throws(TPMError) in
+                    try connection.limitAttempts(of: index)
+                    return TPMBlob(
+                        kind: .keybag,
+                        primaryName: connection.primaryName,
+                        index: index.handle,
+                        object: object
+                    )
+                }
+            }
+        } catch {
+            throw KeychainError(error)
+        }
+        return SealedDeviceSecret(blob: blob.encoded(), secret: secret)
+    }
+
+    /// See ``TPMKeySealer/unseal(_:authorization:)``.
+    func unsealDeviceSecret(
+        _ octets: [UInt8],
+        _ authorization: borrowing SecretBytes
+    ) throws(KeychainError) -> SecretBytes {
+        let value = AuthorizationValue.derive("seal", from: authorization)
+        let pin = AuthorizationValue.derive("pin", from: authorization)
+        do throws(TPMError) {
+            let blob = try TPMBlob(octets, .keybag)
+            guard let handle = blob.index, let object = blob.object else { throw TPMError.damaged }
+            return try withConnection { connection throws(TPMError) in
+                guard connection.primaryName == blob.primaryName else { throw .otherHardware }
+                return try connection.withIndex(.pin(handle)) { index throws(TPMError) in
+                    try connection.withPolicySession { policy throws(TPMError) in
+                        // A wrong passcode ends here, before anything that the chip's own limit covers.
+                        try connection.withAuthorization(pin, of: index) { () throws(TPMError) in
+                            try connection.policySecret(of: index, policy)
+                        }
+                        try connection.send {
+                            unsafe Esys_PolicyAuthValue(
+                                $0.pointer,
+                                policy,
+                                ESYS_TR_NONE,
+                                ESYS_TR_NONE,
+                                ESYS_TR_NONE
+                            )
+                        }
+                        return try connection.withLoaded(object) { object throws(TPMError) in
+                            try connection.withAuthorization(value, of: object) { () throws(TPMError) in
+                                try connection.setLastUse(of: policy, .answer)
+                                return try connection.unseal(object, policy)
+                            }
+                        }
+                    }
+                }
+            }
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// Removes a blob's index; what cannot be removed is not there, or is somebody else's.
+    func destroy(_ octets: [UInt8], _ kind: TPMBlob.Kind) {
+        guard let blob = try? TPMBlob(octets, kind), let handle = blob.index else { return }
+        let index: NVIndex = kind == .keybag ? .pin(handle) : .counter(handle)
+        try? withConnection { connection throws(TPMError) in
+            guard connection.primaryName == blob.primaryName else { throw .otherHardware }
+            try connection.undefine(index, named: [index.name])
+        }
+    }
+}
+
+extension TPMConnection {
+    /// Writes count and limit of a new PIN index: the only time it can be written.
+    func limitAttempts(of index: NVIndex) throws(TPMError) {
+        guard let handle = indices[index.handle] else { throw .missingIndex }
+        var data = TPM2B_MAX_NV_BUFFER()
+        try TPM2B.set(&data, UInt32(0).bigEndianOctets + TPMKeySealer.attempts.bigEndianOctets)
+        try withPolicySession { session throws(TPMError) in
+            try send {
+                unsafe Esys_PolicyNvWritten(
+                    $0.pointer,
+                    session,
+                    ESYS_TR_NONE,
+                    ESYS_TR_NONE,
+                    ESYS_TR_NONE,
+                    TPMI_YES_NO(TPM2_NO)
+                )
+            }
+            try setLastUse(of: session)
+            try send {
+                unsafe Esys_NV_Write(
+                    $0.pointer,
+                    handle,
+                    handle,
+                    session,
+                    ESYS_TR_NONE,
+                    ESYS_TR_NONE,
+                    &data,
+                    0
+                )
+            }
+        }
+    }
+
+    /// Shows that an entity's authorisation value is known (`TPM2_PolicySecret`).
+    func policySecret(of entity: ESYS_TR, _ policy: ESYS_TR) throws(TPMError) {
+        let session = try session()
+        try send {
+            unsafe Esys_PolicySecret(
+                $0.pointer,
+                entity,
+                policy,
+                session,
+                ESYS_TR_NONE,
+                ESYS_TR_NONE,
+                nil,
+                nil,
+                nil,
+                0,
+                nil,
+                nil
+            )
+        }
+    }
+}

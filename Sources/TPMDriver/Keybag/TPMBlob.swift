@@ -1,0 +1,82 @@
+internal import CBOR
+import CTSS2
+
+/// What the driver gives its callers to store: where a secret lies, for this chip alone.
+///
+/// CBOR `[version, kind, primary's name, index, private, public, value]`, null where a kind has no such part.
+struct TPMBlob: Equatable {
+    /// What a blob brings back; a blob of one kind is no blob of another.
+    enum Kind: UInt64 {
+        /// A keybag's device secret.
+        case keybag = 1
+        /// The secret of an enrolment epoch.
+        case epoch = 2
+        /// A store's counter.
+        case generation = 3
+        /// What a restart destroys.
+        case escrow = 4
+        /// A private key that an app uses.
+        case privateKey = 5
+    }
+
+    var kind: Kind
+    /// The name of the storage primary: the chip's.
+    var primaryName: [UInt8]
+    /// The PIN index or the counter.
+    var index: TPM2_HANDLE?
+    /// The sealed object.
+    var object: WrappedObject?
+    /// The counter's value that a secret is sealed to.
+    var value: UInt64?
+
+    /// The longest blob, in octets; that of a keybag has about 500.
+    static let longest = 4096
+
+    private static let version: UInt64 = 1
+
+    /// The blob's octets.
+    func encoded() -> [UInt8] {
+        var writer = CBORWriter<[UInt8]>([])
+        writer.writeArrayHead(count: 7)
+        writer.write(unsigned: Self.version)
+        writer.write(unsigned: kind.rawValue)
+        writer.write(bytes: primaryName)
+        if let index { writer.write(unsigned: UInt64(index)) } else { writer.writeNull() }
+        if let object { writer.write(bytes: object.sensitive) } else { writer.writeNull() }
+        if let object { writer.write(bytes: object.area) } else { writer.writeNull() }
+        if let value { writer.write(unsigned: value) } else { writer.writeNull() }
+        return writer.finish()
+    }
+}
+
+extension TPMBlob {
+    /// Reads a blob of a kind.
+    ///
+    /// - Throws: ``TPMError/damaged`` for octets that are none.
+    init(_ octets: [UInt8], _ kind: Kind) throws(TPMError) {
+        do {
+            self = try CBORReader.read(octets, limits: CBORLimits(depth: 1, octets: Self.longest)) {
+                try TPMBlob(from: &$0)
+            }
+        } catch {
+            throw .damaged
+        }
+        guard self.kind == kind else { throw .damaged }
+    }
+
+    private init(from reader: inout CBORReader) throws {
+        guard try reader.readArrayHead() == 7, try reader.readUnsigned() == Self.version,
+            let kind = Kind(rawValue: try reader.readUnsigned())
+        else { throw TPMError.damaged }
+        self.kind = kind
+        primaryName = try reader.readBytes()
+        index = try reader.readNullIfPresent() ? nil : TPM2_HANDLE(exactly: try reader.readUnsigned())
+        if let index, !NVIndex.handles.contains(index) { throw TPMError.damaged }
+        if try reader.readNullIfPresent() {
+            try reader.readNull()
+        } else {
+            object = WrappedObject(sensitive: try reader.readBytes(), area: try reader.readBytes())
+        }
+        value = try reader.readNullIfPresent() ? nil : try reader.readUnsigned()
+    }
+}

@@ -1,0 +1,67 @@
+import CTSS2
+internal import Crypto
+
+/// A policy's digest, computed as the chip does (Part 3, "PolicyUpdate"), so that no trial session is needed.
+///
+/// Each step takes the digest so far; the chip must be asked for the same steps in the same order.
+struct Policy: Equatable {
+    /// SHA-256.
+    private(set) var digest = [UInt8](repeating: 0, count: 32)
+
+    /// No policy: the object's authorisation value alone counts.
+    static let none = Policy(digest: [])
+
+    /// Whoever knows an entity's authorisation value (`TPM2_PolicySecret`, without `policyRef`).
+    func secret(of name: [UInt8]) -> Policy {
+        var policy = self
+        policy.extend(with: kTPM2_CC_PolicySecret, name)
+        policy.digest = SHA256.octets(policy.digest)
+        return policy
+    }
+
+    /// And whoever knows the object's own (`TPM2_PolicyAuthValue`).
+    func authValue() -> Policy {
+        var policy = self
+        policy.extend(with: kTPM2_CC_PolicyAuthValue, [])
+        return policy
+    }
+
+    /// As long as eight octets of an index are these (`TPM2_PolicyNV`, offset 0, `TPM2_EO_EQ`).
+    func nv(_ name: [UInt8], equals value: UInt64) -> Policy {
+        let arguments = SHA256.octets(
+            value.bigEndianOctets + UInt16(0).bigEndianOctets + kTPM2_EO_EQ.bigEndianOctets
+        )
+        var policy = self
+        policy.extend(with: kTPM2_CC_PolicyNV, arguments + name)
+        return policy
+    }
+
+    /// As long as the index that is used was never written (`TPM2_PolicyNvWritten`).
+    func neverWritten() -> Policy {
+        var policy = self
+        policy.extend(with: kTPM2_CC_PolicyNvWritten, [0])
+        return policy
+    }
+
+    private mutating func extend(with command: TPM2_CC, _ octets: [UInt8]) {
+        digest = SHA256.octets(digest + command.bigEndianOctets + octets)
+    }
+}
+
+extension SHA256 {
+    /// The digest as octets.
+    static func octets(_ message: [UInt8]) -> [UInt8] { Array(hash(data: message)) }
+}
+
+extension FixedWidthInteger {
+    /// The octets, most significant first, as the TPM's structures have them.
+    var bigEndianOctets: [UInt8] {
+        stride(from: Self.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> $0) }
+    }
+
+    /// Reads octets, most significant first; nil when there are not as many as the type has.
+    init?(bigEndianOctets octets: [UInt8]) {
+        guard octets.count == Self.bitWidth / 8 else { return nil }
+        self = octets.reduce(0) { $0 << 8 | Self($1) }
+    }
+}

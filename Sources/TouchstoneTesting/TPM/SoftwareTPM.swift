@@ -1,0 +1,172 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A TPM 2.0 in a program of its own (swtpm), with all that can happen to a machine.
+///
+/// ```swift
+/// let chip = try await SoftwareTPM.start()
+/// let tpm = TPM(configuration: chip.tcti)
+/// try await chip.powerCut()
+/// ```
+///
+/// It has no resource manager, room for three objects and three sessions, and keeps what a program leaves loaded.
+/// It ends with the value, or with the process.
+public actor SoftwareTPM {
+    /// What a chip comes with.
+    public enum Chip: Hashable, Sendable {
+        /// Nothing in it, and like no other: ready at once.
+        case blank
+        /// Endorsement keys with certificates from ``TestAuthority``; the same number is the same chip again.
+        ///
+        /// The first of a number takes about a second, those after it are copies.
+        case certified(Int)
+    }
+
+    /// All that a chip keeps without power.
+    public struct State: Sendable {
+        let files: [String: Data]
+
+        init(directory: String) throws {
+            var files: [String: Data] = [:]
+            for name in try FileManager.default.contentsOfDirectory(atPath: directory)
+            where !name.hasPrefix(".") {
+                files[name] = try Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(name)"))
+            }
+            self.files = files
+        }
+    }
+
+    private let directory: TemporaryDirectory
+    private nonisolated let program = Mutex<ChildProcess?>(nil)
+
+    /// The chip's transport, as tpm2-tss and tpm2-tools take it: `swtpm:path=…`.
+    public nonisolated var tcti: String { "swtpm:path=\(socket)" }
+
+    /// The socket that takes commands; beside it, with `.ctrl` at the end, the one that controls the simulator.
+    public nonisolated var socket: String { directory.appending("tpm.sock") }
+
+    /// Starts a chip.
+    ///
+    /// - Returns: the chip, ready for commands.
+    /// - Throws: ``TestKitError`` when swtpm is missing or does not come up.
+    public static func start(_ chip: Chip = .blank) async throws -> SoftwareTPM {
+        let tpm = SoftwareTPM(try TemporaryDirectory())
+        _ = try tpm.directory.makeDirectory("state")
+        if case .certified(let number) = chip {
+            let state = try await PreparedChips.shared.state(number)
+            try await tpm.write(state)
+        }
+        try await tpm.powerOn()
+        return tpm
+    }
+
+    /// Who signed the certificates of the certified chips of this process.
+    ///
+    /// - Throws: ``TestKitError`` when there was none yet.
+    public static func authority() async throws -> TestAuthority {
+        try await PreparedChips.shared.authority()
+    }
+
+    private init(_ directory: TemporaryDirectory) { self.directory = directory }
+
+    // MARK: Power
+
+    /// Starts the chip, after ``powerOff()``.
+    public func powerOn() async throws {
+        for name in [socket, "\(socket).ctrl"] { try? FileManager.default.removeItem(atPath: name) }
+        let started = try await ChildProcess.start(
+            "/usr/bin/swtpm",
+            [
+                "socket", "--tpm2", "--tpmstate", "dir=\(stateDirectory)",
+                "--server", "type=unixio,path=\(socket)",
+                "--ctrl", "type=unixio,path=\(socket).ctrl",
+                "--flags", "not-need-init,startup-clear",
+            ],
+            log: directory.appending("swtpm.log")
+        )
+        program.withLock { $0 = started }
+        try await Deadline.wait(for: "swtpm") { try? StreamSocket(connectedTo: socket) }
+    }
+
+    /// Takes the power away at once (`kill -9`): the chip cannot put anything in order.
+    public nonisolated func powerOff() {
+        let stopped = program.withLock { program in
+            defer { program = nil }
+            return program
+        }
+        stopped?.stop()
+    }
+
+    /// Takes the power away and gives it back.
+    public func powerCut() async throws {
+        powerOff()
+        try await powerOn()
+    }
+
+    /// Restarts the machine in order: `TPM2_Shutdown`, then a new start.
+    public func reset() async throws {
+        try shutDown()
+        try await powerCut()
+    }
+
+    // MARK: What the machine's owner can do
+
+    /// Makes the chip forget its owner's keys and indices (`TPM2_Clear` by the platform).
+    public func clear() throws {
+        try run(TPMCommand(0x0000_0126, handle: 0x4000_000C))
+    }
+
+    /// Sets the chip's own limit on guesses (`TPM2_DictionaryAttackParameters`); swtpm begins with 3 and 1000 s.
+    ///
+    /// - Parameters:
+    ///   - guesses: how many wrong ones lead to the lockout.
+    ///   - interval: seconds after which one is forgotten.
+    ///   - recovery: seconds for which a wrong lockout authorisation locks that.
+    /// - Throws: ``TestKitError`` when the chip is in use or refuses.
+    public func setGuessLimit(_ guesses: UInt32, interval: UInt32 = 600, recovery: UInt32 = 600) throws {
+        try run(TPMCommand(0x0000_013A, handle: 0x4000_000A, parameters: [guesses, interval, recovery]))
+    }
+
+    /// Sets the owner's authorisation (`TPM2_HierarchyChangeAuth`), which is empty.
+    public func setOwnerAuthorization(_ value: [UInt8]) throws {
+        var command = TPMCommand(0x0000_0129, handle: 0x4000_0001)
+        command.append(value)
+        try run(command)
+    }
+
+    /// Ends the chip's work in order (`TPM2_Shutdown`), as an operating system does.
+    public func shutDown() throws {
+        try run(TPMCommand(unauthorized: 0x0000_0145, parameters: [0, 0]))
+    }
+
+    private func run(_ command: TPMCommand) throws {
+        let answer = try StreamSocket(connectedTo: socket).exchange(command.octets, atMost: .seconds(3))
+        guard answer.count >= 10 else { throw TestKitError.unexpected("the TPM is in use") }
+        let code = answer[6..<10].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        guard code == 0 else { throw TestKitError.unexpected("TPM: 0x\(String(code, radix: 16))") }
+    }
+
+    // MARK: State
+
+    /// A copy of all that the chip keeps without power.
+    public func copyState() throws -> State { try State(directory: stateDirectory) }
+
+    /// Puts an older state in the place of the present one, with a power cut.
+    public func restoreState(_ state: State) async throws {
+        powerOff()
+        try write(state)
+        try await powerOn()
+    }
+
+    private func write(_ state: State) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: stateDirectory) {
+            try FileManager.default.removeItem(atPath: "\(stateDirectory)/\(name)")
+        }
+        for (name, content) in state.files {
+            try content.write(to: URL(fileURLWithPath: "\(stateDirectory)/\(name)"))
+        }
+    }
+
+    private nonisolated var stateDirectory: String { directory.appending("state") }
+}

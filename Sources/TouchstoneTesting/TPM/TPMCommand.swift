@@ -1,0 +1,36 @@
+/// A command as the chip takes it (Part 1, 18), for the few things that a machine's owner does in tests.
+struct TPMCommand {
+    private var tag: UInt16
+    private let code: UInt32
+    private var body: [UInt8]
+
+    /// A command on one handle whose authorisation is empty.
+    init(_ code: UInt32, handle: UInt32, parameters: [UInt32] = []) {
+        tag = 0x8002
+        self.code = code
+        // The authorisation area: 9 octets, TPM_RS_PW, no nonce, continueSession, no value.
+        let password: [UInt8] = [0, 0, 0, 9, 0x40, 0, 0, 9, 0, 0, 1, 0, 0]
+        body = Self.octets(handle) + password + parameters.flatMap(Self.octets)
+    }
+
+    /// A command without authorisation and these octets behind its head.
+    init(unauthorized code: UInt32, parameters: [UInt8]) {
+        tag = 0x8001
+        self.code = code
+        body = parameters
+    }
+
+    /// Appends a sized buffer.
+    mutating func append(_ octets: [UInt8]) {
+        body += [UInt8(octets.count >> 8), UInt8(octets.count & 0xFF)] + octets
+    }
+
+    /// The whole command.
+    var octets: [UInt8] {
+        [UInt8(tag >> 8), UInt8(tag & 0xFF)] + Self.octets(UInt32(10 + body.count)) + Self.octets(code) + body
+    }
+
+    private static func octets(_ number: UInt32) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    }
+}

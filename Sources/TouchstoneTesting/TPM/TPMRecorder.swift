@@ -1,0 +1,114 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// Stands between a driver and a chip: keeps every octet that passes, and can lose or forge answers.
+///
+/// ```swift
+/// let recorder = try TPMRecorder(chip)
+/// let tpm = TPM(configuration: recorder.tcti)
+/// #expect(!recorder.traffic.contains(secret))
+/// ```
+public final class TPMRecorder: Sendable {
+    /// What becomes of a command.
+    public enum Treatment: Sendable, Equatable {
+        /// It goes to the chip, and its answer comes back.
+        case pass
+        /// It goes to the chip, and the answer is lost, and the connection with it.
+        case loseAnswer
+        /// The power goes before the chip sees it.
+        case powerOffBefore
+        /// The power goes once the chip has done it, and the answer is lost.
+        case powerOffAfter
+        /// The chip does not see it; the answer is this error code.
+        case answer(UInt32)
+    }
+
+    /// A command that passed.
+    public struct Command: Sendable, Equatable {
+        /// `TPM2_CC`, for example 0x15E for `TPM2_Unseal`.
+        public let code: UInt32
+        /// All its octets.
+        public let octets: [UInt8]
+        /// All octets of its answer; empty when there was none.
+        public var answer: [UInt8]
+    }
+
+    private struct State: Sendable {
+        var commands: [Command] = []
+        var treatment: @Sendable (Command) -> Treatment = { _ in .pass }
+    }
+
+    private let directory: TemporaryDirectory
+    private let listener: StreamSocket
+    private let chip: SoftwareTPM
+    private let state = Mutex(State())
+
+    /// The transport for the driver: `swtpm:path=…`.
+    public var tcti: String { "swtpm:path=\(directory.appending("bus.sock"))" }
+
+    /// Everything that passed so far, in order.
+    public var commands: [Command] { state.withLock { $0.commands } }
+
+    /// All octets that passed so far, in both directions.
+    public var traffic: [UInt8] { commands.flatMap { $0.octets + $0.answer } }
+
+    /// Stands before a chip.
+    ///
+    /// - Throws: ``TestKitError`` with the system's reason.
+    public init(_ chip: SoftwareTPM) throws {
+        directory = try TemporaryDirectory()
+        self.chip = chip
+        let control = directory.appending("bus.sock.ctrl")
+        try FileManager.default.createSymbolicLink(
+            atPath: control,
+            withDestinationPath: "\(chip.socket).ctrl"
+        )
+        listener = try StreamSocket(listeningAt: directory.appending("bus.sock"))
+        Thread.detachNewThread { [weak self, listener] in
+            while let client = listener.accepted() {
+                guard let recorder = self else { return }
+                Thread.detachNewThread { [weak recorder] in
+                    while let command = client.readMessage(), let recorder {
+                        guard let answer = recorder.answer(to: command), client.write(answer) else { break }
+                    }
+                    client.shutDown()
+                }
+            }
+        }
+    }
+
+    deinit { listener.shutDown() }
+
+    /// Decides what becomes of each command from now on; called on a thread of the recorder.
+    public func treat(_ treatment: @escaping @Sendable (Command) -> Treatment) {
+        state.withLock { $0.treatment = treatment }
+    }
+
+    /// Forgets what passed.
+    public func forget() { state.withLock { $0.commands = [] } }
+
+    /// The answer to a command; nil to end the connection.
+    private func answer(to octets: [UInt8]) -> [UInt8]? {
+        let code = octets[6..<10].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        var command = Command(code: code, octets: octets, answer: [])
+        let treatment = state.withLock { $0.treatment }
+        let fate = treatment(command)
+        defer { state.withLock { $0.commands.append(command) } }
+        switch fate {
+        case .powerOffBefore:
+            chip.powerOff()
+            return nil
+        case .answer(let code):
+            command.answer = [0x80, 0x01, 0, 0, 0, 10] + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: code >> $0) }
+            return command.answer
+        case .pass, .loseAnswer, .powerOffAfter:
+            guard let socket = try? StreamSocket(connectedTo: chip.socket), socket.write(octets),
+                let answer = socket.readMessage()
+            else { return nil }
+            command.answer = answer
+            if fate == .powerOffAfter { chip.powerOff() }
+            return fate == .pass ? answer : nil
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import Crypto
+import Foundation
+import SecretMemory
+import Testing
+
+@testable import KeychainEngine
+
+@Suite("Sealing and digesting agree with swift-crypto")
+struct CryptoTests {
+    let key = Key(SecretBytes(copying: Array(0..<32)))
+    let reference = SymmetricKey(data: Array(0..<32) as [UInt8])
+
+    @Test("what is sealed is AES-256-GCM", arguments: [0, 1, 15, 16, 17, 300, 5000])
+    func sealing(count: Int) throws {
+        let plaintext = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+        let context = Array("associated".utf8)
+        let sealed = unsafe plaintext.withUnsafeBytes {
+            unsafe AEAD.seal($0, with: key.symmetric, authenticating: context)
+        }
+        let box = try AES.GCM.SealedBox(combined: sealed)
+        #expect(Array(try AES.GCM.open(box, using: reference, authenticating: context)) == plaintext)
+
+        let foreign = try AES.GCM.seal(plaintext, using: reference, authenticating: context)
+        let combined = try #require(foreign.combined)
+        let opened = try unsafe AEAD.open(combined, with: key.symmetric, authenticating: context) {
+            unsafe Array($0)
+        }
+        #expect(opened == plaintext)
+    }
+
+    @Test("nothing that was changed opens, nor anything too short")
+    func changes() throws {
+        let plaintext: [UInt8] = [1, 2, 3]
+        let sealed = unsafe plaintext.withUnsafeBytes {
+            unsafe AEAD.seal($0, with: key.symmetric, authenticating: [7])
+        }
+        func opens(_ sealed: Data, _ key: Key, _ context: [UInt8]) -> Bool {
+            (try? unsafe AEAD.open(sealed, with: key.symmetric, authenticating: context) { _ in }) != nil
+        }
+        #expect(opens(sealed, key, [7]))
+        #expect(!opens(sealed, key, [8]))
+        #expect(!opens(sealed, key, []))
+        #expect(!opens(sealed, .random(), [7]))
+        for bit in 0..<(8 * sealed.count) {
+            var changed = sealed
+            changed[bit / 8] ^= 1 << UInt8(bit % 8)
+            #expect(!opens(changed, key, [7]), "bit \(bit)")
+        }
+        for count in 0..<sealed.count { #expect(!opens(sealed.prefix(count), key, [7]), "\(count) octets") }
+    }
+
+    @Test("a nonce is never used again")
+    func nonces() {
+        let nonces = (0..<200).map { _ in
+            unsafe [UInt8]().withUnsafeBytes {
+                unsafe AEAD.seal($0, with: key.symmetric, authenticating: []).prefix(12)
+            }
+        }
+        #expect(Set(nonces).count == nonces.count)
+    }
+
+    @Test("a keyed digest is HMAC-SHA256", arguments: [0, 1, 55, 56, 63, 64, 65, 1000])
+    func digests(count: Int) {
+        let octets = (0..<count).map { UInt8(truncatingIfNeeded: 3 &* $0) }
+        let expected = Array(HMAC<SHA256>.authenticationCode(for: octets, using: reference))
+        #expect(KeyedDigest.of(octets, key: key) == expected)
+        let digest = KeyedDigest(key)
+        #expect(digest.prefix(8, of: octets) == Array(expected.prefix(8)))
+        #expect(digest.prefix(32, of: octets) == expected, "one digest leaves the key as it was")
+    }
+}

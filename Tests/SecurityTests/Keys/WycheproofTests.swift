@@ -1,0 +1,137 @@
+import Crypto
+import Foundation
+import Security
+import Testing
+
+@Suite("Keys in this process, by Wycheproof's vectors")
+struct WycheproofTests {
+    private struct File: Decodable {
+        struct Group: Decodable {
+            struct Key: Decodable {
+                let uncompressed: String?
+            }
+            let publicKey: Key?
+            let publicKeyAsn: String?
+            let tests: [Case]
+        }
+        struct Case: Decodable {
+            let tcId: Int
+            let comment: String
+            let msg: String?
+            let sig: String?
+            let `public`: String?
+            let `private`: String?
+            let shared: String?
+            let result: String
+            let flags: [String]
+        }
+        let testGroups: [Group]
+    }
+
+    /// The vectors beside the checkout, read in place.
+    private static func file(_ name: String) -> File? {
+        var candidates = [ProcessInfo.processInfo.environment["TOUCHSTONE_VECTORS"]].compactMap(\.self)
+        var folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        while folder.path != "/" {
+            folder = folder.deletingLastPathComponent()
+            candidates.append(folder.appending(path: "shared/vectors").path)
+        }
+        for candidate in candidates {
+            let path = "\(candidate)/wycheproof/\(name)_test.json"
+            guard let data = FileManager.default.contents(atPath: path) else { continue }
+            return try? JSONDecoder().decode(File.self, from: data)
+        }
+        return nil
+    }
+
+    private static let isThere = file("ecdsa_secp256r1_sha256") != nil
+
+    @Test(
+        "judge ECDSA signatures",
+        .enabled(if: isThere, "the vectors are not there"),
+        arguments: [
+            ("ecdsa_secp256r1_sha256", SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256),
+            ("ecdsa_secp256r1_sha256_p1363", .ecdsaSignatureMessageRFC4754SHA256),
+            ("ecdsa_secp384r1_sha384", .ecdsaSignatureMessageX962SHA384),
+        ]
+    )
+    func ecdsa(name: String, algorithm: SecKeyAlgorithm) throws {
+        let file = try #require(Self.file(name))
+        var count = 0
+        for group in file.testGroups {
+            let octets = try #require(group.publicKey?.uncompressed.flatMap(Data.init(hexadecimal:)))
+            let key = try KeyMaker.read(octets, kSecAttrKeyTypeEC, kSecAttrKeyClassPublic)
+            for test in group.tests {
+                try Self.check(test, key, algorithm)
+                count += 1
+            }
+        }
+        #expect(count > 200)
+    }
+
+    @Test("judge RSA signatures", .enabled(if: isThere, "the vectors are not there"))
+    func rsa() throws {
+        let file = try #require(Self.file("rsa_signature_2048_sha256"))
+        for group in file.testGroups {
+            let octets = try #require(group.publicKeyAsn.flatMap(Data.init(hexadecimal:)))
+            let key = try KeyMaker.read(octets, kSecAttrKeyTypeRSA, kSecAttrKeyClassPublic)
+            for test in group.tests { try Self.check(test, key, .rsaSignatureMessagePKCS1v15SHA256) }
+        }
+    }
+
+    private static func check(_ test: File.Case, _ key: SecKey, _ algorithm: SecKeyAlgorithm) throws {
+        // "Acceptable" is what old software takes, such as a digest's name without its empty parameters.
+        guard test.result != "acceptable" else { return }
+        let message = try #require(test.msg.flatMap(Data.init(hexadecimal:)))
+        let signature = try #require(test.sig.flatMap(Data.init(hexadecimal:)))
+        #expect(
+            SecKeyVerifySignature(key, algorithm, message as CFData, signature as CFData, nil)
+                == (test.result == "valid"),
+            "\(test.tcId): \(test.comment)"
+        )
+    }
+
+    @Test("agree on P-256, and on no point off the curve", .enabled(if: isThere, "the vectors are not there"))
+    func ecdh() throws {
+        let file = try #require(Self.file("ecdh_secp256r1_ecpoint"))
+        var valid = 0
+        for test in file.testGroups.flatMap(\.tests) where !test.flags.contains("CompressedPoint") {
+            let scalar = try #require(test.private.flatMap(Data.init(hexadecimal:)))
+            let padded = Data(repeating: 0, count: max(0, 32 - scalar.count)) + scalar.suffix(32)
+            let key = try P256.KeyAgreement.PrivateKey(rawRepresentation: padded)
+            let mine = try KeyMaker.read(key.x963Representation, kSecAttrKeyTypeEC)
+            let point = try #require(test.public.flatMap(Data.init(hexadecimal:)))
+            let attributes =
+                [kSecAttrKeyType: kSecAttrKeyTypeEC, kSecAttrKeyClass: kSecAttrKeyClassPublic] as CFDictionary
+            let theirs = SecKeyCreateWithData(point as CFData, attributes, nil)
+            guard test.result == "valid" else {
+                #expect(theirs == nil, "\(test.tcId): \(test.comment)")
+                continue
+            }
+            let secret = SecKeyCopyKeyExchangeResult(
+                mine,
+                .ecdhKeyExchangeStandard,
+                try #require(theirs),
+                [:] as CFDictionary,
+                nil
+            )
+            #expect(secret as Data? == test.shared.flatMap(Data.init(hexadecimal:)), "\(test.tcId)")
+            valid += 1
+        }
+        #expect(valid > 100)
+    }
+}
+
+extension Data {
+    /// Octets written in hexadecimal.
+    init?(hexadecimal text: String) {
+        guard text.utf8.count.isMultiple(of: 2) else { return nil }
+        self.init()
+        var rest = text[...]
+        while !rest.isEmpty {
+            guard let octet = UInt8(rest.prefix(2), radix: 16) else { return nil }
+            append(octet)
+            rest = rest.dropFirst(2)
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import KeychainModel
+import SecretMemory
+@_spi(Testing) import TPMDriver
+import Testing
+import TouchstoneTesting
+
+@Suite("What a chip promises")
+struct AssuranceTests {
+    @Test("a simulator is a test part, whatever is set in it, also with an older state (T08)")
+    func simulator() async throws {
+        let chip = try await SoftwareTPM.start()
+        let tpm = TPM(chip)
+        let sealer = TPMKeySealer(tpm)
+        #expect(await sealer.assurance().assurance == .test)
+        #expect(await sealer.assurance().reasons.first?.contains("simulator") == true)
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        let older = try await chip.copyState()
+        for _ in 1...10 { _ = await failure { try await sealer.open(sealed.blob, 2) } }
+        try await tpm.setLockoutAuthorization(.fixed(9))
+        try await chip.restoreState(older)
+        // The simulator's files are its memory: whoever copies them gets the guesses back.
+        try await sealer.open(sealed.blob, 1)
+        #expect(await sealer.assurance().assurance == .test)
+    }
+
+    @Test("an empty lockout authorisation makes it weak, with the guesses a day in words (T04)")
+    func weak() async throws {
+        let chip = try await SoftwareTPM.start()
+        try await chip.setGuessLimit(32, interval: 7200)
+        let tpm = TPM(chip)
+        let sealer = TPMKeySealer(tpm, treatsSimulatorAsReal: true)
+        let before = await sealer.assurance()
+        #expect(before.assurance == .tpmWeak)
+        #expect(before.reasons.contains { $0.contains("44 guesses in the first day and 12 on each") })
+        #expect(before.reasons.contains { $0.contains("lockout authorization is empty") })
+        try await tpm.setLockoutAuthorization(.fixed(9))
+        let after = await sealer.assurance()
+        #expect(after.assurance == .tpm)
+        #expect(!after.reasons.contains { $0.contains("is empty") })
+    }
+
+    @Test("its properties are those that tpm2-tools shows")
+    func properties() async throws {
+        let chip = try await SoftwareTPM.start()
+        try await chip.setGuessLimit(7, interval: 11, recovery: 13)
+        let tpm = TPM(chip)
+        var status = try await tpm.status()
+        #expect(status.manufacturer == "IBM")
+        #expect(status.vendor == "SW   TPM")
+        #expect(!status.firmware.isEmpty)
+        #expect(status.isSimulator)
+        #expect((status.maxAuthFail, status.lockoutInterval, status.lockoutRecovery) == (7, 11, 13))
+        #expect(!status.lockoutAuthSet && !status.ownerAuthSet && !status.inLockout)
+        let free = status.freeCounters
+        _ = try await TPMHardwareGuard(tpm).makeGeneration()
+        status = try await tpm.status()
+        #expect(status.freeCounters == free - 1)
+        try await chip.setOwnerAuthorization([1])
+        #expect(try await tpm.status().ownerAuthSet)
+    }
+
+    @Test("a chip that does not answer promises nothing, and the report says so")
+    func noChip() async {
+        let report = await TPMKeySealer(TPM(configuration: "device:/nowhere")).assurance()
+        #expect(report.assurance == .test)
+        #expect(report.reasons.first?.contains("does not answer") == true)
+    }
+}
+
+@Suite("The lockout authorisation")
+struct LockoutAuthorizationTests {
+    @Test("is set once; a second time is refused, and no guess is sent")
+    func setOnce() async throws {
+        let chip = try await SoftwareTPM.start()
+        let recorder = try TPMRecorder(chip)
+        let tpm = TPM(configuration: recorder.tcti)
+        try await tpm.setLockoutAuthorization(.fixed(9))
+        #expect(try await tpm.status().lockoutAuthSet)
+        recorder.forget()
+        let error = await failure { try await tpm.setLockoutAuthorization(.fixed(8)) }
+        #expect(error == KeychainError(.duplicateItem))
+        #expect(error.cause == .lockoutAuthorizationSet)
+        // TPM2_GetCapability alone.
+        #expect(recorder.commands.map(\.code) == [0x17A])
+        await #expect(throws: TestKitError.self) { try await chip.setGuessLimit(100) }
+    }
+
+    @Test("is set although the answer was lost")
+    func lostAnswer() async throws {
+        let chip = try await SoftwareTPM.start()
+        let recorder = try TPMRecorder(chip)
+        let tpm = TPM(configuration: recorder.tcti)
+        recorder.treatOnce(0x129, as: .loseAnswer)
+        try await tpm.setLockoutAuthorization(.fixed(9))
+        #expect(try await tpm.status().lockoutAuthSet)
+    }
+
+    @Test("is refused where the chip would shorten it")
+    func unusable() async throws {
+        let tpm = TPM(configuration: "device:/nowhere")
+        for octets in [[], [1, 2, 0], [UInt8](repeating: 1, count: 33)] {
+            #expect(
+                await failure { try await tpm.setLockoutAuthorization(SecretBytes(copying: octets)) }
+                    == KeychainError(.param)
+            )
+        }
+    }
+}

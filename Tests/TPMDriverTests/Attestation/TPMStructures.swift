@@ -1,0 +1,101 @@
+import Crypto
+
+/// The octets of TPM structures, read as a server reads them: big-endian, sizes first (TPM 2.0 Part 2).
+struct TPMReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ octets: [UInt8]) { rest = octets[...] }
+
+    mutating func octets(_ count: Int) throws -> [UInt8] {
+        guard rest.count >= count else { throw RelyingParty.Refusal.malformed }
+        defer { rest = rest.dropFirst(count) }
+        return Array(rest.prefix(count))
+    }
+
+    mutating func integer(octets count: Int) throws -> UInt64 {
+        try octets(count).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    mutating func uint16() throws -> UInt16 { UInt16(try integer(octets: 2)) }
+
+    mutating func uint32() throws -> UInt32 { UInt32(try integer(octets: 4)) }
+
+    /// A TPM2B: its size, then that many octets.
+    mutating func sized() throws -> [UInt8] { try octets(Int(try uint16())) }
+
+    func end() throws {
+        guard rest.isEmpty else { throw RelyingParty.Refusal.malformed }
+    }
+}
+
+/// TPMT_PUBLIC of an elliptic-curve or RSA key.
+struct PublicArea: Equatable {
+    enum Key: Equatable {
+        case ecc(curve: UInt16, x: [UInt8], y: [UInt8])
+        case rsa(modulus: [UInt8])
+    }
+
+    let octets: [UInt8]
+    let nameAlgorithm: UInt16
+    let attributes: UInt32
+    let authPolicy: [UInt8]
+    /// TPM_ALG_ID of the signing scheme; 0x0010 for none.
+    let scheme: UInt16
+    let key: Key
+
+    init(_ octets: [UInt8]) throws {
+        self.octets = octets
+        var reader = TPMReader(octets)
+        let type = try reader.uint16()
+        nameAlgorithm = try reader.uint16()
+        attributes = try reader.uint32()
+        authPolicy = try reader.sized()
+        if try reader.uint16() != 0x0010 { _ = try reader.octets(4) }
+        scheme = try reader.uint16()
+        if scheme != 0x0010 { _ = try reader.uint16() }
+        switch type {
+        case 0x0023:
+            let curve = try reader.uint16()
+            guard try reader.uint16() == 0x0010 else { throw RelyingParty.Refusal.malformed }
+            key = .ecc(curve: curve, x: try reader.sized(), y: try reader.sized())
+        case 0x0001:
+            _ = try reader.octets(6)
+            key = .rsa(modulus: try reader.sized())
+        default: throw RelyingParty.Refusal.malformed
+        }
+        try reader.end()
+    }
+
+    /// The key's name: its algorithm, then the hash of its public area (Part 1, section 16).
+    var name: [UInt8] {
+        switch nameAlgorithm {
+        case 0x000C: [0, 0x0C] + SHA384.hash(data: octets)
+        default: [0, 0x0B] + SHA256.hash(data: octets)
+        }
+    }
+
+    /// Uncompressed X9.63.
+    var x963: [UInt8] {
+        guard case .ecc(_, let x, let y) = key else { return [] }
+        return [4] + x + y
+    }
+}
+
+/// TPMS_ATTEST of type TPM_ST_ATTEST_CERTIFY.
+struct CertifyStatement {
+    let extraData: [UInt8]
+    let name: [UInt8]
+
+    init(_ octets: [UInt8]) throws {
+        var reader = TPMReader(octets)
+        guard try reader.uint32() == 0xFF54_4347, try reader.uint16() == 0x8017 else {
+            throw RelyingParty.Refusal.malformed
+        }
+        _ = try reader.sized()
+        extraData = try reader.sized()
+        _ = try reader.octets(17 + 8)
+        name = try reader.sized()
+        _ = try reader.sized()
+        try reader.end()
+    }
+}

@@ -1,0 +1,126 @@
+import KeychainModel
+import SecretMemory
+import Testing
+import TouchstoneTesting
+
+@testable import TPMDriver
+
+@Suite("What passes between driver and chip")
+struct BusTests {
+    @Test("holds no secret and no authorisation, in either direction")
+    func capture() async throws {
+        let chip = try await SoftwareTPM.start()
+        let recorder = try TPMRecorder(chip)
+        let tpm = TPM(configuration: recorder.tcti)
+        let sealer = TPMKeySealer(tpm)
+        let hardware = TPMHardwareGuard(tpm)
+        let passcode = SecretBytes.random(count: 32)
+        let lockout = AuthorizationValue.derive("lockout", from: passcode)
+        let sealed = try await sealer.seal(authorization: passcode)
+        _ = try await sealer.unseal(sealed.blob, authorization: passcode)
+        _ = await failure { try await sealer.open(sealed.blob, 2) }
+        let epoch = try await hardware.makeEpoch()
+        let next = try await hardware.nextEpoch(after: epoch.blob)
+        _ = try await hardware.openEpoch(next.blob)
+        let kept = SecretBytes.random(count: 64)
+        let escrow = try await hardware.escrow(kept, authorization: passcode)
+        _ = try await hardware.openEscrow(escrow, authorization: passcode)
+        try await tpm.setLockoutAuthorization(lockout)
+        await sealer.destroy(sealed.blob)
+        let values = ["pin", "seal", "escrow"].map { AuthorizationValue.derive($0, from: passcode).octets }
+        let secrets = [
+            passcode.octets, lockout.octets, sealed.secret.octets, epoch.secret.octets, next.secret.octets,
+            kept.octets,
+        ]
+        let traffic = recorder.traffic
+        #expect(traffic.count > 5_000)
+        for secret in secrets + values {
+            // Not even a quarter of one.
+            for start in stride(from: 0, to: secret.count, by: 8) {
+                #expect(traffic.firstRange(of: secret[start..<(start + 8)]) == nil)
+            }
+        }
+    }
+
+    @Test("would hold the secret in the clear if a session did not encrypt it (the control)")
+    func control() async throws {
+        let chip = try await SoftwareTPM.start()
+        let recorder = try TPMRecorder(chip)
+        let tpm = TPM(configuration: recorder.tcti)
+        let epoch = try await TPMHardwareGuard(tpm).makeEpoch()
+        #expect(recorder.traffic.firstRange(of: epoch.secret.octets) == nil)
+        _ = try await tpm.openUnencrypted(epoch.blob)
+        #expect(recorder.traffic.firstRange(of: epoch.secret.octets) != nil)
+    }
+
+    @Test("is as few commands as the policies allow")
+    func commands() async throws {
+        let chip = try await SoftwareTPM.start()
+        let tpm = TPM(chip)
+        let sealer = TPMKeySealer(tpm)
+        let hardware = TPMHardwareGuard(tpm)
+        func count(_ body: () async throws -> Void) async rethrows -> Int {
+            let before = await tpm.commandCount
+            try await body()
+            return await tpm.commandCount - before
+        }
+        _ = try await tpm.status()
+        var blob: [UInt8] = []
+        // Create, NV_DefineSpace, StartAuthSession, PolicyNvWritten, NV_Write.
+        #expect(try await count { blob = try await sealer.seal(authorization: .fixed(1)).blob } == 5)
+        // StartAuthSession, PolicySecret, PolicyAuthValue, Load, Unseal, FlushContext.
+        try await sealer.open(blob, 1)
+        #expect(try await count { try await sealer.open(blob, 1) } == 6)
+        // StartAuthSession, PolicySecret, FlushContext.
+        #expect(try await count { _ = await failure { try await sealer.open(blob, 2) } } == 3)
+        // NV_DefineSpace, NV_Increment, NV_Read, Create.
+        #expect(try await count { blob = try await hardware.makeEpoch().blob } == 4)
+        // StartAuthSession, PolicyNV, Load, Unseal, FlushContext.
+        _ = try await hardware.openEpoch(blob)
+        #expect(try await count { _ = try await hardware.openEpoch(blob) } == 5)
+        // NV_Increment, NV_Read, Create.
+        #expect(try await count { _ = try await hardware.nextEpoch(after: blob) } == 3)
+        let counter = try await hardware.makeGeneration().counter
+        _ = try await hardware.generation(counter)
+        #expect(try await count { _ = try await hardware.generation(counter) } == 1)
+        #expect(try await count { _ = try await hardware.advanceGeneration(counter) } == 2)
+        // CreatePrimary, ContextSave, FlushContext; ContextLoad, Unseal, FlushContext.
+        #expect(try await count { blob = try await hardware.escrow(.fixed(1), authorization: .fixed(1)) } == 3)
+        #expect(try await count { _ = try await hardware.openEscrow(blob, authorization: .fixed(1)) } == 3)
+    }
+
+    @Test("leaves nothing loaded but the connection's own two, whatever failed, and that not after its end")
+    func nothingIsLeft() async throws {
+        let chip = try await SoftwareTPM.start()
+        let tpm = TPM(chip)
+        let sealer = TPMKeySealer(tpm)
+        let hardware = TPMHardwareGuard(tpm)
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        let epoch = try await hardware.makeEpoch()
+        let next = try await hardware.nextEpoch(after: epoch.blob)
+        for round in 0..<50 {
+            try await sealer.open(sealed.blob, 1)
+            _ = await failure { try await sealer.open(sealed.blob, 2) }
+            _ = try await hardware.openEpoch(next.blob)
+            _ = await failure { _ = try await hardware.openEpoch(epoch.blob) }
+            let escrow = try await hardware.escrow(.fixed(1), authorization: .fixed(1))
+            _ = try await hardware.openEscrow(escrow, authorization: .fixed(1))
+            _ = await failure { _ = try await hardware.openEscrow(escrow, authorization: .fixed(2)) }
+            if round % 10 == 0 { #expect(try await tpm.loadedHandles().count == 2) }
+        }
+        await tpm.close()
+        // A second driver finds its own two alone.
+        #expect(try await TPM(chip).loadedHandles().count == 2)
+    }
+
+    @Test("10,000 operations leave no handle behind")
+    func tenThousand() async throws {
+        let chip = try await SoftwareTPM.start()
+        let tpm = TPM(chip)
+        let sealer = TPMKeySealer(tpm)
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        for _ in 0..<10_000 { try await sealer.open(sealed.blob, 1) }
+        #expect(try await tpm.loadedHandles().count == 2)
+        #expect(try await tpm.indices().count == 1)
+    }
+}

@@ -1,0 +1,160 @@
+import KeychainModel
+import SecretMemory
+import Synchronization
+import TPMDriver
+import Testing
+import TouchstoneTesting
+
+@Suite("A chip that fails")
+struct FaultTests {
+    @Test("is used again as soon as it is back, in the middle of everything (T01)")
+    func killedAndBack() async throws {
+        let chip = try await SoftwareTPM.start()
+        let recorder = try TPMRecorder(chip)
+        let sealer = TPMKeySealer(TPM(configuration: recorder.tcti))
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        try await sealer.open(sealed.blob, 1)
+        recorder.forget()
+        try await sealer.open(sealed.blob, 1)
+        let count = recorder.commands.count
+        try await chip.setGuessLimit(1000)
+        for point in 0..<count {
+            for treatment in [TPMRecorder.Treatment.powerOffBefore, .powerOffAfter] {
+                recorder.treat(commandAt: point, as: treatment)
+                let error = await failure { try await sealer.open(sealed.blob, 1) }
+                #expect(error == KeychainError(.notAvailable))
+                recorder.treat { _ in .pass }
+                try await chip.powerOn()
+                let start = ContinuousClock.now
+                try await sealer.open(sealed.blob, 1)
+                #expect(ContinuousClock.now - start < .seconds(5))
+            }
+        }
+    }
+
+    @Test("that loses the power at any point of set-up leaves the old secret, and takes a new one afterwards")
+    func setUpInterrupted() async throws {
+        let chip = try await SoftwareTPM.start()
+        let recorder = try TPMRecorder(chip)
+        let tpm = TPM(configuration: recorder.tcti)
+        let sealer = TPMKeySealer(tpm)
+        let old = try await sealer.seal(authorization: .fixed(1))
+        recorder.forget()
+        await sealer.destroy(try await sealer.seal(authorization: .fixed(2)).blob)
+        let count = recorder.commands.count
+        for point in 0..<count {
+            for treatment in [TPMRecorder.Treatment.powerOffBefore, .powerOffAfter] {
+                let before = try await tpm.indices().count
+                recorder.treat(commandAt: point, as: treatment)
+                let new = try? await sealer.seal(authorization: .fixed(2)).blob
+                recorder.treat { _ in .pass }
+                chip.powerOff()
+                try await chip.powerOn()
+                if let new {
+                    try await sealer.open(new, 2)
+                    await sealer.destroy(new)
+                }
+                // At most the index that was being made is left, and takes its room.
+                #expect(try await tpm.indices().count <= before + 1)
+                #expect(
+                    try await sealer.unseal(old.blob, authorization: .fixed(1)).octets == old.secret.octets
+                )
+            }
+        }
+    }
+
+    @Test("that loses an answer, and not the power, gets nothing done twice and keeps nothing unknown")
+    func lostAnswers() async throws {
+        let chip = try await SoftwareTPM.start()
+        let recorder = try TPMRecorder(chip)
+        let tpm = TPM(configuration: recorder.tcti)
+        let sealer = TPMKeySealer(tpm)
+        let hardware = TPMHardwareGuard(tpm)
+        let (counter, value) = try await hardware.makeGeneration()
+        // Create, NV_DefineSpace, StartAuthSession, PolicyNvWritten, NV_Write.
+        for code: UInt32 in [0x153, 0x12A, 0x176, 0x18F, 0x137] {
+            recorder.treatOnce(code, as: .loseAnswer)
+            let sealed = try await sealer.seal(authorization: .fixed(1))
+            try await sealer.open(sealed.blob, 1)
+            #expect(try await tpm.indices().count == 2)
+            await sealer.destroy(sealed.blob)
+        }
+        // NV_Increment, NV_Read: counted on by exactly one.
+        for (step, code) in ([0x134, 0x14E] as [UInt32]).enumerated() {
+            recorder.treatOnce(code, as: .loseAnswer)
+            #expect(try await hardware.advanceGeneration(counter) == value + UInt64(step) + 1)
+        }
+        #expect(try await tpm.loadedHandles().count == 2)
+    }
+
+    @Test("that asks for patience gets it, and an error that says so when it goes on for too long")
+    func patience() async throws {
+        let chip = try await SoftwareTPM.start()
+        let recorder = try TPMRecorder(chip)
+        let sealer = TPMKeySealer(TPM(configuration: recorder.tcti))
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        // TPM_RC_RETRY, TPM_RC_YIELDED, TPM_RC_TESTING and TPM_RC_NV_RATE, to every other TPM2_Unseal.
+        for code: UInt32 in [0x922, 0x908, 0x90A, 0x920] {
+            recorder.treatOnce(0x15E, as: .answer(code))
+            try await sealer.open(sealed.blob, 1)
+        }
+        recorder.treat { $0.code == 0x15E ? .answer(0x922) : .pass }
+        let error = await failure { try await sealer.open(sealed.blob, 1) }
+        #expect(error == KeychainError(.notAvailable))
+        #expect(error.remedy == .retry)
+        #expect(error.cause?.code.hasPrefix("0x922") == true)
+        recorder.treat { _ in .pass }
+        try await sealer.open(sealed.blob, 1)
+    }
+
+    @Test("that gives an unknown error has its number kept")
+    func unknownError() async throws {
+        let chip = try await SoftwareTPM.start()
+        let recorder = try TPMRecorder(chip)
+        let sealer = TPMKeySealer(TPM(configuration: recorder.tcti))
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        recorder.treatOnce(0x15E, as: .answer(0x5A7))
+        let error = await failure { try await sealer.open(sealed.blob, 1) }
+        #expect(error == KeychainError(.internalComponent))
+        #expect(error.cause?.code.hasPrefix("0x5a7") == true)
+        try await sealer.open(sealed.blob, 1)
+    }
+}
+
+extension TPMRecorder {
+    /// Treats the next command with this code, and no other, in a way.
+    func treatOnce(_ code: UInt32, as treatment: Treatment) {
+        let isDone = Once()
+        treat { $0.code == code && isDone.first() ? treatment : .pass }
+    }
+
+    /// Treats the command with this number, counted from now on, in a way.
+    func treat(commandAt point: Int, as treatment: Treatment) {
+        let count = Counter()
+        treat { _ in count.next() == point ? treatment : .pass }
+    }
+}
+
+/// True once.
+private final class Once: Sendable {
+    private let wasAsked = Mutex(false)
+
+    func first() -> Bool {
+        wasAsked.withLock { wasAsked in
+            defer { wasAsked = true }
+            return !wasAsked
+        }
+    }
+}
+
+/// 0, 1, 2, and so on.
+private final class Counter: Sendable {
+    private let value = Mutex(0)
+
+    func next() -> Int {
+        value.withLock { value in
+            defer { value += 1 }
+            return value
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import KeychainModel
+import SecretMemory
+import Testing
+import TouchstoneTesting
+
+@testable import TPMDriver
+
+@Suite("Guessing at the TPM")
+struct GuessingTests {
+    @Test("ten wrong passcodes close the keybag for the right one too, and leave the chip's own count at 0")
+    func tenGuesses() async throws {
+        let chip = try await SoftwareTPM.start()
+        let tpm = TPM(chip)
+        let sealer = TPMKeySealer(tpm)
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        for _ in 1...10 {
+            let error = await failure { try await sealer.open(sealed.blob, 2) }
+            #expect(error == KeychainError(.authFailed))
+            #expect(error.cause?.domain == "tpm")
+            #expect(error.cause?.code.hasPrefix("0x9a2") == true)
+            #expect(error.remedy == nil)
+        }
+        let error = await failure { try await sealer.open(sealed.blob, 1) }
+        #expect(error == KeychainError(.authFailed))
+        #expect(error.cause == .exhausted)
+        #expect(error.remedy == .recover)
+        #expect(try await tpm.status().lockoutCounter == 0)
+    }
+
+    @Test("the right passcode sets the count back")
+    func successResets() async throws {
+        let chip = try await SoftwareTPM.start()
+        let tpm = TPM(chip)
+        let sealer = TPMKeySealer(tpm)
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        for _ in 1...3 {
+            for _ in 1...9 { _ = await failure { try await sealer.open(sealed.blob, 2) } }
+            try await sealer.open(sealed.blob, 1)
+        }
+        #expect(try await tpm.status().lockoutCounter == 0)
+    }
+
+    @Test("a power cut after each guess gives none back")
+    func powerCuts() async throws {
+        let chip = try await SoftwareTPM.start()
+        let sealer = TPMKeySealer(TPM(chip))
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        for _ in 1...10 {
+            #expect(await failure { try await sealer.open(sealed.blob, 2) } == KeychainError(.authFailed))
+            try await chip.powerCut()
+        }
+        #expect(await failure { try await sealer.open(sealed.blob, 1) }.cause == .exhausted)
+    }
+
+    @Test("an index that the owner made anew with a PIN of his own opens nothing (T05)")
+    func forgedIndex() async throws {
+        let chip = try await SoftwareTPM.start()
+        let tpm = TPM(chip)
+        let sealer = TPMKeySealer(tpm)
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        try await tpm.forgeIndex(of: sealed.blob, pin: .fixed(2))
+        let error = await failure { try await sealer.open(sealed.blob, 2) }
+        #expect(error == KeychainError(.authFailed))
+        #expect(error.cause?.code.hasPrefix("0x98e") == true)
+        #expect(try await tpm.status().lockoutCounter == 1)
+    }
+
+    @Test("nobody can write an index a second time")
+    func indexIsWrittenOnce() async throws {
+        let chip = try await SoftwareTPM.start()
+        let tpm = TPM(chip)
+        let sealer = TPMKeySealer(tpm)
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        for _ in 1...10 { _ = await failure { try await sealer.open(sealed.blob, 2) } }
+        await #expect(throws: TPMError.self) { try await tpm.rewriteIndex(of: sealed.blob) }
+        #expect(await failure { try await sealer.open(sealed.blob, 1) }.cause == .exhausted)
+    }
+
+    @Test("a chip in lockout says for how long; its keybags stay closed and are not spent by it (T03)")
+    func lockout() async throws {
+        let chip = try await SoftwareTPM.start()
+        try await chip.setGuessLimit(2, interval: 2, recovery: 2)
+        let tpm = TPM(chip)
+        let sealer = TPMKeySealer(tpm)
+        let hardware = TPMHardwareGuard(tpm)
+        let victim = try await sealer.seal(authorization: .fixed(1))
+        let epoch = try await hardware.makeEpoch()
+        let burnt = try await sealer.seal(authorization: .fixed(3))
+        try await tpm.forgeIndex(of: burnt.blob, pin: .fixed(4))
+        for _ in 1...2 { _ = await failure { try await sealer.open(burnt.blob, 4) } }
+        #expect(try await tpm.status().inLockout)
+        let error = await failure { try await sealer.open(victim.blob, 1) }
+        #expect(error == KeychainError(.notAvailable))
+        #expect(error.cause == .chipLockout)
+        #expect(error.remedy == .wait(seconds: 2))
+        #expect(await failure { try await sealer.open(victim.blob, 2) } == KeychainError(.authFailed))
+        _ = try await hardware.openEpoch(epoch.blob)
+        _ = try await sealer.seal(authorization: .fixed(5))
+        let opened = try await Deadline.wait(for: "the end of the lockout") {
+            try? await sealer.unseal(victim.blob, authorization: .fixed(1)).octets
+        }
+        #expect(opened == victim.secret.octets)
+    }
+}

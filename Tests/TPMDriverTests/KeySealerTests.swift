@@ -1,0 +1,140 @@
+import KeychainModel
+import SecretMemory
+import TPMDriver
+import Testing
+import TouchstoneTesting
+
+@Suite("A keybag's secret in the TPM")
+struct KeySealerTests {
+    @Test("comes back for the authorisation that it was sealed with, also after a restart")
+    func unseals() async throws {
+        let chip = try await SoftwareTPM.start()
+        let sealer = TPMKeySealer(TPM(chip))
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        #expect(try await sealer.unseal(sealed.blob, authorization: .fixed(1)).octets == sealed.secret.octets)
+        #expect(sealed.blob.count <= 4096)
+        try await chip.reset()
+        #expect(try await sealer.unseal(sealed.blob, authorization: .fixed(1)).octets == sealed.secret.octets)
+    }
+
+    @Test("is another one each time, and each has its own authorisation and its own count")
+    func areIndependent() async throws {
+        let chip = try await SoftwareTPM.start()
+        let sealer = TPMKeySealer(TPM(chip))
+        let first = try await sealer.seal(authorization: .fixed(1))
+        let second = try await sealer.seal(authorization: .fixed(2))
+        #expect(first.secret.octets != second.secret.octets)
+        for _ in 1...TPMKeySealer.attempts {
+            #expect(await failure { try await sealer.open(first.blob, 2) } == KeychainError(.authFailed))
+        }
+        #expect(await failure { try await sealer.open(first.blob, 1) }.cause == .exhausted)
+        try await sealer.open(second.blob, 2)
+    }
+
+    @Test("opens nothing once it was destroyed, and gives its place in the chip back")
+    func destroyed() async throws {
+        let chip = try await SoftwareTPM.start()
+        let tpm = TPM(chip)
+        let sealer = TPMKeySealer(tpm)
+        let old = try await sealer.seal(authorization: .fixed(1))
+        let new = try await sealer.seal(authorization: .fixed(2))
+        #expect(try await tpm.indices().count == 2)
+        await sealer.destroy(old.blob)
+        await sealer.destroy(old.blob)
+        #expect(try await tpm.indices().count == 1)
+        let error = await failure { try await sealer.open(old.blob, 1) }
+        #expect(error == KeychainError(.decode))
+        #expect(error.cause == .missingIndex)
+        #expect(error.remedy == .recover)
+        try await sealer.open(new.blob, 2)
+    }
+
+    @Test("is refused by another chip, with no guess spent")
+    func otherChip() async throws {
+        let chip = try await SoftwareTPM.start()
+        let other = try await SoftwareTPM.start()
+        let sealer = TPMKeySealer(TPM(chip))
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        let elsewhere = TPMKeySealer(TPM(other))
+        for _ in 0...TPMKeySealer.attempts {
+            let error = await failure { try await elsewhere.open(sealed.blob, 1) }
+            #expect(error == KeychainError(.decode))
+            #expect(error.cause == .otherHardware)
+        }
+        await elsewhere.destroy(sealed.blob)
+        try await sealer.open(sealed.blob, 1)
+    }
+
+    @Test("is refused by a chip that was cleared, and never made anew")
+    func cleared() async throws {
+        let chip = try await SoftwareTPM.start()
+        let tpm = TPM(chip)
+        let sealer = TPMKeySealer(tpm)
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        await tpm.close()
+        try await chip.clear()
+        #expect(await failure { try await sealer.open(sealed.blob, 1) }.cause == .otherHardware)
+        #expect(try await tpm.indices().isEmpty)
+    }
+
+    @Test("is refused when it is damaged, cut short, too long or of another kind, with no command sent")
+    func damaged() async throws {
+        let chip = try await SoftwareTPM.start()
+        let tpm = TPM(chip)
+        let sealer = TPMKeySealer(tpm)
+        let blob = try await sealer.seal(authorization: .fixed(1)).blob
+        let epoch = try await TPMHardwareGuard(tpm).makeEpoch().blob
+        let commands = await tpm.commandCount
+        var damaged = [[], Array(blob.dropLast()), blob + [0], epoch, [UInt8](repeating: 0x81, count: 5000)]
+        damaged += (0..<blob.count).filter { $0 < 4 }.map { Array(blob[..<$0]) + [0xFF] + blob[($0 + 1)...] }
+        for octets in damaged {
+            #expect(await failure { try await sealer.open(octets, 1) } == KeychainError(.decode))
+        }
+        #expect(await tpm.commandCount == commands)
+    }
+
+    @Test("is refused for each octet of its blob that was changed")
+    func changedOctets() async throws {
+        let chip = try await SoftwareTPM.start()
+        let tpm = TPM(chip)
+        try await chip.setGuessLimit(1000)
+        let sealer = TPMKeySealer(tpm)
+        let sealed = try await sealer.seal(authorization: .fixed(1))
+        for position in stride(from: 0, to: sealed.blob.count, by: 7) {
+            var octets = sealed.blob
+            octets[position] ^= 0x10
+            _ = await failure { try await sealer.open(octets, 1) }
+        }
+        try await sealer.open(sealed.blob, 1)
+        #expect(try await tpm.loadedHandles().count == 2)
+    }
+
+    @Test("cannot be made in a chip whose owner set an authorisation, which the error says")
+    func ownerAuthorization() async throws {
+        let chip = try await SoftwareTPM.start()
+        try await chip.setOwnerAuthorization([1, 2, 3])
+        let error = await failure { _ = try await TPMKeySealer(TPM(chip)).seal(authorization: .fixed(1)) }
+        #expect(error == KeychainError(.notAvailable))
+        #expect(error.cause == .ownerAuthorizationSet)
+    }
+
+    @Test("needs a chip: without one the error names the transport's own code")
+    func noChip() async throws {
+        let error = await failure {
+            _ = try await TPMKeySealer(TPM(configuration: "device:/nowhere")).seal(authorization: .fixed(1))
+        }
+        #expect(error == KeychainError(.notAvailable))
+        #expect(error.cause?.code.hasPrefix("0xa") == true)
+    }
+
+    @Test(
+        "never loads a library that a transport's name asks for",
+        arguments: ["", "pcap:swtpm", "/tmp/evil.so:x", "cmd:sh"]
+    )
+    func unknownTransports(configuration: String) async throws {
+        let error = await failure {
+            _ = try await TPMKeySealer(TPM(configuration: configuration)).seal(authorization: .fixed(1))
+        }
+        #expect(error.cause == .unknownTransport)
+    }
+}

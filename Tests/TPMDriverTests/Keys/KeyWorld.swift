@@ -1,0 +1,63 @@
+import Crypto
+import Foundation
+import KeychainModel
+import SecretMemory
+import TPMDriver
+import Testing
+import TouchstoneTesting
+
+/// A chip and the keys in it.
+struct KeyWorld {
+    let chip: SoftwareTPM
+    let tpm: TPM
+    let keys: TPMPrivateKeys
+    let attester: TPMKeyAttester
+
+    static func start(_ chip: SoftwareTPM.Chip = .blank) async throws -> KeyWorld {
+        let chip = try await SoftwareTPM.start(chip)
+        let tpm = TPM(configuration: chip.tcti)
+        return KeyWorld(chip: chip, tpm: tpm, keys: TPMPrivateKeys(tpm), attester: TPMKeyAttester(tpm))
+    }
+
+    /// Makes a key sign, and checks the signature.
+    func expectToSign(_ key: HardwareKey, _ authorization: borrowing SecretBytes) async throws {
+        let digest = SHA256.hash(data: [1, 2, 3])
+        let octets = try await keys.sign(digest: Array(digest), with: key.blob, authorization: authorization)
+        let publicKey = try P256.Signing.PublicKey(x963Representation: key.publicKey)
+        let signature = try P256.Signing.ECDSASignature(rawRepresentation: octets)
+        #expect(publicKey.isValidSignature(signature, for: digest))
+    }
+}
+
+extension SecretBytes {
+    /// 32 octets that are all the same.
+    static func filled(_ octet: UInt8) -> SecretBytes {
+        SecretBytes(copying: [UInt8](repeating: octet, count: 32))
+    }
+
+    /// The octets, for comparison.
+    var octets: [UInt8] { withOctets { octets in octets.indices.map { octets[$0] } } }
+}
+
+/// The program `openssl`, as somebody else's word.
+enum OpenSSL {
+    /// Whether a signature over a message is good.
+    static func verifies(
+        _ signature: P256.Signing.ECDSASignature,
+        _ message: [UInt8],
+        _ digest: String,
+        _ publicKey: P256.Signing.PublicKey
+    ) async throws -> Bool {
+        let directory = try TemporaryDirectory()
+        let key = try directory.write(publicKey.pemRepresentation, to: "key.pem")
+        let (signed, content) = (directory.appending("signature"), directory.appending("message"))
+        try Data(signature.derRepresentation).write(to: URL(fileURLWithPath: signed))
+        try Data(message).write(to: URL(fileURLWithPath: content))
+        return try await run(["dgst", "-\(digest)", "-verify", key, "-signature", signed, content])
+    }
+
+    /// Whether it ended well.
+    static func run(_ arguments: [String]) async throws -> Bool {
+        try await ChildProcess.start("/usr/bin/openssl", arguments).waitUntilEnd() == 0
+    }
+}

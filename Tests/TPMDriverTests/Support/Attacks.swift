@@ -1,0 +1,54 @@
+import SecretMemory
+import Testing
+
+@testable import TPMDriver
+
+extension TPM {
+    /// What an owner of the chip can do: the same index again, with another PIN.
+    func forgeIndex(of blob: [UInt8], pin: borrowing SecretBytes) throws {
+        let index = NVIndex.pin(try #require(try TPMBlob(blob, .keybag).index))
+        let value = AuthorizationValue.derive("pin", from: pin)
+        try withConnection { connection throws(TPMError) in
+            try connection.undefine(index, named: [index.name])
+            try connection.define(index, authorization: value)
+            try connection.limitAttempts(of: index)
+        }
+    }
+
+    /// The counter of an epoch, made anew at its old place and counted once.
+    func remakeCounter(of blob: [UInt8]) throws {
+        let index = NVIndex.counter(try #require(try TPMBlob(blob, .epoch).index))
+        try withConnection { connection throws(TPMError) in
+            try? connection.undefine(index, named: [index.name])
+            try connection.define(index, authorization: SecretBytes(copying: []))
+            guard let handle = connection.indices[index.handle] else { throw .missingIndex }
+            try connection.increment(handle)
+        }
+    }
+
+    /// Tries to set count and limit again.
+    func rewriteIndex(of blob: [UInt8]) throws {
+        let index = NVIndex.pin(try #require(try TPMBlob(blob, .keybag).index))
+        try withConnection { connection throws(TPMError) in
+            _ = try connection.handle(of: index)
+            try connection.limitAttempts(of: index)
+        }
+    }
+
+    /// An epoch's secret, opened with a session that does not encrypt the answer.
+    func openUnencrypted(_ octets: [UInt8]) throws -> [UInt8] {
+        let blob = try TPMBlob(octets, .epoch)
+        let index = NVIndex.counter(try #require(blob.index))
+        let (object, value) = (try #require(blob.object), try #require(blob.value))
+        return try withConnection { connection throws(TPMError) in
+            let counter = try connection.handle(of: index)
+            return try connection.withPolicySession { policy throws(TPMError) in
+                try connection.policy(policy, counter, equals: value)
+                return try connection.withLoaded(object) { object throws(TPMError) in
+                    try connection.setLastUse(of: policy)
+                    return try connection.unseal(object, policy).octets
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import KeychainModel
+import SecretMemory
+import TPMDriver
+import Testing
+import TouchstoneTesting
+
+extension SecretBytes {
+    /// 32 octets that are all the same.
+    static func fixed(_ octet: UInt8) -> SecretBytes {
+        SecretBytes(copying: [UInt8](repeating: octet, count: 32))
+    }
+
+    /// The octets, to be looked for or compared where `#expect` needs a copy.
+    var octets: [UInt8] { withOctets { octets in octets.indices.map { octets[$0] } } }
+}
+
+extension TPM {
+    /// The chip behind a simulator's socket.
+    init(_ chip: SoftwareTPM) { self.init(configuration: chip.tcti) }
+}
+
+/// The error that `body` throws; fails the test when it throws none.
+func failure(
+    at location: SourceLocation = #_sourceLocation,
+    of body: () async throws -> Void
+) async -> KeychainError {
+    let error = await #expect(throws: KeychainError.self, sourceLocation: location) { try await body() }
+    return error ?? KeychainError(.success)
+}
+
+extension TPMKeySealer {
+    /// Tries an authorisation, and forgets what comes back.
+    func open(_ blob: [UInt8], _ octet: UInt8) async throws {
+        _ = try await unseal(blob, authorization: .fixed(octet))
+    }
+}
