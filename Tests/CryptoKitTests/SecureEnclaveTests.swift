@@ -149,6 +149,35 @@ struct SecureEnclaveTests {
         }
     }
 
+    @Test("asks nothing more in a context that was evaluated for the operation, and asks for any other")
+    func evaluatedContext() async throws {
+        let running = try await RunningKeychain()
+        let rules = try Self.rules([.privateKeyUsage, .userPresence])
+        let context = running.use { LAContext() }
+        for operation in [LAAccessControlOperation.createKey, .createItem] {
+            try await context.evaluateAccessControl(rules, operation: operation, localizedReason: "make it")
+        }
+        #expect(running.prompts == 0, "making a key asks nobody")
+        try await context.evaluateAccessControl(rules, operation: .useKeySign, localizedReason: "sign in")
+        #expect(running.prompts == 1)
+        try running.use {
+            let signer = try SecureEnclave.P256.Signing.PrivateKey(
+                accessControl: rules,
+                authenticationContext: context
+            )
+            _ = try signer.signature(for: Self.message)
+            #expect(running.prompts == 1)
+            let agreeing = try SecureEnclave.P256.KeyAgreement.PrivateKey(
+                accessControl: rules,
+                authenticationContext: context
+            )
+            _ = try agreeing.sharedSecretFromKeyAgreement(with: P256.KeyAgreement.PrivateKey().publicKey)
+            #expect(running.prompts == 2)
+        }
+        try await context.evaluateAccessControl(rules, operation: .useItem, localizedReason: "read")
+        #expect(running.prompts == 3)
+    }
+
     @Test("tells as LAError that the user refused, and that nobody may be asked")
     func refusals() async throws {
         let running = try await RunningKeychain()

@@ -19,9 +19,6 @@ struct LAContextTests {
         try ScriptedDaemon { head, reader in
             switch head.method {
             case .evaluatePolicy: return evaluation(try EvaluatePolicy(from: &reader))
-            case .evaluateAccessControl:
-                _ = try EvaluateAccessControl(from: &reader)
-                return .body(EvaluationReply(factors: [.biometry], domainState: nil))
             case .setCredential: _ = try SetCredential(from: &reader)
             case .invalidateContext: _ = try ContextNumber(from: &reader)
             default: break
@@ -210,15 +207,35 @@ struct LAContextTests {
         #expect((await Self.failure(context) as? LAError)?.code == .biometryNotAvailable)
     }
 
-    @Test("evaluates an access control for an operation")
-    func accessControl() async throws {
-        let daemon = try Self.daemon { _ in Self.success() }
+    @Test(
+        "evaluates an access control for each operation",
+        arguments: [
+            LAAccessControlOperation.createItem, .useItem, .createKey, .useKeySign, .useKeyDecrypt,
+            .useKeyKeyExchange,
+        ]
+    )
+    func accessControl(operation: LAAccessControlOperation) async throws {
+        let seen = Mutex<EvaluateAccessControl?>(nil)
+        let daemon = try ScriptedDaemon { head, reader in
+            guard head.method == .evaluateAccessControl else {
+                _ = try ContextNumber(from: &reader)
+                return .body(EmptyBody())
+            }
+            let request = try EvaluateAccessControl(from: &reader)
+            seen.withLock { $0 = request }
+            return Self.success()
+        }
         let rules = try #require(
             SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .biometryAny, nil)
         )
         let context = Self.context(daemon)
-        #expect(try await context.evaluateAccessControl(rules, operation: .useItem, localizedReason: "test"))
-        #expect(daemon.requested == [.evaluateAccessControl])
+        #expect(
+            try await context.evaluateAccessControl(rules, operation: operation, localizedReason: "test")
+        )
+        let request = try #require(seen.withLock { $0 })
+        #expect(request.operation == operation.rawValue)
+        #expect(request.accessControl.flags == .biometryAny)
+        #expect(request.prompt.reason == "test")
     }
 
     @Test("holds an application password until it is removed or the context invalidated")

@@ -83,8 +83,6 @@ extension SharedSecret {
     ///
     /// - Throws: `CryptoKitError` for an x coordinate that no point of P-256 has.
     init(x: borrowing SecretBytes) throws {
-        var one = [UInt8](repeating: 0, count: 32)
-        one[31] = 1
         // SEC 1, 2.3.3: 2 stands for the point with the even y coordinate.
         let compressed = SecretBytes(count: 1 + x.count) { octets in
             octets[0] = 2
@@ -95,7 +93,12 @@ extension SharedSecret {
         let point = try compressed.withUnsafeBytes { octets in
             try Crypto.P256.KeyAgreement.PublicKey(compressedRepresentation: octets)
         }
-        self = try Crypto.P256.KeyAgreement.PrivateKey(rawRepresentation: one)
-            .sharedSecretFromKeyAgreement(with: point)
+        self = try Self.one.get().sharedSecretFromKeyAgreement(with: point)
+    }
+
+    /// The scalar 1.
+    private static let one = Result {
+        let scalar = [UInt8](repeating: 0, count: 31) + [1]
+        return try Crypto.P256.KeyAgreement.PrivateKey(rawRepresentation: scalar)
     }
 }

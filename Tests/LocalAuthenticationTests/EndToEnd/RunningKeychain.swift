@@ -12,9 +12,12 @@ struct RunningKeychain {
     private let temporary: TemporaryKeychain
     private let promptsOfSetUp: Int
 
-    /// Starts a daemon and sets the keychain up.
-    init() async throws {
-        temporary = try await TemporaryKeychain.ready()
+    /// Starts a daemon and sets the keychain up; without a bus there is no sensor.
+    init(bus: PrivateBus? = nil) async throws {
+        temporary = try await TemporaryKeychain.ready(
+            bus: bus,
+            settings: bus.map { ["test.template-directory = \($0.templateDirectory)"] } ?? []
+        )
         promptsOfSetUp = temporary.prompts
     }
 
@@ -32,6 +35,12 @@ struct RunningKeychain {
 
     /// Has the person cancel the next box.
     func cancelNext() throws { try temporary.tellPerson([.cancels]) }
+
+    /// Has the person leave the next box alone, for a finger.
+    func waitForFinger() throws { try temporary.tellPerson([.waits]) }
+
+    /// Ends the daemon.
+    func stop() { temporary.stop(with: SIGTERM) }
 
     /// Locks the keychain, as when the session is locked.
     func lock() throws { try temporary.client.lock() }
