@@ -11,6 +11,7 @@ public actor KeychainEngine {
     let sealer: any KeySealer
     let counters: (any HardwareGuard)?
     let privateKeys: any PrivateKeyHardware
+    let attester: (any KeyAttester)?
     let audit: (any AuditLog)?
     let attempts: AttemptFile
     let keybagFile: AtomicFile
@@ -52,7 +53,8 @@ public actor KeychainEngine {
     ///   - directory: where its files are.
     ///   - sealer: seals the device part of the keybag's keys.
     ///   - counters: hardware that counts epochs and generations; nil where there is none.
-    ///   - privateKeys: makes and uses private keys.
+    ///   - privateKeys: makes and uses private keys; nil for software.
+    ///   - attester: vouches for private keys that hardware keeps; nil where there is none.
     ///   - derivation: the cost of deriving a passcode's key in keybags made here; nil measures it, so that one
     ///     derivation takes at least 500 ms. A keybag that exists keeps its own.
     ///   - wallClock: microseconds since 1970, for the dates of items.
@@ -63,7 +65,8 @@ public actor KeychainEngine {
         directory: StoreDirectory,
         sealer: any KeySealer,
         counters: (any HardwareGuard)? = nil,
-        privateKeys: any PrivateKeyHardware = SoftwarePrivateKeys(),
+        privateKeys: (any PrivateKeyHardware)? = nil,
+        attester: (any KeyAttester)? = nil,
         derivation: PasscodeDerivation.Cost? = nil,
         wallClock: @escaping @Sendable () -> Int64 = KeychainEngine.systemWallClock,
         audit: (any AuditLog)? = nil
@@ -72,7 +75,8 @@ public actor KeychainEngine {
         self.directory = directory
         self.sealer = sealer
         self.counters = counters
-        self.privateKeys = privateKeys
+        self.privateKeys = privateKeys ?? SoftwarePrivateKeys()
+        self.attester = attester
         self.audit = audit
         self.wallClock = wallClock
         requestedCost = derivation

@@ -53,6 +53,30 @@ extension RequestHandler {
         }
     }
 
+    /// Has hardware vouch for a key, after what signing with it demands.
+    func attestKey(_ body: AttestKey, request: UInt64) async throws(KeychainError) -> Attestation {
+        let context = try contexts.enter(body.context, request: request)
+        defer { contexts.leave(context, request: request) }
+        var turns = UserTurns(context: context, prompt: body.prompt)
+        while true {
+            let outcome = try await unlocking(&turns) { () throws(KeychainError) in
+                try await services.keys.attest(
+                    body.representation,
+                    qualifyingData: body.qualifyingData,
+                    group: caller.accessGroup,
+                    authorization: try contexts.authorization(of: context)
+                )
+            }
+            switch outcome {
+            case .attestation(let attestation):
+                record("attest")
+                return attestation
+            case .needsAuthentication(let control):
+                try await ask(for: [control], .useKeySign, &turns)
+            }
+        }
+    }
+
     private static func verb(of use: KeyUse) -> StaticString {
         switch use {
         case .sign: "sign"

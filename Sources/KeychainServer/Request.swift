@@ -21,6 +21,9 @@ enum Request: ~Copyable, Sendable {
     case makeKey(MakeKey)
     case readKey(ReadKey)
     case useKey(UseKey)
+    case attestKey(AttestKey)
+    case attestationIdentity
+    case activateCredential(ActivationChallenge)
     case invalidateContext(ContextNumber)
     case setCredential(SetCredential)
     case evaluatePolicy(EvaluatePolicy)
@@ -62,6 +65,11 @@ enum Request: ~Copyable, Sendable {
         case .makeKey: self = .makeKey(try MakeKey(from: &reader))
         case .readKey: self = .readKey(try ReadKey(from: &reader))
         case .useKey: self = .useKey(try UseKey(from: &reader))
+        case .attestKey: self = .attestKey(try AttestKey(from: &reader))
+        case .attestationIdentity:
+            try reader.readNull()
+            self = .attestationIdentity
+        case .activateCredential: self = .activateCredential(try ActivationChallenge(from: &reader))
         case .invalidateContext: self = .invalidateContext(try ContextNumber(from: &reader))
         case .setCredential: self = .setCredential(try SetCredential(from: &reader))
         case .evaluatePolicy: self = .evaluatePolicy(try EvaluatePolicy(from: &reader))

@@ -42,6 +42,15 @@ struct RequestHandler: Sendable {
             case .useKey(let body):
                 let result = KeyResult(try await useKey(body, request: id))
                 try reply(head.message(result))
+            case .attestKey(let body):
+                let attestation = try await attestKey(body, request: id)
+                try reply(head.message(attestation))
+            case .attestationIdentity:
+                let identity = try await services.keys.attestationIdentity()
+                try reply(head.message(identity))
+            case .activateCredential(let challenge):
+                let secret = try await services.keys.activate(challenge)
+                try reply(head.message(KeyResult(secret)))
             case .evaluatePolicy(let body):
                 let result = try await evaluate(body, request: id)
                 try reply(head.message(result))

@@ -16,6 +16,8 @@ struct Configuration: Sendable, Equatable {
         var templateDirectory: String?
         /// `test.access-group-directory`: in the place of the administrator's.
         var accessGroupDirectory: String?
+        /// `test.tpm`: a simulator, in the form of `Tss2_TctiLdr_Initialize`.
+        var tpm: String?
 
         /// Whether any is used.
         var isUsed: Bool { self != TestParts() }
@@ -29,6 +31,8 @@ struct Configuration: Sendable, Equatable {
     var logLevel = Logger.Level.notice
     /// `biometry`: whether the sensor is used at all.
     var usesBiometry = true
+    /// `tpm`: whether the machine's TPM is used at all.
+    var usesTPM = true
     /// `test.…`.
     var testParts = TestParts()
 
@@ -83,6 +87,14 @@ struct Configuration: Sendable, Equatable {
         case "biometry":
             guard value == "on" || value == "off" else { throw Reason(text: "\(key) must be on or off") }
             usesBiometry = value == "on"
+        case "tpm":
+            guard value == "on" || value == "off" else { throw Reason(text: "\(key) must be on or off") }
+            usesTPM = value == "on"
+        case "test.tpm":
+            guard value.hasPrefix("swtpm:path=/") else {
+                throw Reason(text: "\(key) must be swtpm:path= and the absolute path of a socket")
+            }
+            testParts.tpm = value
         case "test.system-bus-address":
             guard !value.isEmpty else { throw Reason(text: "\(key) is empty") }
             testParts.systemBusAddress = value

@@ -23,10 +23,18 @@ struct Keychain: Sendable {
         let test = settings.testParts
         do throws(KeychainError) {
             let directory = try StoreDirectory(path: layout.dataDirectory)
-            let sealer: any KeySealer = FileKeySealer(directory: directory)
+            let hardware = Hardware(settings)
+            let sealer = DeviceSealer(
+                file: FileKeySealer(directory: directory),
+                hardware: hardware?.sealer,
+                obstacle: settings.usesTPM ? Hardware.obstacle : nil
+            )
             engine = try KeychainEngine(
                 directory: directory,
                 sealer: test.isUsed ? TestAssurance(of: sealer) : sealer,
+                counters: hardware?.counters,
+                privateKeys: hardware?.privateKeys,
+                attester: hardware?.attester,
                 derivation: test.scryptLog2Rounds.flatMap {
                     PasscodeDerivation.Cost(roundsExponent: $0, blockSize: 8, parallelism: 1)
                 },

@@ -6,6 +6,7 @@ enum KeyCall: Sendable {
     case make(AccessControl, group: AccessGroup, hasPassword: Bool)
     case read([UInt8], group: AccessGroup)
     case use([UInt8], KeyUse, group: AccessGroup, ItemAuthorization)
+    case attest([UInt8], [UInt8], group: AccessGroup, ItemAuthorization)
 }
 
 /// What a scripted vault of keys answers.
@@ -61,5 +62,26 @@ actor ScriptedKeys: KeyVault {
         case .done: return .result(SecretBytes(copying: Self.result))
         case .needs(let control): return .needsAuthentication(control)
         }
+    }
+
+    func attest(
+        _ representation: [UInt8],
+        qualifyingData: [UInt8],
+        group: AccessGroup,
+        authorization: ItemAuthorization
+    ) async throws(KeychainError) -> KeyAttestationOutcome {
+        calls.append(.attest(representation, qualifyingData, group: group, authorization))
+        switch try await script(calls) {
+        case .done: return .attestation(Attestation(publicKey: Self.key.publicKey, evidence: nil))
+        case .needs(let control): return .needsAuthentication(control)
+        }
+    }
+
+    func attestationIdentity() async throws(KeychainError) -> AttestationIdentity {
+        throw KeychainError(.unimplemented)
+    }
+
+    func activate(_ challenge: ActivationChallenge) async throws(KeychainError) -> SecretBytes {
+        throw KeychainError(.unimplemented)
     }
 }

@@ -43,6 +43,39 @@ extension RemoteKeychain {
         try request.prompt.checkLimits()
         return try call(.useKey, request, reply: KeyResult.self, cancellation: cancellation).take()
     }
+
+    /// Has hardware vouch for a key, asking the user where signing with it would.
+    ///
+    /// - Returns: the attestation, without evidence for a key that hardware does not keep.
+    public func attestKey(
+        _ request: AttestKey,
+        cancellation: Cancellation? = nil
+    ) throws(KeychainError) -> Attestation {
+        try request.representation.checkRepresentation()
+        guard request.qualifyingData.count <= AttestKey.mostQualifyingData else {
+            throw KeychainError(.param)
+        }
+        try request.prompt.checkLimits()
+        return try call(.attestKey, request, reply: Attestation.self, cancellation: cancellation)
+    }
+
+    /// Who vouches for this machine's keys.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecUnimplemented` without hardware.
+    public func attestationIdentity() throws(KeychainError) -> AttestationIdentity {
+        try call(.attestationIdentity, EmptyBody(), reply: AttestationIdentity.self)
+    }
+
+    /// Answers a server's challenge to the attestation key.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDecode` for a challenge to another key or chip.
+    public func activate(_ challenge: ActivationChallenge) throws(KeychainError) -> SecretBytes {
+        let longest = ActivationChallenge.longestPart
+        guard max(challenge.credential.count, challenge.encryptedSecret.count) <= longest else {
+            throw KeychainError(.param)
+        }
+        return try call(.activateCredential, challenge, reply: KeyResult.self).take()
+    }
 }
 
 extension [UInt8] {

@@ -1,5 +1,5 @@
 public import KeychainModel
-internal import SecretMemory
+public import SecretMemory
 
 extension KeychainEngine: KeyVault {
     /// Makes a P-256 key; the user is not needed for it.
@@ -48,21 +48,12 @@ extension KeychainEngine: KeyVault {
         authorization: ItemAuthorization
     ) async throws(KeychainError) -> KeyUseOutcome {
         guard use.isWellFormed else { throw KeychainError(.param) }
-        let (record, control) = try record(representation, of: group)
-        // Before anything is asked: the passcode that unlocks may be all that the key demands.
-        _ = try context(for: control)
-        switch control.decide(given: authorization.proofs, operation: use.operation) {
-        case .granted: break
-        case .needs: return .needsAuthentication(control)
-        case .denied(let error): throw KeychainError(error)
+        let record: PrivateKeyRecord
+        let key: Key
+        switch try await open(representation, use.operation, group, authorization) {
+        case .opened(let opened, let authorization): (record, key) = (opened, authorization)
+        case .needs(let control): return .needsAuthentication(control)
         }
-        let password = try await passwordKey(for: control, authorization.applicationPassword)
-        let key = try record.authorization(
-            control,
-            proofs: authorization.proofs.filter { control.covered(by: $0, for: use.operation) },
-            password: password,
-            in: try context(for: control)
-        )
         let blob = record.hardwareKey.blob
         let hardware = try hardware(of: record)
         switch use {
@@ -74,6 +65,74 @@ extension KeychainEngine: KeyVault {
                 try await hardware.agree(with: publicKey, key: blob, authorization: key.copy())
             )
         }
+    }
+
+    /// Has hardware vouch for a key.
+    public func attest(
+        _ representation: [UInt8],
+        qualifyingData: [UInt8],
+        group: AccessGroup,
+        authorization: ItemAuthorization
+    ) async throws(KeychainError) -> KeyAttestationOutcome {
+        let record: PrivateKeyRecord
+        let key: Key
+        switch try await open(representation, .useKeySign, group, authorization) {
+        case .opened(let opened, let authorization): (record, key) = (opened, authorization)
+        case .needs(let control): return .needsAuthentication(control)
+        }
+        guard record.isHardware, let attester else {
+            return .attestation(Attestation(publicKey: record.hardwareKey.publicKey, evidence: nil))
+        }
+        return .attestation(
+            try await attester.attest(
+                record.hardwareKey.blob,
+                authorization: key.copy(),
+                qualifyingData: qualifyingData
+            )
+        )
+    }
+
+    /// Who vouches for this machine's keys.
+    public func attestationIdentity() async throws(KeychainError) -> AttestationIdentity {
+        guard let attester else { throw KeychainError(.unimplemented) }
+        return try await attester.attestationIdentity()
+    }
+
+    /// Answers a server's challenge to the attestation key.
+    public func activate(_ challenge: ActivationChallenge) async throws(KeychainError) -> SecretBytes {
+        guard let attester else { throw KeychainError(.unimplemented) }
+        return try await attester.activate(challenge)
+    }
+
+    private enum Opening {
+        /// The key, and what the hardware demands for it.
+        case opened(PrivateKeyRecord, Key)
+        case needs(AccessControl)
+    }
+
+    /// Opens what the hardware demands for a key, where enough was shown for the operation.
+    private func open(
+        _ representation: [UInt8],
+        _ operation: AccessOperation,
+        _ group: AccessGroup,
+        _ authorization: ItemAuthorization
+    ) async throws(KeychainError) -> Opening {
+        let (record, control) = try record(representation, of: group)
+        // Before anything is asked: the passcode that unlocks may be all that the key demands.
+        _ = try context(for: control)
+        switch control.decide(given: authorization.proofs, operation: operation) {
+        case .granted: break
+        case .needs: return .needs(control)
+        case .denied(let error): throw KeychainError(error)
+        }
+        let password = try await passwordKey(for: control, authorization.applicationPassword)
+        let key = try record.authorization(
+            control,
+            proofs: authorization.proofs.filter { control.covered(by: $0, for: operation) },
+            password: password,
+            in: try context(for: control)
+        )
+        return .opened(record, key)
     }
 
     /// Opens a representation and says what its use demands now.

@@ -33,6 +33,36 @@ public protocol KeyVault: Sendable {
         group: AccessGroup,
         authorization: ItemAuthorization
     ) async throws(KeychainError) -> KeyUseOutcome
+
+    /// Has hardware vouch for a key; needs what signing with it needs.
+    ///
+    /// - Parameter qualifyingData: what the statement is to carry, at most 64 octets.
+    /// - Returns: the attestation, without evidence for a key that hardware does not keep.
+    func attest(
+        _ representation: [UInt8],
+        qualifyingData: [UInt8],
+        group: AccessGroup,
+        authorization: ItemAuthorization
+    ) async throws(KeychainError) -> KeyAttestationOutcome
+
+    /// Who vouches for this machine's keys.
+    ///
+    /// - Throws: `errSecUnimplemented` without hardware.
+    func attestationIdentity() async throws(KeychainError) -> AttestationIdentity
+
+    /// Answers a server that wants to know whether the attestation key lives in the chip of the endorsement key.
+    ///
+    /// - Returns: the secret, at most 64 octets.
+    /// - Throws: as ``KeyAttester/activate(_:)``, and `errSecUnimplemented` without hardware.
+    func activate(_ challenge: ActivationChallenge) async throws(KeychainError) -> SecretBytes
+}
+
+/// What an attestation came to.
+public enum KeyAttestationOutcome: Sendable {
+    /// The attestation.
+    case attestation(Attestation)
+    /// The user is needed for this access control; then ask again.
+    case needsAuthentication(AccessControl)
 }
 
 /// A key of the vault.

@@ -14,9 +14,7 @@ extension Attestation: WireBody {
         guard let evidence else { return writer.writeNull() }
         let (identity, certification) = (evidence.identity, evidence.certification)
         writer.writeArrayHead(count: 7)
-        writer.write(bytes: identity.endorsementKey)
-        writer.write(list: identity.certificates)
-        writer.write(bytes: identity.attestationKey)
+        identity.encode(partsTo: &writer)
         writer.write(bytes: certification.publicArea)
         writer.write(bytes: certification.statement)
         writer.write(bytes: certification.signature)
@@ -39,11 +37,7 @@ extension Attestation: WireBody {
 
     private static func evidence(_ reader: inout CBORReader) throws -> Evidence {
         try reader.readFields(7)
-        let identity = AttestationIdentity(
-            endorsementKey: try part(&reader),
-            certificates: try list(&reader, part),
-            attestationKey: try part(&reader)
-        )
+        let identity = try AttestationIdentity(parts: &reader)
         let certification = KeyCertification(
             publicArea: try part(&reader),
             statement: try part(&reader),
@@ -59,7 +53,7 @@ extension Attestation: WireBody {
         return PolicyStep(command: command, operands: try list(&reader, part))
     }
 
-    private static func list<Part>(
+    fileprivate static func list<Part>(
         _ reader: inout CBORReader,
         _ read: (inout CBORReader) throws -> Part
     ) throws -> [Part] {
@@ -70,7 +64,7 @@ extension Attestation: WireBody {
         return parts
     }
 
-    private static func part(_ reader: inout CBORReader) throws -> [UInt8] {
+    fileprivate static func part(_ reader: inout CBORReader) throws -> [UInt8] {
         let octets = try reader.readBytes()
         guard octets.count <= longestPart else { throw WireError.malformed }
         return octets
@@ -81,5 +75,33 @@ extension WireWriter {
     fileprivate mutating func write(list: [[UInt8]]) {
         writeArrayHead(count: list.count)
         for octets in list { write(bytes: octets) }
+    }
+}
+
+extension AttestationIdentity: WireBody {
+    /// Writes `[endorsement key, [certificate…], attestation key]`.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 3)
+        encode(partsTo: &writer)
+    }
+
+    /// Reads an identity.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(3)
+        try self.init(parts: &reader)
+    }
+
+    fileprivate func encode(partsTo writer: inout WireWriter) {
+        writer.write(bytes: endorsementKey)
+        writer.write(list: certificates)
+        writer.write(bytes: attestationKey)
+    }
+
+    fileprivate init(parts reader: inout CBORReader) throws {
+        self.init(
+            endorsementKey: try Attestation.part(&reader),
+            certificates: try Attestation.list(&reader, Attestation.part),
+            attestationKey: try Attestation.part(&reader)
+        )
     }
 }

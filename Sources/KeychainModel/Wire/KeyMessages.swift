@@ -112,6 +112,72 @@ public struct UseKey: WireBody, Sendable {
     }
 }
 
+/// Has hardware vouch for a key: `[representation, qualifying data, context, prompt]`; answered by
+/// ``Attestation``.
+public struct AttestKey: WireBody, Sendable {
+    /// ``EnclaveKey/representation``.
+    public let representation: [UInt8]
+    /// What the statement is to carry.
+    public let qualifyingData: [UInt8]
+    /// The context to use; nil for a fresh one.
+    public let context: UInt64?
+    /// How to prompt.
+    public let prompt: PromptFields
+
+    /// The most qualifying data, in octets.
+    public static let mostQualifyingData = 64
+
+    /// Describes the request.
+    public init(
+        representation: [UInt8],
+        qualifyingData: [UInt8],
+        context: UInt64? = nil,
+        prompt: PromptFields
+    ) {
+        self.representation = representation
+        self.qualifyingData = qualifyingData
+        self.context = context
+        self.prompt = prompt
+    }
+
+    /// Writes the request.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 4)
+        writer.write(bytes: representation)
+        writer.write(bytes: qualifyingData)
+        writer.write(optionalUnsigned: context)
+        prompt.encode(to: &writer)
+    }
+
+    /// Reads the request.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(4)
+        representation = try reader.readRepresentation()
+        qualifyingData = try reader.readBytes()
+        guard qualifyingData.count <= Self.mostQualifyingData else { throw KeychainError(.param) }
+        context = try reader.readOptional { try $0.readUnsigned() }
+        prompt = try PromptFields(from: &reader)
+    }
+}
+
+extension ActivationChallenge: WireBody {
+    /// Writes `[credential, encrypted secret]`.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 2)
+        writer.write(bytes: credential)
+        writer.write(bytes: encryptedSecret)
+    }
+
+    /// Reads a challenge.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(2)
+        self.init(credential: try reader.readBytes(), encryptedSecret: try reader.readBytes())
+        guard max(credential.count, encryptedSecret.count) <= Self.longestPart else {
+            throw KeychainError(.param)
+        }
+    }
+}
+
 /// A private key: `[representation, public key, access control, hardware]`.
 public struct KeyReply: WireBody, Sendable, Equatable {
     /// The key.

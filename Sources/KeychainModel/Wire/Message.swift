@@ -53,6 +53,12 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case readKey = 25
     /// ``UseKey``; answered by ``KeyResult``.
     case useKey = 26
+    /// ``AttestKey``; answered by ``Attestation``.
+    case attestKey = 27
+    /// No body; answered by ``AttestationIdentity``.
+    case attestationIdentity = 28
+    /// ``ActivationChallenge``; answered by ``KeyResult``.
+    case activateCredential = 29
     /// ``ContextNumber``: nothing proven in it counts any more.
     case invalidateContext = 31
     /// ``SetCredential``: an application password for a context.

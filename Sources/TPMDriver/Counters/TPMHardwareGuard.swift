@@ -48,6 +48,16 @@ public struct TPMHardwareGuard: HardwareGuard {
     /// Removes a counter.
     public func destroyGeneration(_ counter: [UInt8]) async { await tpm.destroy(counter, .generation) }
 
+    /// Sets the lockout authorisation; never sends a guess.
+    public func setLockoutAuthorization(_ code: borrowing SecretBytes) async throws(KeychainError) {
+        try await tpm.setLockoutAuthorization(code)
+    }
+
+    /// Whether the lockout authorisation is set; two commands.
+    public func hasLockoutAuthorization() async throws(KeychainError) -> Bool {
+        try await tpm.status().lockoutAuthSet
+    }
+
     /// Seals octets in the hierarchy whose seed every restart replaces.
     ///
     /// - Throws: ``KeychainError`` with `errSecDataTooLarge` for more than 64 octets.

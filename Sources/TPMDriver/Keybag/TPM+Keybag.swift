@@ -90,6 +90,13 @@ extension TPM {
             try connection.undefine(index, named: [index.name])
         }
     }
+
+    /// Whether a blob was made with this very chip, as it is.
+    func isOwn(_ octets: [UInt8], _ kind: TPMBlob.Kind) -> Bool {
+        guard let blob = try? TPMBlob(octets, kind) else { return false }
+        let name = try? withConnection { connection throws(TPMError) in connection.primaryName }
+        return name == blob.primaryName
+    }
 }
 
 extension TPMConnection {

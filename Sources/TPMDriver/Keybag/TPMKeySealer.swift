@@ -27,8 +27,8 @@ public struct TPMKeySealer: KeySealer {
         self.treatsSimulatorAsReal = treatsSimulatorAsReal
     }
 
-    /// What the chip's own properties promise.
-    public func assurance() async -> AssuranceReport {
+    /// What the chip's own properties promise; the same for every blob.
+    public func assurance(of blob: [UInt8]?) async -> AssuranceReport {
         do {
             return try await tpm.status().assurance(treatsSimulatorAsReal: treatsSimulatorAsReal)
         } catch {
@@ -36,6 +36,9 @@ public struct TPMKeySealer: KeySealer {
             return AssuranceReport(.test, reasons: ["The TPM does not answer\(cause)."])
         }
     }
+
+    /// Whether the blob is this chip's: what it is sealed by cannot be bettered here.
+    public func isBest(_ blob: [UInt8]) async -> Bool { await tpm.isOwn(blob, .keybag) }
 
     /// Makes and seals a new secret, with an index of its own.
     ///

@@ -26,6 +26,15 @@ enum Requirement: String, ExpressibleByArgument, CaseIterable {
         try AccessControl(accessibility: .whenUnlocked, flags: flags)
     }
 
+    /// The rule to make a private key by.
+    func keyAccessControl() throws(KeychainError) -> AccessControl {
+        guard !flags.isEmpty else { return AccessControl(accessibility: .whenUnlockedThisDeviceOnly) }
+        return try AccessControl(
+            accessibility: .whenUnlockedThisDeviceOnly,
+            flags: flags.union(.privateKeyUsage)
+        )
+    }
+
     /// The requirement that stands for a rule; nil for rules that other programs made.
     init?(_ accessControl: AccessControl) {
         guard let match = Self.allCases.first(where: { $0.flags == accessControl.flags }) else { return nil }

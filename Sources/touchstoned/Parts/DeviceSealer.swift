@@ -1,3 +1,4 @@
+import Glibc
 import KeychainEngine
 import KeychainModel
 import SecretMemory
@@ -12,10 +13,13 @@ struct DeviceSealer: KeySealer {
 
     private let file: FileKeySealer
     private let hardware: (any KeySealer)?
+    private let obstacle: CInt?
 
-    init(file: FileKeySealer, hardware: (any KeySealer)?) {
+    /// Seals with hardware where it is there; `obstacle` says why it is not, as `errno` does.
+    init(file: FileKeySealer, hardware: (any KeySealer)?, obstacle: CInt?) {
         self.file = file
         self.hardware = hardware
+        self.obstacle = obstacle
     }
 
     func assurance(of blob: [UInt8]?) async -> AssuranceReport {
@@ -27,9 +31,16 @@ struct DeviceSealer: KeySealer {
             )
         }
         let report = await sealer.assurance(of: inner)
-        guard hardware != nil, blob.first == Kind.file.rawValue else { return report }
-        let reason =
-            "This machine has a TPM that the keybag does not use yet: `touchstone migrate` moves it there."
+        guard blob.first == Kind.file.rawValue else { return report }
+        let reason: String
+        if hardware != nil {
+            reason =
+                "This machine has a TPM that the keybag does not use yet: `touchstone migrate` moves it there."
+        } else if obstacle == EACCES || obstacle == EPERM {
+            reason = "This machine has a TPM that this user may not open: it takes a member of the group tss."
+        } else {
+            return report
+        }
         return AssuranceReport(report.assurance, reasons: report.reasons + [reason])
     }
 

@@ -1,0 +1,47 @@
+import ArgumentParser
+import KeychainClient
+import KeychainModel
+
+/// `touchstone attest`: what this machine's TPM says of a key, for a server to check.
+struct AttestCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "attest",
+        abstract: "Print what this machine's TPM says of a new key, as JSON.",
+        discussion: """
+            Makes a P-256 key, has the TPM's attestation key certify it, and prints what a server needs to believe it: \
+            the endorsement key and its certificates, the attestation key, the key's public area with the steps of \
+            its policy, the signed statement with the nonce. Octets are base64url. Without a TPM the level is \
+            `software` and there is no evidence.
+            """
+    )
+
+    @Option(name: .long, help: "What the statement is to carry: at most 64 octets in hexadecimal.")
+    var nonce: String?
+
+    @Option(name: .long, help: "What using the key demands: finger, passcode, either or none.")
+    var require = Requirement.nothing
+
+    func run() throws {
+        let octets = try nonce.map { try Self.octets($0) } ?? []
+        let keychain = RemoteKeychain.shared
+        let prompt = PromptFields(origin: .current(), reason: "Have the TPM vouch for a new key.")
+        let key = try keychain.makeKey(MakeKey(accessControl: try require.keyAccessControl(), prompt: prompt))
+        let request = AttestKey(representation: key.representation, qualifyingData: octets, prompt: prompt)
+        Output.print(try keychain.attestKey(request).json)
+    }
+
+    /// Reads hexadecimal octets.
+    private static func octets(_ text: String) throws -> [UInt8] {
+        let digits = Array(text.utf8)
+        guard digits.count % 2 == 0, digits.count / 2 <= AttestKey.mostQualifyingData else {
+            throw ValidationError("--nonce takes an even number of hexadecimal digits, at most 128.")
+        }
+        return try stride(from: 0, to: digits.count, by: 2).map { start in
+            let pair = String(decoding: digits[start..<start + 2], as: UTF8.self)
+            guard pair.allSatisfy(\.isHexDigit), let octet = UInt8(pair, radix: 16) else {
+                throw ValidationError("--nonce takes hexadecimal digits only.")
+            }
+            return octet
+        }
+    }
+}
