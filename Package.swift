@@ -253,8 +253,8 @@ let package = Package(
         .testTarget(
             name: "LocalAuthenticationTests",
             dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon", "SecretMemory",
-                "Security", "TouchstoneTesting", "touchstoned",
+                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon",
+                "SecretMemory", "Security", "TouchstoneTesting", "touchstoned",
             ],
             swiftSettings: settings
         ),

@@ -5,8 +5,9 @@ public import SecretMemory
 extension KeychainEngine {
     /// Counters that were just made.
     struct NewCounters {
-        let names: KeybagRecord.HardwareCounters
+        var names: KeybagRecord.HardwareCounters
         let epochSecret: Key
+        let generation: UInt64
     }
 
     /// Makes the counters of a new keybag; nil without hardware.
@@ -16,10 +17,11 @@ extension KeychainEngine {
         let name = epoch.blob
         let secret = Key(epoch.secret.copy())
         do throws(KeychainError) {
-            let (generation, _) = try await counters.makeGeneration()
+            let (generation, value) = try await counters.makeGeneration()
             return NewCounters(
                 names: KeybagRecord.HardwareCounters(epoch: name, generation: generation),
-                epochSecret: secret
+                epochSecret: secret,
+                generation: value
             )
         } catch {
             await counters.destroyEpoch(name)
@@ -144,7 +146,8 @@ extension KeychainEngine {
         let currentSet = former.flatMap {
             try? KeybagKeys.unwrapAll(of: record, with: $0)[.biometryCurrentSet]
         }
-        let made = try await makeCounters()
+        var made = try await makeCounters()
+        made?.names.isAdopted = false
         record.hardware = made?.names
         let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: made?.epochSecret)
         if let currentSet {
