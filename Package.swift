@@ -270,6 +270,18 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // Apple's names alone: Conformance/Package.swift runs the same sources elsewhere.
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned"],
+            path: "Conformance/Tests/ConformanceTests"
+        ),
+        // Every public name of Apple's that is promised; Scripts/surface.swift writes most of it.
+        .testTarget(
+            name: "SurfaceTests",
+            dependencies: ["CoreFoundation", "CryptoKit", "LocalAuthentication", "Security"],
+            exclude: ["Generated/CoreFoundationSurface.swift", "Generated/SecurityFunctionSurface.swift"]
+        ),
         // The usual spellings of iOS code, in both language modes; no upcoming feature, as in an app.
         .testTarget(name: "SecurityIdiomsTests", dependencies: ["LocalAuthentication", "Security"]),
         .testTarget(
