@@ -80,7 +80,7 @@ let package = Package(
         .target(
             name: "TPMDriver",
             dependencies: [
-                "CTSS2", "CBOR", "KeychainModel", "SecretMemory",
+                "CTSS2", "CBOR", "KeychainModel", "SecretMemory", "Threads",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: nearC

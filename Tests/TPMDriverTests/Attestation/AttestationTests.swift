@@ -144,10 +144,10 @@ struct AttestationTests {
     @Test("a server that knows nothing of the driver finds the key in the chip, its policy and its nonce")
     func attests() async throws {
         let world = try await KeyWorld.start()
-        let key = try await world.keys.makeKey(authorization: .filled(1))
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
         let attestation = try await world.attester.attest(
             key.blob,
-            authorization: .filled(1),
+            authorization: .fixed(1),
             qualifyingData: nonce
         )
         #expect(attestation.publicKey == key.publicKey)
@@ -160,7 +160,7 @@ struct AttestationTests {
             try RelyingParty.check(
                 try await world.attester.attest(
                     key.blob,
-                    authorization: .filled(1),
+                    authorization: .fixed(1),
                     qualifyingData: nonce
                 ),
                 nonce: nonce
@@ -173,10 +173,10 @@ struct AttestationTests {
         let world = try await KeyWorld.start()
         let other = try await KeyWorld.start()
         func attestation(_ world: KeyWorld) async throws -> Attestation {
-            let key = try await world.keys.makeKey(authorization: .filled(1))
+            let key = try await world.keys.makeKey(authorization: .fixed(1))
             return try await world.attester.attest(
                 key.blob,
-                authorization: .filled(1),
+                authorization: .fixed(1),
                 qualifyingData: nonce
             )
         }
@@ -238,12 +238,12 @@ struct AttestationTests {
     func refusals() async throws {
         let world = try await KeyWorld.start()
         let other = try await KeyWorld.start()
-        let key = try await world.keys.makeKey(authorization: .filled(1))
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
         let nonce = self.nonce
         let wrong = await #expect(throws: KeychainError.self) {
             _ = try await world.attester.attest(
                 key.blob,
-                authorization: .filled(2),
+                authorization: .fixed(2),
                 qualifyingData: nonce
             )
         }
@@ -252,7 +252,7 @@ struct AttestationTests {
         let foreign = await #expect(throws: KeychainError.self) {
             _ = try await other.attester.attest(
                 key.blob,
-                authorization: .filled(1),
+                authorization: .fixed(1),
                 qualifyingData: nonce
             )
         }
@@ -261,7 +261,7 @@ struct AttestationTests {
         await #expect(throws: KeychainError(.param)) {
             _ = try await world.attester.attest(
                 key.blob,
-                authorization: .filled(1),
+                authorization: .fixed(1),
                 qualifyingData: [UInt8](repeating: 1, count: 65)
             )
         }
@@ -293,12 +293,12 @@ struct AttestationTests {
     @Test("it comes back the same from CBOR, and its JSON has all of it", arguments: [true, false])
     func coding(isHardware: Bool) async throws {
         let world = try await KeyWorld.start(.certified(1))
-        let key = try await world.keys.makeKey(authorization: .filled(1))
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
         var attestation = Attestation(publicKey: key.publicKey, evidence: nil)
         if isHardware {
             attestation = try await world.attester.attest(
                 key.blob,
-                authorization: .filled(1),
+                authorization: .fixed(1),
                 qualifyingData: nonce
             )
         }

@@ -29,16 +29,6 @@ struct KeyWorld {
     }
 }
 
-extension SecretBytes {
-    /// 32 octets that are all the same.
-    static func filled(_ octet: UInt8) -> SecretBytes {
-        SecretBytes(copying: [UInt8](repeating: octet, count: 32))
-    }
-
-    /// The octets, for comparison.
-    var octets: [UInt8] { withOctets { octets in octets.indices.map { octets[$0] } } }
-}
-
 /// The program `openssl`, as somebody else's word.
 enum OpenSSL {
     /// Whether a signature over a message is good.
