@@ -83,7 +83,7 @@ let package = Package(
         .target(
             name: "TPMDriver",
             dependencies: [
-                "CTSS2", "CBOR", "KeychainModel", "SecretMemory",
+                "CTSS2", "CBOR", "KeychainModel", "SecretMemory", "Threads",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: nearC
