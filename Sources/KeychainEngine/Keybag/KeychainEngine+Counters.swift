@@ -139,7 +139,11 @@ extension KeychainEngine {
         do throws(KeychainError) {
             former = try await wrapping(of: record, keybagKey)
             // Where it was is where it stays.
-            if (record.hardware == nil) == (counters == nil) { return nil }
+            if let counters, let names = record.hardware {
+                _ = try await counters.generation(names.generation)
+                return nil
+            }
+            if counters == nil { return nil }
         } catch {
             guard error.cause == .invalidated || error.cause == .otherHardware else { throw error }
         }

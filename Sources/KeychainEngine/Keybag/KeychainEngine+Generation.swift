@@ -27,7 +27,9 @@ extension KeychainEngine {
         guard let counters, let names = record?.hardware else { return }
         let counted = try await counters.generation(names.generation)
         // Damage has its own answer.
-        guard let store, let context = try? context(), let generation = store.itemSet.generation else { return }
+        guard let store, let context = try? context(), let generation = store.itemSet.generation else {
+            return
+        }
         if adopting {
             try store.set(generation: counted, context)
             if var record, record.hardware?.isAdopted == false {
@@ -46,20 +48,27 @@ extension KeychainEngine {
 
     /// Counts on at once: something happened that no older copy may undo.
     func countOn() async {
-        guard isGenerationInStep, let countedGeneration, let store, let context = try? context() else { return }
+        guard isGenerationInStep, let countedGeneration, let store, let context = try? context() else {
+            return
+        }
         guard (try? store.set(generation: countedGeneration + 1, context)) != nil else { return }
         await settleGeneration()
     }
 
     /// Has hardware follow a store that counted on; what fails is tried again with the next commit.
     func settleGeneration() async {
-        guard !isSettlingGeneration, isGenerationBehind, let counters, let names = record?.hardware else { return }
+        guard !isSettlingGeneration, isGenerationBehind, let counters, let names = record?.hardware else {
+            return
+        }
         isSettlingGeneration = true
         defer { isSettlingGeneration = false }
         do throws(KeychainError) {
             countedGeneration = try await counters.advanceGeneration(names.generation)
         } catch {
-            report(.tamperDetected, detail: "the store's generation was not counted: \(error.cause?.code ?? "")")
+            report(
+                .tamperDetected,
+                detail: "the store's generation was not counted: \(error.cause?.code ?? "")"
+            )
         }
     }
 }

@@ -369,13 +369,19 @@ extension KeychainEngine {
             KeybagKeys.wrap(.random(), as: .biometryCurrentSet, in: &record, with: wrapping)
             try writeKeybag(record)
         }
-        let isFirst = keys.isEmpty
+        let former = keys
+        let isFirst = former.isEmpty
         keys = try KeybagKeys.unwrapAll(of: record, with: wrapping)
         isKeybagDamaged = false
         self.record = record
         openStore(isFirst: isFirst)
         if isFirst || isRecovered || record.hardware?.isAdopted == false {
-            try await compareGenerations(adopting: isRecovered || record.hardware?.isAdopted == false)
+            do throws(KeychainError) {
+                try await compareGenerations(adopting: isRecovered || record.hardware?.isAdopted == false)
+            } catch {
+                keys = former
+                throw error
+            }
         }
         await renewEscrow(of: keybagKey)
     }

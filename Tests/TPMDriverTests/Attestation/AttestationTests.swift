@@ -22,7 +22,7 @@ struct AttestationTests {
         var changed = certificate
         changed[changed.count - 1] ^= 1
         #expect(try await !OpenSSL.vouches(authority, for: changed))
-        let key = try PublicArea(identity.endorsementKey)
+        let key = try KeyArea(identity.endorsementKey)
         #expect(Data(certificate).range(of: Data(key.x963)) != nil)
         // The same chip says the same of itself again, with no command.
         let before = await world.tpm.commandCount
@@ -51,7 +51,7 @@ struct AttestationTests {
     func activation(chip: SoftwareTPM.Chip) async throws {
         let world = try await KeyWorld.start(chip)
         let identity = try await world.attester.attestationIdentity()
-        let name = try PublicArea(identity.attestationKey).name
+        let name = try KeyArea(identity.attestationKey).name
         for count in [1, 16, 32] {
             let secret = [UInt8](repeating: 0x5A, count: count)
             let challenge = try RelyingParty.makeCredential(secret, for: name, to: identity.endorsementKey)
@@ -72,7 +72,7 @@ struct AttestationTests {
         #expect(identity.level == .ekCertificate)
         let certificate = try #require(identity.certificates.first)
         #expect(try await OpenSSL.vouches(try await SoftwareTPM.authority(), for: certificate))
-        guard case .rsa(let modulus) = try PublicArea(identity.endorsementKey).key else {
+        guard case .rsa(let modulus) = try KeyArea(identity.endorsementKey).key else {
             Issue.record("not an RSA key")
             return
         }
@@ -80,7 +80,7 @@ struct AttestationTests {
         let secret = [UInt8](repeating: 0x5A, count: 32)
         let challenge = try await RelyingParty.makeCredential(
             secret,
-            for: try PublicArea(identity.attestationKey).name,
+            for: try KeyArea(identity.attestationKey).name,
             toCertified: certificate
         )
         #expect(try await world.attester.activate(challenge).octets == secret)
@@ -92,8 +92,8 @@ struct AttestationTests {
         let other = try await KeyWorld.start()
         let identity = try await world.attester.attestationIdentity()
         let otherIdentity = try await other.attester.attestationIdentity()
-        let name = try PublicArea(identity.attestationKey).name
-        let otherName = try PublicArea(otherIdentity.attestationKey).name
+        let name = try KeyArea(identity.attestationKey).name
+        let otherName = try KeyArea(otherIdentity.attestationKey).name
         let secret = [UInt8](repeating: 0x5A, count: 32)
         func expectRefusal(_ challenge: ActivationChallenge, _ status: Status, _ cause: String) async {
             let error = await #expect(throws: KeychainError.self) {

@@ -15,7 +15,7 @@ struct KeyWorld {
 
     static func start(_ chip: SoftwareTPM.Chip = .blank) async throws -> KeyWorld {
         let chip = try await SoftwareTPM.start(chip)
-        let tpm = TPM(configuration: chip.tcti)
+        let tpm = TPM(chip)
         return KeyWorld(chip: chip, tpm: tpm, keys: TPMPrivateKeys(tpm), attester: TPMKeyAttester(tpm))
     }
 
