@@ -128,7 +128,7 @@ public func SecKeyCreateDecryptedData(
 /// `SecKeyCopyKeyExchangeResult`: agrees on a key; blocks while the user is asked for what the private key demands.
 ///
 /// The parameters are ``SecKeyKeyExchangeParameter/requestedSize`` where the algorithm derives a key, at most
-/// 1 MiB, and ``SecKeyKeyExchangeParameter/sharedInfo``.
+/// 16 KiB, and ``SecKeyKeyExchangeParameter/sharedInfo``.
 ///
 /// - Returns: nil with `errSecParam` for anything else, and for keys that do not go together.
 public func SecKeyCopyKeyExchangeResult(

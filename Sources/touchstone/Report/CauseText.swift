@@ -7,6 +7,12 @@ enum CauseText {
         switch cause.domain {
         case "keybag": keybag(cause.code)
         case "prompt": prompt(cause.code)
+        case "store" where cause == .rolledBack:
+            (
+                "the store is an older copy of itself: the TPM counted further",
+                "put the newer one back, or accept this one with the recovery code: touchstone recover"
+            )
+        case "tpm": hardware(cause)
         case "touchstoned": ("the daemon did not start (\(cause.code))", "touchstone doctor")
         case "touchstone": item(cause, name) ?? attempt(cause.code) ?? connection(cause.code)
         default: nil
@@ -23,6 +29,23 @@ enum CauseText {
         case "recoveryCode": ("that is not the recovery code", "try again with the code noted at set-up")
         case "recovery code mistyped": ("the recovery code was mistyped", "try again")
         default: nil
+        }
+    }
+
+    private static func hardware(_ cause: DriverCause) -> ErrorText.Lines? {
+        switch cause {
+        case .otherHardware:
+            (
+                "the keychain is sealed to another TPM, or this one was cleared",
+                "open it with the recovery code: touchstone recover"
+            )
+        case .exhausted:
+            ("the TPM refuses passcodes after ten wrong ones", "touchstone recover")
+        case DriverCause(domain: "tpm", code: "lockout"):
+            ("the TPM refuses all guesses for a while", "wait, then try again; see: touchstone doctor")
+        case DriverCause(domain: "tpm", code: "index is gone"):
+            ("the TPM's record of this keychain was removed", "touchstone recover")
+        default: ("the TPM refused (\(cause.code))", "touchstone doctor")
         }
     }
 
