@@ -25,6 +25,8 @@ final class TPMConnection {
     private(set) var primaryName: [UInt8] = []
     /// The HMAC session salted to the primary; see ``session(_:)``.
     fileprivate(set) var hmacSession = ESYS_TR_NONE
+    /// The policy session for private keys, loaded from their first use on; see ``withKeySession(_:)``.
+    var keySession = ESYS_TR_NONE
     /// The NV indices that were looked at.
     var indices: [TPM2_HANDLE: ESYS_TR] = [:]
 
@@ -46,8 +48,10 @@ final class TPMConnection {
 
     /// Flushes what is loaded.
     func close() {
+        if keySession != ESYS_TR_NONE { flush(keySession) }
         if hmacSession != ESYS_TR_NONE { flush(hmacSession) }
         if primary != ESYS_TR_NONE { flush(primary) }
+        keySession = ESYS_TR_NONE
         hmacSession = ESYS_TR_NONE
         primary = ESYS_TR_NONE
     }
