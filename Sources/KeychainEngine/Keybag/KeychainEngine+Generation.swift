@@ -79,27 +79,28 @@ extension KeychainEngine {
 
     /// Counts on at once: something happened that no older copy may undo.
     func countOn() async {
+        if growGeneration() { await settleGeneration() }
+    }
+
+    private func growGeneration() -> Bool {
         guard isGenerationInStep, let countedGeneration, let store, let context = try? context() else {
-            return
+            return false
         }
-        guard (try? store.set(generation: countedGeneration + 1, context)) != nil else { return }
-        await settleGeneration()
+        return (try? store.set(generation: countedGeneration + 1, context)) != nil
     }
 
     /// Has hardware follow a store that counted on; what fails is tried again with the next commit.
     func settleGeneration() async {
-        guard !isSettlingGeneration, isGenerationBehind, let counters, let names = record?.hardware else {
-            return
-        }
+        guard !isSettlingGeneration, isGenerationBehind, let counters, let names = record?.hardware else { return }
         isSettlingGeneration = true
         defer { isSettlingGeneration = false }
         do throws(KeychainError) {
-            countedGeneration = try await counters.advanceGeneration(names.generation)
+            // Commits that came meanwhile could not count on.
+            repeat {
+                countedGeneration = try await counters.advanceGeneration(names.generation)
+            } while store?.isCountDue == true && growGeneration()
         } catch {
-            report(
-                .tamperDetected,
-                detail: "the store's generation was not counted: \(error.cause?.code ?? "")"
-            )
+            report(.tamperDetected, detail: "the store's generation was not counted: \(error.cause?.code ?? "")")
         }
     }
 }
