@@ -105,6 +105,7 @@ extension KeychainEngine: KeybagKeeper {
         }
         keys = ring
         storeFault = nil
+        await renewEscrow(of: keybagKey)
         report(.keybagCreated, detail: binding.assurance.name)
     }
 
