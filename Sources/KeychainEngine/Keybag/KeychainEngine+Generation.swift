@@ -45,8 +45,11 @@ extension KeychainEngine {
     ///
     /// A counter that is gone counts as one that went on: nothing says any more that the store is the newest.
     ///
-    /// - Parameter adopting: the store is what it is to be whatever it says: the counter is new, or the recovery
-    ///   code speaks for the store.
+    /// - Parameters:
+    ///   - hardware: what hardware has counted.
+    ///   - adopting: the store is what it is to be whatever it says: the counter is new, or the recovery code
+    ///     speaks for the store.
+    /// - Throws: ``KeychainError`` when what is adopted cannot be written.
     func compare(_ hardware: HardwareGeneration, adopting: Bool) async throws(KeychainError) {
         let counted: UInt64
         switch hardware {
@@ -91,7 +94,9 @@ extension KeychainEngine {
 
     /// Has hardware follow a store that counted on; what fails is tried again with the next commit.
     func settleGeneration() async {
-        guard !isSettlingGeneration, isGenerationBehind, let counters, let names = record?.hardware else { return }
+        guard !isSettlingGeneration, isGenerationBehind, let counters, let names = record?.hardware else {
+            return
+        }
         isSettlingGeneration = true
         defer { isSettlingGeneration = false }
         do throws(KeychainError) {
@@ -100,7 +105,8 @@ extension KeychainEngine {
                 countedGeneration = try await counters.advanceGeneration(names.generation)
             } while store?.isCountDue == true && growGeneration()
         } catch {
-            report(.tamperDetected, detail: "the store's generation was not counted: \(error.cause?.code ?? "")")
+            let reason = error.cause?.code ?? ""
+            report(.tamperDetected, detail: "the store's generation was not counted: \(reason)")
         }
     }
 }
