@@ -96,8 +96,8 @@ extension AuthenticationEngine {
                 }
                 guard canProtect else { throw AuthenticationError(.invalidParameter) }
                 let code = try await self.confirmedCode(
-                    "Write down this code for the TPM's lockout. It alone resets the lockout before its time, "
-                        + "and it is not shown again.",
+                    "Write down this code for the TPM's lockout. It alone, without its hyphens, resets the "
+                        + "lockout before its time, and it is not shown again.",
                     typingBack: "Type the code that you wrote down",
                     request
                 )

@@ -78,7 +78,7 @@ public struct DeviceSealer: KeySealer {
         switch blob.first.flatMap(Kind.init) {
         case .file?: return (file, inner)
         case .hardware?:
-            guard let hardware else { throw KeychainError(.decode, cause: .otherHardware, remedy: .recover) }
+            guard let hardware else { throw KeychainError(.decode, cause: .missingHardware, remedy: .check) }
             return (hardware, inner)
         case nil: throw KeychainError(.decode, cause: .damaged, remedy: .recover)
         }

@@ -50,10 +50,10 @@ extension KeychainEngine {
         return try await !counters.hasLockoutAuthorization()
     }
 
-    /// Gives the hardware's lockout an owner.
+    /// Gives the hardware's lockout an owner: who knows the code's symbols, without the hyphens between them.
     public func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError) {
         guard let counters else { throw KeychainError(.unimplemented) }
-        try await counters.setLockoutAuthorization(code.copy())
+        try await counters.setLockoutAuthorization(RecoveryCode.symbols(of: code))
         report(.passcodeChanged, detail: "the TPM's lockout has an owner now")
     }
 
@@ -105,14 +105,16 @@ extension KeychainEngine {
     /// seal and its counters are destroyed once the new keybag is durable.
     ///
     /// What the former hardware alone could open is gone: without it the current set's key is made anew.
+    /// `isRecovered` says that the recovery code opened the record, which is good for another generation too.
     func replace(
         _ former: KeybagRecord,
         with record: inout KeybagRecord,
-        keybagKey: Key
+        keybagKey: Key,
+        isRecovered: Bool = false
     ) async throws(KeychainError) {
         let made: KeybagRecord.HardwareCounters?
         do throws(KeychainError) {
-            made = try await moveCounters(of: &record, keybagKey)
+            made = try await moveCounters(of: &record, keybagKey, isRecovered: isRecovered)
         } catch {
             await sealer.destroy(record.blob)
             throw error
@@ -133,11 +135,15 @@ extension KeychainEngine {
     /// - Returns: counters that were made for it; nil when it has its own already, or there is no hardware.
     private func moveCounters(
         of record: inout KeybagRecord,
-        _ keybagKey: Key
+        _ keybagKey: Key,
+        isRecovered: Bool
     ) async throws(KeychainError) -> KeybagRecord.HardwareCounters? {
         var former: KeybagKeys.Wrapping?
         do throws(KeychainError) {
             former = try await wrapping(of: record, keybagKey)
+            if isRecovered, let counters, let names = record.hardware {
+                _ = try await counters.generation(names.generation)
+            }
             // Where it was is where it stays.
             if let counters, let names = record.hardware {
                 _ = try await counters.generation(names.generation)

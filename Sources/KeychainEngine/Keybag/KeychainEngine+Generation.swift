@@ -19,13 +19,47 @@ extension KeychainEngine {
         return generation > countedGeneration
     }
 
-    /// Compares the store's generation with hardware's once both can be read.
+    /// What hardware has counted for a record's store.
+    enum HardwareGeneration {
+        case counted(UInt64)
+        /// The counter is gone: somebody removed it, because the keybag opens on this chip alone.
+        case gone(KeychainError)
+        /// There is no such hardware.
+        case absent
+    }
+
+    /// Asks hardware for the generation of a record's store.
     ///
-    /// With `adopting` the store is what it is to be whatever it says: the counter is new, or the recovery code speaks
-    /// for the store.
-    func compareGenerations(adopting: Bool) async throws(KeychainError) {
-        guard let counters, let names = record?.hardware else { return }
-        let counted = try await counters.generation(names.generation)
+    /// - Throws: ``KeychainError`` when hardware does not answer.
+    func hardwareGeneration(of record: KeybagRecord) async throws(KeychainError) -> HardwareGeneration {
+        guard let counters, let names = record.hardware else { return .absent }
+        do throws(KeychainError) {
+            return .counted(try await counters.generation(names.generation))
+        } catch {
+            guard error.cause == .otherHardware else { throw error }
+            return .gone(error)
+        }
+    }
+
+    /// Compares the store's generation with hardware's; the keys are in memory.
+    ///
+    /// A counter that is gone counts as one that went on: nothing says any more that the store is the newest.
+    ///
+    /// - Parameters:
+    ///   - hardware: what hardware has counted.
+    ///   - adopting: the store is what it is to be whatever it says: the counter is new, or the recovery code
+    ///     speaks for the store.
+    /// - Throws: ``KeychainError`` when what is adopted cannot be written.
+    func compare(_ hardware: HardwareGeneration, adopting: Bool) async throws(KeychainError) {
+        let counted: UInt64
+        switch hardware {
+        case .counted(let value): counted = value
+        case .gone(let error):
+            storeFault = error
+            report(.tamperDetected, detail: "items: hardware's counter of generations is gone")
+            return
+        case .absent: return
+        }
         // Damage has its own answer.
         guard let store, let context = try? context(), let generation = store.itemSet.generation else {
             return
@@ -41,18 +75,21 @@ extension KeychainEngine {
             report(.tamperDetected, detail: "items: of generation \(generation), hardware counted \(counted)")
             return
         }
-        if storeFault?.cause == .rolledBack { storeFault = nil }
+        if storeFault?.cause == .rolledBack || storeFault?.cause == .otherHardware { storeFault = nil }
         countedGeneration = counted
         await settleGeneration()
     }
 
     /// Counts on at once: something happened that no older copy may undo.
     func countOn() async {
+        if growGeneration() { await settleGeneration() }
+    }
+
+    private func growGeneration() -> Bool {
         guard isGenerationInStep, let countedGeneration, let store, let context = try? context() else {
-            return
+            return false
         }
-        guard (try? store.set(generation: countedGeneration + 1, context)) != nil else { return }
-        await settleGeneration()
+        return (try? store.set(generation: countedGeneration + 1, context)) != nil
     }
 
     /// Has hardware follow a store that counted on; what fails is tried again with the next commit.
@@ -63,12 +100,13 @@ extension KeychainEngine {
         isSettlingGeneration = true
         defer { isSettlingGeneration = false }
         do throws(KeychainError) {
-            countedGeneration = try await counters.advanceGeneration(names.generation)
+            // Commits that came meanwhile could not count on.
+            repeat {
+                countedGeneration = try await counters.advanceGeneration(names.generation)
+            } while store?.isCountDue == true && growGeneration()
         } catch {
-            report(
-                .tamperDetected,
-                detail: "the store's generation was not counted: \(error.cause?.code ?? "")"
-            )
+            let reason = error.cause?.code ?? ""
+            report(.tamperDetected, detail: "the store's generation was not counted: \(reason)")
         }
     }
 }

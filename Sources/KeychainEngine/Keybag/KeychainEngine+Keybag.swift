@@ -105,6 +105,7 @@ extension KeychainEngine: KeybagKeeper {
         }
         keys = ring
         storeFault = nil
+        await renewEscrow(of: keybagKey)
         report(.keybagCreated, detail: binding.assurance.name)
     }
 
@@ -197,7 +198,7 @@ extension KeychainEngine: KeybagKeeper {
         binding.apply(to: &record)
         try await replace(former, with: &record, keybagKey: keybagKey)
         if record.hardware?.isAdopted == false {
-            try await compareGenerations(adopting: true)
+            try await compare(try await hardwareGeneration(of: record), adopting: true)
         } else {
             await countOn()
         }
@@ -219,7 +220,7 @@ extension KeychainEngine: KeybagKeeper {
         let binding = try await bind(passcode, keybagKey, privateKey, storeID: former.storeID, cost: cost)
         var record = former
         binding.apply(to: &record)
-        try await replace(former, with: &record, keybagKey: keybagKey)
+        try await replace(former, with: &record, keybagKey: keybagKey, isRecovered: true)
         // Counts were authenticated by the device key: with a new one, or damaged, they start anew.
         if (try? attempts.load()) == nil { try attempts.reset() }
         try await unlock(record, with: keybagKey, isRecovered: true)
@@ -369,20 +370,16 @@ extension KeychainEngine {
             KeybagKeys.wrap(.random(), as: .biometryCurrentSet, in: &record, with: wrapping)
             try writeKeybag(record)
         }
-        let former = keys
-        let isFirst = former.isEmpty
+        let isFirst = keys.isEmpty
+        let isAdopting = isRecovered || record.hardware?.isAdopted == false
+        // Asked before there are keys: no item is read until it was compared.
+        let hardware: HardwareGeneration =
+            isFirst || isAdopting ? try await hardwareGeneration(of: record) : .absent
         keys = try KeybagKeys.unwrapAll(of: record, with: wrapping)
         isKeybagDamaged = false
         self.record = record
         openStore(isFirst: isFirst)
-        if isFirst || isRecovered || record.hardware?.isAdopted == false {
-            do throws(KeychainError) {
-                try await compareGenerations(adopting: isRecovered || record.hardware?.isAdopted == false)
-            } catch {
-                keys = former
-                throw error
-            }
-        }
+        try await compare(hardware, adopting: isAdopting)
         await renewEscrow(of: keybagKey)
     }
 

@@ -67,6 +67,8 @@ public protocol HardwareGuard: Sendable {
 extension DriverCause {
     /// The keybag belongs to another chip, or the chip was cleared since.
     public static let otherHardware = DriverCause(domain: "tpm", code: "another TPM")
+    /// The keybag is sealed to hardware, and there is none here.
+    public static let missingHardware = DriverCause(domain: "tpm", code: "no TPM")
     /// The store is an older copy of itself.
     public static let rolledBack = DriverCause(domain: "store", code: "older copy")
     /// The chip refuses passcodes of this keybag for good; the recovery code opens it.

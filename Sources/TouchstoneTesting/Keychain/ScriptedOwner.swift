@@ -37,7 +37,9 @@ extension ScriptedPinentry {
         return try ScriptedPinentry([
             "SETDESC": """
             code=$(printf '%s' "$line" | grep -oE '[0-9A-Z]{4}(-[0-9A-Z]{4}){6}')
-            if [ -n "$code" ]; then printf '%s' "$code" > \(home)/code; fi
+            case "$line" in *lockout*) file=\(home)/lockout-code ;; *) file=\(home)/code ;; esac
+            if [ -n "$code" ]; then printf '%s' "$code" > $file; fi
+            case "$line" in *'Type the code'*) file=\(home)/lockout-code ;; esac
             echo OK
             """,
             "SETPROMPT": "prompt=$line; echo OK",
@@ -59,7 +61,7 @@ extension ScriptedPinentry {
             *)
                 case "$deed$prompt" in
                 type*) typed=${deed#type } ;;
-                *Recovery*) typed=$(cat \(home)/code) ;;
+                *Recovery*) typed=$(cat $file) ;;
                 *) typed='\(passcode)' ;;
                 esac
                 printf 'D %s\\n' "$typed"

@@ -39,6 +39,11 @@ enum CauseText {
                 "the keychain is sealed to another TPM, or this one was cleared",
                 "open it with the recovery code: touchstone recover"
             )
+        case .missingHardware:
+            (
+                "the keychain is sealed to this machine's TPM, which cannot be reached",
+                "touchstone doctor; without that TPM the recovery code opens it: touchstone recover"
+            )
         case .exhausted:
             ("the TPM refuses passcodes after ten wrong ones", "touchstone recover")
         case DriverCause(domain: "tpm", code: "lockout"):
