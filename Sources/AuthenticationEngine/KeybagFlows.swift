@@ -99,6 +99,7 @@ extension AuthenticationEngine {
                     "Write down this code for the TPM's lockout. It alone, without its hyphens, resets the "
                         + "lockout before its time, and it is not shown again.",
                     typingBack: "Type the code that you wrote down",
+                    fieldLabel: "Code:",
                     request
                 )
                 do throws(KeychainError) {
@@ -180,6 +181,7 @@ extension AuthenticationEngine {
     private func confirmedCode(
         _ heading: String,
         typingBack: String,
+        fieldLabel: String = "Recovery code:",
         _ request: PromptRequest
     ) async throws(AuthenticationError) -> TypedSecret {
         let code: TypedSecret
@@ -201,7 +203,7 @@ extension AuthenticationEngine {
             case .confirmed, .entered: break
             case let other: throw failure(other)
             }
-            let typed = try await typedCode(typingBack, nil, request)
+            let typed = try await typedCode(typingBack, nil, fieldLabel, request)
             if typed.octets.matches(RecoveryCodeText.canonical(code.octets)) { return code }
             message = "That was another code. Compare what you wrote down."
         }
@@ -213,7 +215,12 @@ extension AuthenticationEngine {
     ) async throws(AuthenticationError) -> TypedSecret {
         var message: String?
         for _ in 0..<Self.codeTries {
-            let typed = try await typedCode("Type the keychain's recovery code", message, request)
+            let typed = try await typedCode(
+                "Type the keychain's recovery code",
+                message,
+                "Recovery code:",
+                request
+            )
             do {
                 if try await keybag.accepts(recoveryCode: typed.octets) { return typed }
             } catch {
@@ -228,10 +235,11 @@ extension AuthenticationEngine {
     private func typedCode(
         _ heading: String,
         _ message: String?,
+        _ fieldLabel: String,
         _ request: PromptRequest
     ) async throws(AuthenticationError) -> TypedSecret {
         var prompt = Prompt(.secret, for: request, heading: heading, error: message, configuration)
-        prompt.fieldLabel = "Recovery code:"
+        prompt.fieldLabel = fieldLabel
         return TypedSecret(RecoveryCodeText.canonical(try await entered(prompt, request).octets))
     }
 
