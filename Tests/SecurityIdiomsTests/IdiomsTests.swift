@@ -92,6 +92,15 @@ struct KeyIdiomsTests {
             &error
         )
         #expect((secret as Data?)?.count == 32)
+        let byParameter: [SecKeyKeyExchangeParameter: Any] = [.requestedSize: 32, .sharedInfo: Data()]
+        let same = SecKeyCopyKeyExchangeResult(
+            privateKey!,
+            .ecdhKeyExchangeStandardX963SHA256,
+            publicKey!,
+            byParameter as CFDictionary,
+            nil
+        )
+        #expect(same as Data? == secret as Data?)
         var signature = [UInt8](repeating: 0, count: 128)
         var signatureLength = signature.count
         let digest = [UInt8](repeating: 1, count: 32)

@@ -15,7 +15,9 @@ struct SoftwareTPMTests {
         #expect(authority.root.contains("BEGIN CERTIFICATE"))
         #expect(authority.issuer.contains("BEGIN CERTIFICATE"))
         var blobs: [[UInt8]] = []
-        for chip in chips { blobs.append(try await TPMKeySealer(TPM(chip)).seal(authorization: .fixed(1)).blob) }
+        for chip in chips {
+            blobs.append(try await TPMKeySealer(TPM(chip)).seal(authorization: .fixed(1)).blob)
+        }
         // A copy has the same keys, and none of the indices.
         let copy = TPMKeySealer(TPM(chips[1]))
         #expect(await failure { try await copy.open(blobs[0], 1) }.cause == .missingIndex)

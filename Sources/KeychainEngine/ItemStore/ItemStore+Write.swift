@@ -195,22 +195,47 @@ extension ItemStore {
 
     private func change(_ old: OldRow, _ update: ItemUpdate, _ context: ItemContext) throws {
         var new: SealedItem?
+        var isFoundElsewhere = false
         try ItemRow.forRow(old.id, database) { row in
-            new = try row.open(in: context) { try reseal(row, $0, update, context) }
+            try row.open(in: context) { header in
+                let sealed = try reseal(row, header, update, context)
+                isFoundElsewhere = unsafe !header.digests.elementsEqual(sealed.digests.octets)
+                new = sealed
+            }
         }
         guard let new else { throw KeychainError.damaged }
-        try makeRoom(for: new, besides: old.id, context)
+        if isFoundElsewhere {
+            try makeRoom(for: new, besides: old.id, context)
+            try replace(new)
+        } else {
+            try replaceContent(new)
+        }
+        itemSet.remove(old.contribution, row: old.id)
+        itemSet.insert(try new.contribution(context), row: old.id)
+        noteDeleted(1)
+    }
+
+    private func replace(_ item: SealedItem) throws {
         let statement = try database.statement(
             """
             UPDATE items SET scope = ?, first = ?, name = ?, second = ?, label = ?, attributes = ?, keys = ?, \
             data = ? WHERE id = ?
             """
         )
-        new.bindColumns(of: statement)
+        item.bindColumns(of: statement)
         try statement.run()
-        itemSet.remove(old.contribution, row: old.id)
-        itemSet.insert(try new.contribution(context), row: old.id)
-        noteDeleted(1)
+    }
+
+    /// Leaves the digests, which are the same: naming them would have SQLite write every index anew.
+    private func replaceContent(_ item: SealedItem) throws {
+        let statement = try database.statement(
+            "UPDATE items SET attributes = ?, keys = ?, data = ? WHERE id = ?"
+        )
+        statement.bind(1, item.attributes)
+        statement.bind(2, item.keys)
+        statement.bind(3, item.data)
+        statement.bind(4, item.row)
+        try statement.run()
     }
 
     private func reseal(

@@ -52,6 +52,9 @@ struct KeyEndToEndTests {
             let made = try Self.make([.privateKeyUsage, .devicePasscode])
             let key = Self.copy([kSecReturnRef: true]).result as! SecKey
             #expect(key == made && running.prompts == 0)
+            let described = Self.copy([kSecReturnRef: true, kSecReturnAttributes: true]).result
+            let rules = (described as? [CFString: Any])?[kSecAttrAccessControl] as? SecAccessControl
+            #expect(rules?.description.contains("devicePasscode") == true)
             let publicKey = try #require(SecKeyCopyPublicKey(key))
             let signature = try #require(
                 SecKeyCreateSignature(key, .ecdsaSignatureMessageX962SHA256, Self.message, nil)
