@@ -105,16 +105,14 @@ extension KeychainEngine {
     /// seal and its counters are destroyed once the new keybag is durable.
     ///
     /// What the former hardware alone could open is gone: without it the current set's key is made anew.
-    /// `isRecovered` says that the recovery code opened the record, which is good for another generation too.
     func replace(
         _ former: KeybagRecord,
         with record: inout KeybagRecord,
-        keybagKey: Key,
-        isRecovered: Bool = false
+        keybagKey: Key
     ) async throws(KeychainError) {
         let made: KeybagRecord.HardwareCounters?
         do throws(KeychainError) {
-            made = try await moveCounters(of: &record, keybagKey, isRecovered: isRecovered)
+            made = try await moveCounters(of: &record, keybagKey)
         } catch {
             await sealer.destroy(record.blob)
             throw error
@@ -135,15 +133,11 @@ extension KeychainEngine {
     /// - Returns: counters that were made for it; nil when it has its own already, or there is no hardware.
     private func moveCounters(
         of record: inout KeybagRecord,
-        _ keybagKey: Key,
-        isRecovered: Bool
+        _ keybagKey: Key
     ) async throws(KeychainError) -> KeybagRecord.HardwareCounters? {
         var former: KeybagKeys.Wrapping?
         do throws(KeychainError) {
             former = try await wrapping(of: record, keybagKey)
-            if isRecovered, let counters, let names = record.hardware {
-                _ = try await counters.generation(names.generation)
-            }
             // Where it was is where it stays.
             if let counters, let names = record.hardware {
                 _ = try await counters.generation(names.generation)

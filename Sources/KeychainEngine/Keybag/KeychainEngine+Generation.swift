@@ -19,47 +19,20 @@ extension KeychainEngine {
         return generation > countedGeneration
     }
 
-    /// What hardware has counted for a record's store.
-    enum HardwareGeneration {
-        case counted(UInt64)
-        /// The counter is gone: somebody removed it, because the keybag opens on this chip alone.
-        case gone(KeychainError)
-        /// There is no such hardware.
-        case absent
+    /// What hardware has counted for a record's store; nil without hardware.
+    ///
+    /// - Throws: ``KeychainError`` when hardware does not answer, and when its counter is gone: then nothing says any
+    ///   more that the store is the newest, and the recovery code has to.
+    func hardwareGeneration(of record: KeybagRecord) async throws(KeychainError) -> UInt64? {
+        guard let counters, let names = record.hardware else { return nil }
+        return try await counters.generation(names.generation)
     }
 
-    /// Asks hardware for the generation of a record's store.
+    /// Compares the store's generation with what hardware counted; the keys are in memory.
     ///
-    /// - Throws: ``KeychainError`` when hardware does not answer.
-    func hardwareGeneration(of record: KeybagRecord) async throws(KeychainError) -> HardwareGeneration {
-        guard let counters, let names = record.hardware else { return .absent }
-        do throws(KeychainError) {
-            return .counted(try await counters.generation(names.generation))
-        } catch {
-            guard error.cause == .otherHardware else { throw error }
-            return .gone(error)
-        }
-    }
-
-    /// Compares the store's generation with hardware's; the keys are in memory.
-    ///
-    /// A counter that is gone counts as one that went on: nothing says any more that the store is the newest.
-    ///
-    /// - Parameters:
-    ///   - hardware: what hardware has counted.
-    ///   - adopting: the store is what it is to be whatever it says: the counter is new, or the recovery code
-    ///     speaks for the store.
-    /// - Throws: ``KeychainError`` when what is adopted cannot be written.
-    func compare(_ hardware: HardwareGeneration, adopting: Bool) async throws(KeychainError) {
-        let counted: UInt64
-        switch hardware {
-        case .counted(let value): counted = value
-        case .gone(let error):
-            storeFault = error
-            report(.tamperDetected, detail: "items: hardware's counter of generations is gone")
-            return
-        case .absent: return
-        }
+    /// With `adopting` the store is what it is to be whatever it says: the counter is new, or the recovery code speaks
+    /// for the store.
+    func compareGenerations(with counted: UInt64, adopting: Bool) async throws(KeychainError) {
         // Damage has its own answer.
         guard let store, let context = try? context(), let generation = store.itemSet.generation else {
             return
@@ -75,7 +48,7 @@ extension KeychainEngine {
             report(.tamperDetected, detail: "items: of generation \(generation), hardware counted \(counted)")
             return
         }
-        if storeFault?.cause == .rolledBack || storeFault?.cause == .otherHardware { storeFault = nil }
+        if storeFault?.cause == .rolledBack { storeFault = nil }
         countedGeneration = counted
         await settleGeneration()
     }

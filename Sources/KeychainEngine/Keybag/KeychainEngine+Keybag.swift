@@ -198,7 +198,9 @@ extension KeychainEngine: KeybagKeeper {
         binding.apply(to: &record)
         try await replace(former, with: &record, keybagKey: keybagKey)
         if record.hardware?.isAdopted == false {
-            try await compare(try await hardwareGeneration(of: record), adopting: true)
+            if let counted = try await hardwareGeneration(of: record) {
+                try await compareGenerations(with: counted, adopting: true)
+            }
         } else {
             await countOn()
         }
@@ -220,7 +222,7 @@ extension KeychainEngine: KeybagKeeper {
         let binding = try await bind(passcode, keybagKey, privateKey, storeID: former.storeID, cost: cost)
         var record = former
         binding.apply(to: &record)
-        try await replace(former, with: &record, keybagKey: keybagKey, isRecovered: true)
+        try await replace(former, with: &record, keybagKey: keybagKey)
         // Counts were authenticated by the device key: with a new one, or damaged, they start anew.
         if (try? attempts.load()) == nil { try attempts.reset() }
         try await unlock(record, with: keybagKey, isRecovered: true)
@@ -372,14 +374,13 @@ extension KeychainEngine {
         }
         let isFirst = keys.isEmpty
         let isAdopting = isRecovered || record.hardware?.isAdopted == false
-        // Asked before there are keys: no item is read until it was compared.
-        let hardware: HardwareGeneration =
-            isFirst || isAdopting ? try await hardwareGeneration(of: record) : .absent
+        // Asked before there are keys: nothing is read before it was compared.
+        let counted = isFirst || isAdopting ? try await hardwareGeneration(of: record) : nil
         keys = try KeybagKeys.unwrapAll(of: record, with: wrapping)
         isKeybagDamaged = false
         self.record = record
         openStore(isFirst: isFirst)
-        try await compare(hardware, adopting: isAdopting)
+        if let counted { try await compareGenerations(with: counted, adopting: isAdopting) }
         await renewEscrow(of: keybagKey)
     }
 

@@ -115,10 +115,10 @@ struct TPMForeignTests {
         try older.put(into: keychain)
         try await machine.chip.removeCounters()
         try await keychain.start()
-        try keychain.unlock()
-        let refusal = try #require(keychain.failure { _ = try keychain.value("deleted") })
-        #expect(refusal.status == .decode)
+        let refusal = try #require(keychain.refusal())
+        #expect(refusal.cause == .otherHardware)
         #expect(refusal.remedy == .recover)
+        #expect(try keychain.client.status().keybag == .locked)
         try keychain.client.recover(keychain.prompt())
         #expect(try keychain.value("deleted") == "should be gone")
         try await keychain.stopped {}
