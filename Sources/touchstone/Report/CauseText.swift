@@ -7,6 +7,7 @@ enum CauseText {
         switch cause.domain {
         case "keybag": keybag(cause.code)
         case "prompt": prompt(cause.code)
+        case "export": export(cause)
         case "touchstoned": ("the daemon did not start (\(cause.code))", "touchstone doctor")
         case "touchstone": item(cause, name) ?? attempt(cause.code) ?? connection(cause.code)
         default: nil
@@ -22,6 +23,24 @@ enum CauseText {
         case DriverCause.alreadySetUp.code: ("there is a keychain already", "touchstone status")
         case "recoveryCode": ("that is not the recovery code", "try again with the code noted at set-up")
         case "recovery code mistyped": ("the recovery code was mistyped", "try again")
+        default: nil
+        }
+    }
+
+    private static func export(_ cause: DriverCause) -> ErrorText.Lines? {
+        switch cause {
+        case .exportDamaged:
+            (
+                "the export is damaged or not whole; nothing was made",
+                "take another copy of it, or make it anew"
+            )
+        case .notAnExport:
+            (
+                "the file is no export of a keychain",
+                "touchstone migrate --export FILE makes one, on the other machine"
+            )
+        case .newerExport: ("a newer version made the export", "install that version here")
+        case .exportParts: ("the daemon went away in the middle; nothing was made", "try again")
         default: nil
         }
     }
