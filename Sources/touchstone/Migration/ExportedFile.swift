@@ -22,7 +22,7 @@ final class ExportedFile: Sendable {
         self.replaces = replaces
         temporary = "\(path).\(getpid()).new"
         try checkPlace()
-        guard access(Self.directory(of: path), W_OK | X_OK) == 0 else { throw Self.failure(path) }
+        guard unsafe access(Self.directory(of: path), W_OK | X_OK) == 0 else { throw Self.failure(path) }
     }
 
     deinit { discard() }
@@ -39,8 +39,8 @@ final class ExportedFile: Sendable {
     func append(_ octets: [UInt8]) throws(KeychainError) {
         try state.withLock { state throws(KeychainError) in
             do throws(CommandError) {
-                let descriptor = try state.descriptor ?? open()
-                state.descriptor = descriptor
+                if state.descriptor == nil { state.descriptor = try open() }
+                guard let descriptor = state.descriptor else { return }
                 try write(octets, to: descriptor)
                 state.count += octets.count
             } catch {
@@ -71,7 +71,7 @@ final class ExportedFile: Sendable {
         state.withLock { state in
             guard let descriptor = state.descriptor else { return }
             close(descriptor)
-            unlink(temporary)
+            unsafe unlink(temporary)
             state.descriptor = nil
         }
     }
