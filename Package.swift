@@ -17,13 +17,16 @@ let settings: [SwiftSetting] =
 /// For targets that call C or hold raw memory: every unsafe step is spelled `unsafe`.
 let nearC = settings + [.strictMemorySafety()]
 
-/// `Scripts/release` sets it.
+/// `Scripts/release` sets it to a directory of archives that are taken instead of shared libraries.
+let archives = Context.environment["TOUCHSTONE_ARCHIVES"]
+/// The command is started for every secret: without any shared library it starts in a third of the time.
 ///
-/// The command is started for every secret: without shared libraries it starts in a third
-/// of the time. Its addresses stay random (static-pie), which takes a linker that the toolchain brings.
+/// Its addresses stay random (static-pie), which takes the linker that the toolchain brings.
 let commandLinkage: [LinkerSetting] =
-    Context.environment["TOUCHSTONE_LINK"] == "static"
-    ? [.unsafeFlags(["-static-executable", "-use-ld=lld", "-Xclang-linker", "-static-pie"])] : []
+    archives == nil
+    ? [] : [.unsafeFlags(["-static-executable", "-use-ld=lld", "-Xclang-linker", "-static-pie"])]
+/// C++'s library has more names to be looked up at a start than all others together.
+let daemonLinkage: [LinkerSetting] = archives.map { [.unsafeFlags(["-L", $0])] } ?? []
 
 let package = Package(
     name: "touchstone",
@@ -80,7 +83,7 @@ let package = Package(
         .target(
             name: "TPMDriver",
             dependencies: [
-                "CTSS2", "CBOR", "KeychainModel", "SecretMemory",
+                "CTSS2", "CBOR", "KeychainModel", "SecretMemory", "Threads",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: nearC
@@ -134,7 +137,8 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
-            swiftSettings: nearC
+            swiftSettings: nearC,
+            linkerSettings: daemonLinkage
         ),
         .executableTarget(
             name: "touchstone",
@@ -244,8 +248,8 @@ let package = Package(
         .testTarget(
             name: "SecurityTests",
             dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon", "SecretMemory",
-                "Security", "TouchstoneTesting", "touchstoned",
+                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon",
+                "SecretMemory", "Security", "TouchstoneTesting", "touchstoned",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings
@@ -253,8 +257,8 @@ let package = Package(
         .testTarget(
             name: "LocalAuthenticationTests",
             dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon", "SecretMemory",
-                "Security",
+                "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon",
+                "SecretMemory", "Security", "TouchstoneTesting", "touchstoned",
             ],
             swiftSettings: settings
         ),
@@ -265,6 +269,22 @@ let package = Package(
                 "TouchstoneTesting", "touchstoned",
             ],
             swiftSettings: settings
+        ),
+        // Apple's names alone: Conformance/Package.swift runs the same sources elsewhere.
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned"],
+            path: "Conformance/Tests/ConformanceTests"
+        ),
+        // Every public name of Apple's that is promised, in both language modes; Scripts/surface.swift writes it.
+        .testTarget(
+            name: "SurfaceTests",
+            dependencies: ["CoreFoundation", "CryptoKit", "LocalAuthentication", "Security"]
+        ),
+        .testTarget(
+            name: "SurfaceSwift5Tests",
+            dependencies: ["CoreFoundation", "CryptoKit", "LocalAuthentication", "Security"],
+            swiftSettings: [.swiftLanguageMode(.v5)]
         ),
         // The usual spellings of iOS code, in both language modes; no upcoming feature, as in an app.
         .testTarget(name: "SecurityIdiomsTests", dependencies: ["LocalAuthentication", "Security"]),

@@ -7,17 +7,14 @@ let package = Package(
     name: "examples",
     platforms: [.macOS(.v13)],
     dependencies: [.package(name: "touchstone", path: "..")],
-    targets: ["AskFirst", "BiometricNote"].map { name in
+    targets: [
+        "AskFirst", "BiometricLock", "BiometricNote", "EnclaveSigner", "RightsStore", "TokenStore",
+    ].map { name in
         .executableTarget(
             name: name,
-            dependencies: [
-                .product(
-                    name: "LocalAuthentication",
-                    package: "touchstone",
-                    condition: .when(platforms: [.linux])
-                ),
-                .product(name: "Security", package: "touchstone", condition: .when(platforms: [.linux])),
-            ],
+            dependencies: ["CryptoKit", "LocalAuthentication", "Security"].map { framework in
+                .product(name: framework, package: "touchstone", condition: .when(platforms: [.linux]))
+            },
             path: name
         )
     }

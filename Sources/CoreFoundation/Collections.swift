@@ -1,8 +1,5 @@
 public import Foundation
 
-// `CFDictionaryGetValue` and `CFArrayGetValueAtIndex` are left out: Foundation on Linux hands out values, not
-// the stored objects, so that their addresses could dangle. Use subscripts.
-
 /// `CFDictionaryKeyCallBacks`: carries nothing here, keys are always objects that are retained and compared.
 public struct CFDictionaryKeyCallBacks: Sendable {
     /// `CFDictionaryKeyCallBacks()`.
@@ -67,6 +64,19 @@ public func CFDictionaryAddValue(
 
 /// `CFDictionaryGetCount`.
 public func CFDictionaryGetCount(_ theDict: CFDictionary!) -> CFIndex { theDict.count }
+
+/// `CFDictionaryGetValue`: the address of a value's object, which the dictionary keeps; nil without such a key.
+public func CFDictionaryGetValue(_ theDict: CFDictionary!, _ key: UnsafeRawPointer!) -> UnsafeRawPointer! {
+    guard let name = object(at: key) as? NSObject, let value = theDict.object(forKey: name) else {
+        return nil
+    }
+    return LentObjects.address(of: value, in: theDict, at: name)
+}
+
+/// `CFArrayGetValueAtIndex`: the address of a value's object, which the array keeps.
+public func CFArrayGetValueAtIndex(_ theArray: CFArray!, _ idx: CFIndex) -> UnsafeRawPointer! {
+    LentObjects.address(of: theArray.object(at: idx), in: theArray, at: NSNumber(value: idx))
+}
 
 /// `CFArrayGetCount`.
 public func CFArrayGetCount(_ theArray: CFArray!) -> CFIndex { theArray.count }

@@ -30,6 +30,8 @@ final class FprintClaim: FingerprintClaim {
 final class ClaimedSensor {
     /// The sensor, of the fprintd that granted the claim.
     let device: FprintDevice
+    /// fprintd's names of the enrolled fingers, sorted: nobody can change them while the sensor is ours.
+    let fingers: [String]
     /// The verification that runs.
     var run: VerifyRun?
     /// The task that lets go.
@@ -37,7 +39,10 @@ final class ClaimedSensor {
 
     private var waiters: [CheckedContinuation<Void, Never>] = []
 
-    init(device: FprintDevice) { self.device = device }
+    init(device: FprintDevice, fingers: [String]) {
+        self.device = device
+        self.fingers = fingers
+    }
 
     /// The verification ended, the sensor is disarmed.
     func ended() {

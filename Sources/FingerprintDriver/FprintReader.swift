@@ -75,9 +75,16 @@ public actor FprintReader: FingerprintReader {
             if error.code == .noReply { try? await device.release() }
             throw error
         }
+        let fingers: [String]
+        do throws(FingerprintError) {
+            fingers = try await device.listEnrolledFingers(user: user)
+        } catch {
+            try? await device.release()
+            throw error
+        }
         lastNumber += 1
         let number = lastNumber
-        claims[number] = ClaimedSensor(device: device)
+        claims[number] = ClaimedSensor(device: device, fingers: fingers)
         guard !Task.isCancelled, sleeps == sleepsBefore else {
             await release(number)
             throw FingerprintError(Task.isCancelled ? .cancelled : .suspended)

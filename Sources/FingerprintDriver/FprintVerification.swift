@@ -13,7 +13,7 @@ extension FprintReader {
         let run = VerifyRun(device: claim.device, status: status)
         claim.run = run
         do throws(FingerprintError) {
-            let verdict = try await verifyFingers(run)
+            let verdict = try await verify(claim.fingers, run)
             claim.ended()
             return verdict
         } catch {
@@ -24,9 +24,11 @@ extension FprintReader {
         }
     }
 
-    private func verifyFingers(_ run: VerifyRun) async throws(FingerprintError) -> FingerprintVerdict {
+    private func verify(
+        _ fingers: [String],
+        _ run: VerifyRun
+    ) async throws(FingerprintError) -> FingerprintVerdict {
         // A driver that misses its data says `verify-no-match`: nothing enrolled must not look like that.
-        let fingers = try await run.device.listEnrolledFingers(user: user)
         guard !fingers.isEmpty else { throw FingerprintError(.noEnrolledPrints) }
         let first = try await pass(Fprint.anyFinger, run)
         guard first == .noMatch, fingers.count > 1, let compared = run.selectedFinger,

@@ -34,6 +34,9 @@ public actor KeychainEngine {
 
     /// The items; nil before set-up.
     var store: ItemStore?
+    /// What hardware's counter of the store's generations says; nil while that is not known.
+    var countedGeneration: UInt64?
+    var isSettlingGeneration = false
     /// Why the items cannot be reached.
     var storeFault: KeychainError?
     var pendingWrites: [PendingWrite] = []

@@ -1,10 +1,10 @@
 import Glibc
 import KeychainModel
 
-/// Gives a peer the access group whose items it sees.
+/// Gives a peer the access groups whose items it sees.
 ///
-/// The group is the path of the program: a hint, since programs of one user can imitate each other. What
-/// really protects an item from them is its access control.
+/// Its own is the path of the program: a hint, since programs of one user can imitate each other. What
+/// really protects an item from them is its access control. Others come from a manifest alone.
 public struct ClientIdentity: Sendable {
     /// The group of the daemon's own `touchstone`, so that its items survive a move or an upgrade.
     public static let ownGroup = "touchstone"
@@ -12,16 +12,21 @@ public struct ClientIdentity: Sendable {
     public static let unknownGroup = "unknown"
 
     private let ownProgram: String?
+    private let manifest: AccessGroupManifest
 
     /// Knows the `touchstone` that lies beside the program of this process.
-    public init() {
+    public init(manifest: AccessGroupManifest = AccessGroupManifest()) {
         self.init(
-            ownProgram: ProgramPath.ofProcess("self").map { ProgramPath.directory(of: $0) + "/touchstone" }
+            ownProgram: ProgramPath.ofProcess("self").map { ProgramPath.directory(of: $0) + "/touchstone" },
+            manifest: manifest
         )
     }
 
     /// Knows the `touchstone` with this path; nil for none.
-    public init(ownProgram: String?) { self.ownProgram = ownProgram }
+    public init(ownProgram: String?, manifest: AccessGroupManifest = AccessGroupManifest()) {
+        self.ownProgram = ownProgram
+        self.manifest = manifest
+    }
 
     /// The caller at the other end of `socket`.
     ///
@@ -35,6 +40,11 @@ public struct ClientIdentity: Sendable {
             program: peer.program,
             accessGroup: group(of: peer.program)
         )
+    }
+
+    /// The groups that a caller may use.
+    func groups(of caller: Caller) -> EntitledGroups {
+        EntitledGroups(own: caller.accessGroup, granted: manifest.groups(of: caller.program))
     }
 
     private func group(of program: String?) -> AccessGroup {

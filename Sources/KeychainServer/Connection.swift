@@ -30,6 +30,7 @@ final class Connection: Sendable {
         _ socket: CInt,
         number: UInt64,
         caller: Caller,
+        groups: EntitledGroups,
         services: KeychainServices,
         limits: RequestLimits,
         memory: LockedMemory,
@@ -47,6 +48,7 @@ final class Connection: Sendable {
             limits: limits,
             budget: memory.requests,
             caller: caller,
+            groups: groups,
             contexts: contexts,
             isStopping: { [stopFlag] in stopFlag.isSet },
             didLock: didLock

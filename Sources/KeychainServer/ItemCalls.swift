@@ -5,7 +5,7 @@ import SecretMemory
 extension RequestHandler {
     /// Adds an item and answers with what it was asked to return.
     func add(_ body: consuming AddItem, head: ReplyHead, reply: Reply) async throws {
-        let group = try ownGroup(in: body.attributes)
+        let group = try groups.named(in: body.attributes) ?? groups.own
         let attributes = body.attributes.filter { $0.key != .accessGroup }
         let (itemClass, accessControl) = (body.itemClass, body.accessControl)
         let context = try contexts.enter(body.context, request: head.id)
@@ -28,7 +28,8 @@ extension RequestHandler {
 
     /// Looks items up and answers page after page.
     func copy(_ body: CopyItems, head: ReplyHead, reply: Reply) async throws {
-        let (query, group) = try own(body.query)
+        let query = body.query
+        let searched = try groups.searched(by: query)
         let context = try contexts.enter(body.context, request: head.id)
         defer { contexts.leave(context, request: head.id) }
         var turns = UserTurns(context: context, prompt: body.prompt, mayAsk: mayPrompt(query, body.prompt))
@@ -45,7 +46,7 @@ extension RequestHandler {
                 }
                 let outcome = try await services.vault.copy(
                     query,
-                    groups: [group],
+                    groups: searched,
                     authorization: try contexts.authorization(of: context),
                     after: cursor
                 )
@@ -75,18 +76,17 @@ extension RequestHandler {
 
     /// Changes items; the new secret is copied for each round, since any may end in a question.
     func update(_ body: consuming UpdateItems, request: UInt64) async throws -> Int {
-        let (query, group) = try own(body.query)
-        _ = try ownGroup(in: body.attributes)
-        let attributes = body.attributes.filter { $0.key != .accessGroup }
-        let accessControl = body.accessControl
+        let (query, attributes, accessControl) = (body.query, body.attributes, body.accessControl)
+        for named in [query.attributes, attributes] { _ = try groups.named(in: named) }
         let context = try contexts.enter(body.context, request: request)
         defer { contexts.leave(context, request: request) }
         var turns = UserTurns(context: context, prompt: body.prompt, mayAsk: mayPrompt(query, body.prompt))
         while true {
             let outcome = try await unlocking(&turns) { () throws(KeychainError) in
+                // All of them: the query names the one to look in, the attributes the one to move to.
                 try await services.vault.update(
                     query,
-                    groups: [group],
+                    groups: groups.all,
                     changes: ItemChanges(
                         attributes: attributes,
                         accessControl: accessControl,
@@ -106,10 +106,11 @@ extension RequestHandler {
 
     /// Deletes items; needs nobody, but attributes can be compared only once the keybag was unlocked.
     func delete(_ body: DeleteItems) async throws -> Int {
-        let (query, group) = try own(body.query)
+        let query = body.query
+        let searched = try groups.searched(by: query)
         var turns = UserTurns(context: nil, prompt: body.prompt, mayAsk: mayPrompt(query, body.prompt))
         let count = try await unlocking(&turns) { () throws(KeychainError) in
-            try await services.vault.delete(query, groups: [group])
+            try await services.vault.delete(query, groups: searched)
         }
         record("delete", query.itemClass, count: count)
         return count
@@ -127,21 +128,6 @@ extension RequestHandler {
 
     private func mayPrompt(_ query: ItemQuery, _ prompt: PromptFields) -> Bool {
         query.authenticationUI == .allow && prompt.interactionAllowed
-    }
-
-    /// The caller's group, which is the only one it may name.
-    private func ownGroup(in attributes: ItemAttributes) throws(KeychainError) -> AccessGroup {
-        if let named = attributes[.accessGroup], named != .string(caller.accessGroup.name) {
-            throw KeychainError(.missingEntitlement)
-        }
-        return caller.accessGroup
-    }
-
-    private func own(_ query: ItemQuery) throws(KeychainError) -> (ItemQuery, AccessGroup) {
-        let group = try ownGroup(in: query.attributes)
-        var query = query
-        query.attributes[.accessGroup] = nil
-        return (query, group)
     }
 
     private func record(_ verb: StaticString, _ itemClass: ItemClass?, count: Int) {

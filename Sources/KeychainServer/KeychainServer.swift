@@ -163,6 +163,7 @@ public final class KeychainServer: Sendable {
             socket,
             number: number,
             caller: caller,
+            groups: identity.groups(of: caller),
             services: services,
             limits: limits,
             memory: memory,

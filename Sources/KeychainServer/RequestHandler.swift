@@ -10,6 +10,7 @@ struct RequestHandler: Sendable {
     let limits: RequestLimits
     let budget: LockedMemoryBudget
     let caller: Caller
+    let groups: EntitledGroups
     let contexts: ContextTable
     /// Whether the daemon is ending: tasks are then cancelled by the system, not by the app.
     let isStopping: @Sendable () -> Bool

@@ -44,9 +44,11 @@ struct PinentryExchange: ~Copyable {
         (self.environment, self.cancel) = (environment, cancel)
     }
 
-    /// Whether a box could be shown; asks the program itself only where a display is all there is.
+    /// Whether the box can be drawn on a terminal.
+    var hasTerminal: Bool { terminal != nil }
+
+    /// Whether a box could be shown on a display, which the program itself is asked for.
     mutating func check() throws(PromptError) {
-        guard terminal == nil else { return }
         _ = try converse { exchange, connection throws(ExchangeFailure) in
             try exchange.greet(&connection, until: ContinuousClock.now + Self.handshakeLimit)
             return .confirmed

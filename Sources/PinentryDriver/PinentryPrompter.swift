@@ -35,6 +35,15 @@ public struct PinentryPrompter: SecretPrompter {
 
     /// Whether a box could be shown for a request from there.
     public func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) {
+        let isTerminalEnough = try PinentryExchange(
+            program,
+            at: origin,
+            user: user,
+            environment: environment,
+            cancel: CancelSignal()
+        ).hasTerminal
+        // Only the program itself knows about a display.
+        if isTerminalEnough { return }
         _ = try await onThread(at: origin) { exchange throws(PromptError) in
             try exchange.check()
             return .confirmed

@@ -1,3 +1,5 @@
+public import CoreFoundation
+import Foundation
 import SecretMemory
 
 /// `SecRandomRef`: names a random generator; there is only the kernel's.
@@ -13,4 +15,18 @@ public func SecRandomCopyBytes(_ rnd: SecRandomRef?, _ count: Int, _ bytes: Unsa
     guard rnd == nil, count >= 0 else { return errSecParam }
     RandomBytes.fill(UnsafeMutableRawBufferPointer(start: bytes, count: count))
     return errSecSuccess
+}
+
+/// `SecCreateSharedWebCredentialPassword`: a new password of four groups of three characters, at least one an upper
+/// case letter, one a lower case letter and one a digit; none that is easily taken for another.
+public func SecCreateSharedWebCredentialPassword() -> CFString? {
+    let kinds = ["ABCDEFGHJKLMNPQRSTUVWXYZ", "abcdefghijkmnopqrstuvwxyz", "23456789"].map(Array.init)
+    let characters = kinds.flatMap(\.self)
+    var generator = SystemRandomNumberGenerator()
+    while true {
+        let password = (0..<12).map { _ in characters[Int.random(in: characters.indices, using: &generator)] }
+        guard kinds.allSatisfy({ kind in password.contains(where: kind.contains) }) else { continue }
+        let groups = stride(from: 0, to: 12, by: 3).map { String(password[$0..<($0 + 3)]) }
+        return groups.joined(separator: "-") as NSString
+    }
 }

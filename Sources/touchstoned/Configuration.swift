@@ -14,6 +14,8 @@ struct Configuration: Sendable, Equatable {
         var pinentryProgram: String?
         /// `test.template-directory`.
         var templateDirectory: String?
+        /// `test.access-group-directory`: in the place of the administrator's.
+        var accessGroupDirectory: String?
         /// `test.tpm`: a simulator, in the form of `Tss2_TctiLdr_Initialize`.
         var tpm: String?
 
@@ -39,9 +41,6 @@ struct Configuration: Sendable, Equatable {
         let line: Int
         let reason: String
     }
-
-    /// The most octets of a file.
-    static let longestFile = 1 << 16
 
     /// The settings where there is no file.
     init() {}
@@ -105,6 +104,8 @@ struct Configuration: Sendable, Equatable {
             testParts.scryptLog2Rounds = try Self.number(value, in: 1...22, of: key)
         case "test.pinentry-program": testParts.pinentryProgram = try Self.path(value, of: key)
         case "test.template-directory": testParts.templateDirectory = try Self.path(value, of: key)
+        case "test.access-group-directory":
+            testParts.accessGroupDirectory = try Self.path(value, of: key)
         default: throw Reason(text: "\(key) is not a setting")
         }
     }

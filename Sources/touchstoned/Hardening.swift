@@ -25,4 +25,15 @@ enum Hardening {
         signal(SIGPIPE, SIG_IGN)
         for crash in crashes { signal(crash, SIG_DFL) }
     }
+
+    /// Lets the signals that end the daemon wait until somebody listens to them: none may end it half started, with
+    /// its socket left behind.
+    ///
+    /// Threads inherit it; libdispatch takes them from signalfd(2), which is for blocked ones.
+    static func holdEndingSignals() {
+        var signals = sigset_t()
+        unsafe sigemptyset(&signals)
+        for number in [SIGTERM, SIGINT] { unsafe sigaddset(&signals, number) }
+        unsafe pthread_sigmask(SIG_BLOCK, &signals, nil)
+    }
 }

@@ -16,6 +16,7 @@ struct Keychain: Sendable {
     init(
         layout: Layout,
         settings: Configuration,
+        accessGroups: AccessGroupManifest,
         pinentry: PinentryEnvironment,
         audit: AuditTrail
     ) throws(StartError) {
@@ -63,7 +64,8 @@ struct Keychain: Sendable {
                     audit: audit,
                     daemonVersion: Version.text,
                     promptFault: { await fault(at: $0) }
-                )
+                ),
+                identity: ClientIdentity(manifest: accessGroups)
             )
         } catch {
             throw StartError(error)

@@ -12,6 +12,7 @@ import UnixSignals
 struct Launch: Sendable {
     let layout: Layout
     let settings: Configuration
+    let accessGroups: AccessGroupManifest
     let environment: LaunchEnvironment
     let report: Report?
 
@@ -46,6 +47,7 @@ struct Launch: Sendable {
         let keychain = try Keychain(
             layout: layout,
             settings: settings,
+            accessGroups: accessGroups,
             pinentry: environment.pinentry,
             audit: audit
         )

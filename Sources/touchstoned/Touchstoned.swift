@@ -32,15 +32,18 @@ enum Touchstoned {
             )
         }
         let settings = try Configuration.read(layout.configurationFile)
+        let accessGroups = try AccessGroupFiles.read(layout, settings)
         guard case .serve(let isDetached) = options else { return }
         // The last moment at which there is one thread: whatever starts one comes after it.
         let report = isDetached ? try Report.afterForking() : nil
         let launch = Launch(
             layout: layout,
             settings: settings,
+            accessGroups: accessGroups,
             environment: environment,
             report: report
         )
+        Hardening.holdEndingSignals()
         Task.detached { await launch.run() }
         while true { pause() }
     }

@@ -165,8 +165,8 @@ struct BiometryLimitsTests {
         await world.reader.touch(.match)
         _ = await task.value
         let expected = [
-            "box", "claim", "save 1 0", "arm", "disarm", "release", "box gone", "box", "claim", "arm", "disarm",
-            "save 0 0", "box gone", "release",
+            "box", "claim", "save 1 0", "arm", "disarm", "release", "box gone", "box", "claim", "arm",
+            "disarm", "save 0 0", "box gone", "release",
         ]
         #expect(world.journal.entries == expected)
     }

@@ -37,7 +37,7 @@ struct PromptTurnTests {
         #expect(world.prompter.mostVisible == 1)
     }
 
-    @Test("of a thousand requests one is shown, eight wait, the rest ends at once, and three refusals end it (Q04)")
+    @Test("of a thousand requests one is shown, eight wait, the rest ends; three refusals end it (Q04)")
     func storm() async {
         let world = World()
         let first = world.start(.biometrics)

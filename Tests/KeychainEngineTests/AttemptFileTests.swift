@@ -36,7 +36,9 @@ struct AttemptFileTests {
 
     @Test("what is kept in memory is not believed once the file is another")
     func changedUnderneath() async throws {
-        let (file, other) = (try file(), try file())
+        // As in the daemon, where the engine has one and the authenticator another.
+        let directory = try StoreDirectory(path: keychain.path)
+        let (file, other) = (AttemptFile(directory: directory), AttemptFile(directory: directory))
         try file.save(record(1))
         let older = try keychain.octets("attempts")
         try file.save(record(2))

@@ -250,7 +250,7 @@ struct ItemCallTests {
         let reply = try await client.call(.updateItems, body)
         #expect(reply.body == .unsigned(2))
         for call in await server.vault.calls {
-            guard case .update(_, let data) = call else { continue }
+            guard case .update(_, _, _, let data) = call else { continue }
             #expect(data == [5, 5])
         }
     }

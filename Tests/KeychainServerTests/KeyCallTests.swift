@@ -68,7 +68,8 @@ struct KeyCallTests {
         guard case .copy(_, let groups, _, _) = await server.vault.calls.last else { return }
         for call in await server.keys.calls {
             switch call {
-            case .make(_, let group, _), .read(_, let group), .use(_, _, let group, _):
+            case .make(_, let group, _), .read(_, let group), .use(_, _, let group, _),
+                .attest(_, _, let group, _):
                 #expect([group] == groups)
             }
         }
@@ -174,7 +175,7 @@ struct KeyCallTests {
             switch call {
             case .make(_, _, let hasPassword): hasPassword
             case .use(_, _, _, let authorization): authorization.applicationPassword != nil
-            case .read: false
+            case .read, .attest: false
             }
         }
         #expect(passwords == [true, true, false, false])

@@ -110,8 +110,8 @@ struct ScriptedKeybag: KeybagKeeper {
 enum VaultCall: Sendable {
     case add(ItemAttributes, group: AccessGroup, data: [UInt8]?)
     case copy(ItemQuery, groups: [AccessGroup], ItemAuthorization, ItemCursor?)
-    case update(ItemQuery, data: [UInt8]?)
-    case delete(ItemQuery)
+    case update(ItemQuery, groups: [AccessGroup], ItemAttributes, data: [UInt8]?)
+    case delete(ItemQuery, groups: [AccessGroup])
 }
 
 /// What a scripted vault answers; a page is the data of its items.
@@ -160,7 +160,7 @@ actor ScriptedVault: ItemVault {
         authorization: ItemAuthorization
     ) async throws(KeychainError) -> UpdateOutcome {
         let data = Self.octets(changes.data)
-        switch try await ask(.update(query, data: data)) {
+        switch try await ask(.update(query, groups: groups, changes.attributes, data: data)) {
         case .count(let count): return .updated(count)
         case .needs(let controls): return .needsAuthentication(controls)
         case .page: return .updated(1)
@@ -168,7 +168,7 @@ actor ScriptedVault: ItemVault {
     }
 
     func delete(_ query: ItemQuery, groups: [AccessGroup]) async throws(KeychainError) -> Int {
-        if case .count(let count) = try await ask(.delete(query)) { return count }
+        if case .count(let count) = try await ask(.delete(query, groups: groups)) { return count }
         return 1
     }
 

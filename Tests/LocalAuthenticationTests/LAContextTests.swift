@@ -19,9 +19,6 @@ struct LAContextTests {
         try ScriptedDaemon { head, reader in
             switch head.method {
             case .evaluatePolicy: return evaluation(try EvaluatePolicy(from: &reader))
-            case .evaluateAccessControl:
-                _ = try EvaluateAccessControl(from: &reader)
-                return .body(EvaluationReply(factors: [.biometry], domainState: nil))
             case .setCredential: _ = try SetCredential(from: &reader)
             case .invalidateContext: _ = try ContextNumber(from: &reader)
             default: break
@@ -139,7 +136,7 @@ struct LAContextTests {
         #expect(!context.canEvaluatePolicy(.deviceOwnerAuthentication, error: &error))
         #expect((error as? LAError)?.code == .invalidContext)
         #expect(!context.setCredential(Data("x".utf8), type: .applicationPassword))
-        try await Self.eventually {
+        try await Eventually.holds {
             daemon.requested.contains(.cancel) && daemon.requested.contains(.invalidateContext)
         }
     }
@@ -156,7 +153,7 @@ struct LAContextTests {
         for await _ in asked { break }
         task.cancel()
         #expect((await task.value as? LAError)?.code == .appCancel)
-        try await Self.eventually { daemon.requested.contains(.cancel) }
+        try await Eventually.holds { daemon.requested.contains(.cancel) }
         #expect(await Task { await Self.failure(context) }.cancelledAtOnce() is LAError)
     }
 
@@ -181,8 +178,17 @@ struct LAContextTests {
         availability.withLock {
             $0 = AuthenticationAvailability(error: nil, hasSensor: true, domainState: [1, 2])
         }
+        #expect(context.domainState.stateHash == nil)
+        let before = context.domainState
         #expect(context.canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: nil))
         #expect(context.evaluatedPolicyDomainState == Data([1, 2]))
+        #expect(context.domainState.biometry.stateHash == Data([1, 2]))
+        #expect(context.domainState.biometry.biometryType == .touchID)
+        #expect(context.domainState.stateHash == Data([1, 2]))
+        #expect(context.domainState != before)
+        #expect(context.domainState.companion.availableCompanionTypes == [])
+        #expect(context.domainState.companion.stateHash == nil)
+        #expect(context.domainState.companion.stateHash(for: .watch) == nil)
     }
 
     @Test("says that biometry is not available when there is no daemon")
@@ -201,15 +207,35 @@ struct LAContextTests {
         #expect((await Self.failure(context) as? LAError)?.code == .biometryNotAvailable)
     }
 
-    @Test("evaluates an access control for an operation")
-    func accessControl() async throws {
-        let daemon = try Self.daemon { _ in Self.success() }
+    @Test(
+        "evaluates an access control for each operation",
+        arguments: [
+            LAAccessControlOperation.createItem, .useItem, .createKey, .useKeySign, .useKeyDecrypt,
+            .useKeyKeyExchange,
+        ]
+    )
+    func accessControl(operation: LAAccessControlOperation) async throws {
+        let seen = Mutex<EvaluateAccessControl?>(nil)
+        let daemon = try ScriptedDaemon { head, reader in
+            guard head.method == .evaluateAccessControl else {
+                _ = try ContextNumber(from: &reader)
+                return .body(EmptyBody())
+            }
+            let request = try EvaluateAccessControl(from: &reader)
+            seen.withLock { $0 = request }
+            return Self.success()
+        }
         let rules = try #require(
             SecAccessControlCreateWithFlags(nil, kSecAttrAccessibleWhenUnlocked, .biometryAny, nil)
         )
         let context = Self.context(daemon)
-        #expect(try await context.evaluateAccessControl(rules, operation: .useItem, localizedReason: "test"))
-        #expect(daemon.requested == [.evaluateAccessControl])
+        #expect(
+            try await context.evaluateAccessControl(rules, operation: operation, localizedReason: "test")
+        )
+        let request = try #require(seen.withLock { $0 })
+        #expect(request.operation == operation.rawValue)
+        #expect(request.accessControl.flags == .biometryAny)
+        #expect(request.prompt.reason == "test")
     }
 
     @Test("holds an application password until it is removed or the context invalidated")
@@ -273,18 +299,6 @@ struct LAContextTests {
         let mock = Mock()
         #expect(mock.canEvaluatePolicy(.deviceOwnerAuthentication, error: nil))
         #expect((await Self.failure(mock) as? LAError)?.code == .userFallback)
-    }
-
-    /// Waits for what another thread does soon.
-    private static func eventually(_ condition: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(10)
-        while !condition() {
-            guard ContinuousClock.now < deadline else {
-                Issue.record("it did not happen")
-                return
-            }
-            try await Task.sleep(for: .milliseconds(5))
-        }
     }
 }
 

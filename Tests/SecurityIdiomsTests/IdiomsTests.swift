@@ -6,6 +6,111 @@ import Testing
 // The ways in which iOS code spells its queries, results and errors. This file is compiled in Swift 6 mode here
 // and in Swift 5 mode by the target SecurityIdiomsSwift5Tests; it uses nothing but what exists on Apple's systems.
 
+@Suite("A key of an iOS app")
+struct KeyIdiomsTests {
+    private let parameters: [String: Any] = [
+        kSecAttrKeyType as String: kSecAttrKeyTypeECSECPrimeRandom,
+        kSecAttrKeySizeInBits as String: 256,
+        kSecPrivateKeyAttrs as String: [
+            kSecAttrIsPermanent as String: false,
+            kSecAttrApplicationTag as String: "org.example.key".data(using: .utf8)!,
+        ] as [String: Any],
+    ]
+
+    @Test("is made, signs and verifies, and reports errors by pointer")
+    func signature() throws {
+        var error: Unmanaged<CFError>?
+        guard let privateKey = SecKeyCreateRandomKey(parameters as CFDictionary, &error) else {
+            throw error!.takeRetainedValue() as Error
+        }
+        guard let publicKey = SecKeyCopyPublicKey(privateKey) else { return }
+        let algorithm: SecKeyAlgorithm = .ecdsaSignatureMessageX962SHA256
+        guard SecKeyIsAlgorithmSupported(privateKey, .sign, algorithm) else { return }
+        let message = "message".data(using: .utf8)!
+        guard
+            let signature = SecKeyCreateSignature(privateKey, algorithm, message as CFData, &error) as Data?
+        else {
+            throw error!.takeRetainedValue() as Error
+        }
+        #expect(SecKeyVerifySignature(publicKey, algorithm, message as CFData, signature as CFData, &error))
+        let isForged = SecKeyVerifySignature(
+            publicKey,
+            algorithm,
+            Data() as CFData,
+            signature as NSData,
+            &error
+        )
+        #expect(!isForged)
+        let failure = error!.takeRetainedValue()
+        #expect(CFErrorGetCode(failure) == CFIndex(errSecVerifyFailed))
+        #expect((failure as Error as NSError).domain == NSOSStatusErrorDomain)
+    }
+
+    @Test("is exported, imported, cast from a result and told from other objects")
+    func representation() throws {
+        let key = SecKeyCreateRandomKey(parameters as CFDictionary, nil)!
+        guard let exported = SecKeyCopyExternalRepresentation(key, nil) else { return }
+        let data = exported as Data
+        let options: [String: Any] = [
+            kSecAttrKeyType as String: kSecAttrKeyTypeEC, kSecAttrKeyClass as String: kSecAttrKeyClassPrivate,
+        ]
+        let imported = SecKeyCreateWithData(data as CFData, options as CFDictionary, nil)
+        #expect(imported == key)
+        let result: CFTypeRef? = imported
+        #expect(CFGetTypeID(result) == SecKeyGetTypeID())
+        let forced = result as! SecKey
+        #expect(SecKeyGetBlockSize(forced) == 32)
+        if let item = result, CFGetTypeID(item) == SecKeyGetTypeID() { #expect((item as! SecKey) == key) }
+        let attributes = SecKeyCopyAttributes(key) as? [String: Any]
+        #expect(attributes?[kSecAttrKeySizeInBits as String] as? Int == 256)
+        let query: [String: Any] = [kSecClass as String: kSecClassKey, kSecValueRef as String: key]
+        #expect((query as CFDictionary).count == 2)
+    }
+
+    @Test("encrypts, agrees on a key, and is made in pairs by the old function")
+    func encryption() {
+        var publicKey: SecKey?
+        var privateKey: SecKey?
+        let status = SecKeyGeneratePair(parameters as CFDictionary, &publicKey, &privateKey)
+        #expect(status == errSecSuccess)
+        let algorithm = SecKeyAlgorithm.eciesEncryptionCofactorVariableIVX963SHA256AESGCM
+        var error: Unmanaged<CFError>?
+        let clear = Data("clear".utf8)
+        let sealed = SecKeyCreateEncryptedData(publicKey!, algorithm, clear as CFData, &error)! as Data
+        let opened = SecKeyCreateDecryptedData(privateKey!, algorithm, sealed as CFData, &error) as Data?
+        #expect(opened == clear)
+        let exchange =
+            [
+                SecKeyKeyExchangeParameter.requestedSize.rawValue as String: 32,
+                SecKeyKeyExchangeParameter.sharedInfo.rawValue as String: Data(),
+            ] as [String: Any]
+        let secret = SecKeyCopyKeyExchangeResult(
+            privateKey!,
+            .ecdhKeyExchangeStandardX963SHA256,
+            publicKey!,
+            exchange as CFDictionary,
+            &error
+        )
+        #expect((secret as Data?)?.count == 32)
+        let byParameter: [SecKeyKeyExchangeParameter: Any] = [.requestedSize: 32, .sharedInfo: Data()]
+        let same = SecKeyCopyKeyExchangeResult(
+            privateKey!,
+            .ecdhKeyExchangeStandardX963SHA256,
+            publicKey!,
+            byParameter as CFDictionary,
+            nil
+        )
+        #expect(same as Data? == secret as Data?)
+        var signature = [UInt8](repeating: 0, count: 128)
+        var signatureLength = signature.count
+        let digest = [UInt8](repeating: 1, count: 32)
+        let signed = SecKeyRawSign(privateKey!, .PKCS1, digest, digest.count, &signature, &signatureLength)
+        #expect(signed == errSecSuccess)
+        let verified = SecKeyRawVerify(publicKey!, .PKCS1, digest, digest.count, signature, signatureLength)
+        #expect(verified == noErr)
+    }
+}
+
 @Suite("A query of an iOS app")
 struct QueryIdiomsTests {
     /// The query as the keychain sees it.

@@ -56,6 +56,31 @@ struct CoreFoundationTests {
         #expect(query?[kSecAttrAccount] as? String == "ada")
     }
 
+    @Test("lend the objects of a dictionary and of an array by their addresses")
+    func lentObjects() throws {
+        let object = NSObject()
+        let query = ["acct": "ada", "data": Data([7]), "object": object] as CFDictionary
+        func value(_ key: String) -> UnsafeRawPointer? {
+            let key = key as NSString
+            return withExtendedLifetime(key) {
+                CFDictionaryGetValue(query, Unmanaged.passUnretained(key).toOpaque())
+            }
+        }
+        let address = try #require(value("acct"))
+        #expect(value("acct") == address)
+        #expect(Unmanaged<CFString>.fromOpaque(address).takeUnretainedValue() == "ada")
+        let data = try #require(value("data"))
+        #expect(Unmanaged<CFData>.fromOpaque(data).takeUnretainedValue() as Data == Data([7]))
+        #expect(value("object") == UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque()))
+        #expect(value("none") == nil)
+        let list = ["a", object] as CFArray
+        let first = try #require(CFArrayGetValueAtIndex(list, 0))
+        #expect(Unmanaged<CFString>.fromOpaque(first).takeUnretainedValue() == "a")
+        #expect(
+            CFArrayGetValueAtIndex(list, 1) == UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
+        )
+    }
+
     @Test("take an error apart")
     func errors() throws {
         let error = try #require(
@@ -90,6 +115,17 @@ struct CoreFoundationTests {
         #expect(query as? [String: String] == ["acct": "ada"])
         #expect(autoreleasepool { 7 } == 7)
         #expect(noErr == errSecSuccess)
+    }
+
+    @Test("make passwords that differ and hold every kind of character")
+    func passwords() throws {
+        let passwords = (0..<50).compactMap { _ in SecCreateSharedWebCredentialPassword() as String? }
+        #expect(Set(passwords).count == 50)
+        for password in passwords {
+            #expect(password.split(separator: "-").map(\.count) == [3, 3, 3, 3])
+            #expect(password.contains { $0.isUppercase } && password.contains { $0.isLowercase })
+            #expect(password.contains { $0.isNumber })
+        }
     }
 
     @Test("fill memory with random octets")

@@ -216,6 +216,15 @@ struct QueryParsingTests {
         #expect(Self.status(Self.password([key: true])) == .unimplemented)
     }
 
+    @Test("matches hosts of internet passwords alone, by their names")
+    func hostMatch() {
+        let key = kSecMatchHostOrSubdomainOfHost
+        #expect(Self.status(Self.password([key: "example.org"])) == .unimplemented)
+        #expect(Self.status([kSecClass: kSecClassInternetPassword, key: "example.org"]) == .success)
+        #expect(Self.status([kSecClass: kSecClassInternetPassword, key: 1]) == .param)
+        #expect(Self.status([kSecClass: kSecClassInternetPassword, key: ""]) == .param)
+    }
+
     @Test("has no references to passwords to give")
     func references() throws {
         #expect(Self.status(Self.password([kSecReturnRef: true])) == .unimplemented)

@@ -2,6 +2,7 @@ import Foundation
 import KeychainModel
 import Security
 import Testing
+import TouchstoneTesting
 
 @Suite("A dictionary of what to store")
 struct QueryStorageTests {
@@ -120,7 +121,7 @@ struct QueryStorageTests {
 
     @Test("is answered by a status, never by a trap, whatever it holds")
     func anything() {
-        var random = SplitMix64(state: 0x746F_7563_6873_746F)
+        var random = SplitMix64(seed: 0x746F_7563_6873_746F)
         let keys = Self.keys
         for _ in 1...3_000 {
             var dictionary: [AnyHashable: Any] = [:]
@@ -163,17 +164,5 @@ struct QueryStorageTests {
         let inner = value(depth: depth + 1, using: &random)
         return Bool.random(using: &random)
             ? [inner, inner] as Any : ["a": inner, 7: inner] as [AnyHashable: Any]
-    }
-}
-
-/// A generator that gives the same sequence on every run.
-struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

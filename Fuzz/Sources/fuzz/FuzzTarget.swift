@@ -15,7 +15,7 @@ enum FuzzTargets {
     static let all: [any FuzzTarget.Type] = [
         CBORTarget.self, FramesTarget.self, RepliesTarget.self, AccessControlTarget.self, KeybagTarget.self,
         AttemptsTarget.self, ItemTarget.self, AssuanTarget.self, PromptsTarget.self, QueryTarget.self,
-        ConfigurationTarget.self, FprintTarget.self,
+        ConfigurationTarget.self, AccessGroupTarget.self, FprintTarget.self,
     ]
 
     static func named(_ name: String) -> (any FuzzTarget.Type)? { all.first { $0.name == name } }

@@ -17,28 +17,36 @@ extension AuthenticationSession {
     mutating func claimed(at now: BootTime) -> [SessionAction] {
         guard claim == .pending else { return [] }
         claim = .held
-        guard sensor == .claiming else { return [] }
-        guard let next else { return arm(at: now) }
-        sensor = .off
-        return proceed(next, at: now)
+        if sensor == .claiming, let next {
+            sensor = .off
+            return proceed(next, at: now)
+        }
+        switch sensor {
+        case .claiming: return arm(at: now)
+        // Saving takes time too.
+        case .waiting: return count(at: now)
+        case .off, .armed: return []
+        }
     }
 
     /// Counts first.
-    ///
-    /// An attempt that is still open, because no touch of it was judged, is not counted twice.
     private mutating func arm(at now: BootTime) -> [SessionAction] {
-        if attempt != nil {
-            sensor = .armed
-            return [.armSensor]
-        }
+        let actions = count(at: now)
+        guard attempt != nil else { return actions }
+        sensor = .armed
+        return actions + [.armSensor]
+    }
+
+    /// Counts an attempt; one that is still open, because no touch of it was judged, is not counted twice.
+    private mutating func count(at now: BootTime) -> [SessionAction] {
+        guard attempt == nil else { return [] }
         guard !BiometryAttempts(record).isLockedOut else {
             sensor = .off
             return lockedOut(at: now)
         }
-        sensor = .armed
         record = BiometryAttempts(record).counted()
         attempt = Attempt()
-        return [.count(record), .armSensor]
+        return [.count(record)]
     }
 
     mutating func progressed(_ status: FingerprintStatus, at now: BootTime) -> [SessionAction] {

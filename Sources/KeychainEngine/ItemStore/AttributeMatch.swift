@@ -25,12 +25,26 @@ struct AttributeMatch {
     init(_ attributes: ItemAttributes, synchronizable: AttributeValue?, itemClass: ItemClass?) {
         // Group: by what was authenticated beside the map. Access control: accepted in a search and not matched on
         // (`keychain.md`, rule 4).
-        var pairs = attributes.filter { ![.accessGroup, .accessControl, .synchronizable].contains($0.key) }
-        if let synchronizable { pairs[.synchronizable] = synchronizable }
-        self.init(pairs, primaryKey: itemClass.map { PrimaryKey.attributes(of: $0) } ?? [])
+        var pairs: [(key: AttributeKey, value: AttributeValue)] = []
+        pairs.reserveCapacity(attributes.count + 1)
+        for pair in attributes {
+            switch pair.key {
+            case .accessGroup, .accessControl, .synchronizable: continue
+            default: pairs.append(pair)
+            }
+        }
+        if let synchronizable { pairs.append((.synchronizable, synchronizable)) }
+        self.init(pairs) { key in itemClass.map { PrimaryKey.attributes(of: $0).contains(key) } ?? false }
     }
 
     init(_ attributes: ItemAttributes, primaryKey: [AttributeKey]) {
+        self.init(Array(attributes), isPrimary: primaryKey.contains)
+    }
+
+    private init(
+        _ attributes: [(key: AttributeKey, value: AttributeValue)],
+        isPrimary: (AttributeKey) -> Bool
+    ) {
         // The order of encoded keys (RFC 8949, section 4.2.1), as in the items' maps.
         let pairs = attributes.sorted { $0.key < $1.key }
         var writer = CBORWriter([UInt8]())
@@ -46,7 +60,7 @@ struct AttributeMatch {
                     let end = unsafe Self.end(in: octets, at: middle)
                 else { return nil }
                 defer { place = end }
-                let matchesMissing = value.isBlank && primaryKey.contains(key)
+                let matchesMissing = value.isBlank && isPrimary(key)
                 return Wanted(key: place..<middle, value: middle..<end, matchesMissing: matchesMissing)
             }
         }

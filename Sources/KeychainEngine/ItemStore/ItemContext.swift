@@ -2,7 +2,9 @@ internal import Foundation
 internal import KeychainModel
 
 /// What the store needs of the keybag for one operation, with its keys made ready once for many.
-struct ItemContext {
+///
+/// A class, so that handing it on counts one reference and not a dozen.
+final class ItemContext {
     let storeID: [UInt8]
     let keys: KeyRing
     /// The number of the enrolled set.

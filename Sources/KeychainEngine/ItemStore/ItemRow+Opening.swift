@@ -22,13 +22,16 @@ extension ItemRow {
         password: Key?,
         _ context: ItemContext
     ) throws(KeychainError) -> SecretBytes? {
-        guard let data = try SealedData(self, header, control, proofs, password, context) else { return nil }
-        return try unsafe SecretBytes(octetCount: data.byteCount) { (octets) throws(KeychainError) in
-            try unsafe data.open(into: UnsafeMutableRawBufferPointer(rebasing: octets[..<data.byteCount]))
+        guard let data = unsafe data else { return nil }
+        let count = try unsafe Self.byteCount(of: data)
+        let key = try dataKey(header, control, proofs: proofs, password: password, context)
+        return try unsafe SecretBytes(octetCount: count) { (octets) throws(KeychainError) in
+            let octets = unsafe UnsafeMutableRawBufferPointer(rebasing: octets[..<count])
+            try unsafe open(data, header, with: key, into: octets, context)
         }
     }
 
-    /// Opens the item's data into a page; the item has some.
+    /// Opens the item's data, if it has any, into a page.
     func appendData(
         to page: ItemPage,
         _ header: OpenedHeader,
@@ -37,49 +40,32 @@ extension ItemRow {
         password: Key?,
         _ context: ItemContext
     ) throws(KeychainError) {
-        guard let data = try SealedData(self, header, control, proofs, password, context) else { return }
-        try unsafe page.appendData(count: data.byteCount) { (octets) throws(KeychainError) in
-            try unsafe data.open(into: octets)
+        guard let data = unsafe data else { return }
+        let count = try unsafe Self.byteCount(of: data)
+        let key = try dataKey(header, control, proofs: proofs, password: password, context)
+        try unsafe page.appendData(count: count) { (octets) throws(KeychainError) in
+            try unsafe open(data, header, with: key, into: octets, context)
         }
     }
 
-    /// The wraps that are to take the place of the row's, because the enrolled set that opened some of them is
-    /// gone; nil where nothing is to be changed.
-    func keysWithoutCurrentSet(_ context: ItemContext) -> Data?? {
-        guard let keys = unsafe keys else { return nil }
-        let isStale = try? open(in: context) { $0.epoch != 0 && $0.epoch != context.epoch }
-        guard isStale == true else { return nil }
-        let old = unsafe Data(keys)
-        let new = ItemKeyWrap.withoutCurrentSet(old)
-        return new == old ? nil : .some(new)
-    }
-}
-
-/// An item's data in its row, and the key that opens them.
-@safe
-private struct SealedData {
-    private let sealed: UnsafeRawBufferPointer
-    private let key: AEADKey
-    private let row: ItemRow
-    private let header: UnsafeRawBufferPointer
-    private let context: ItemContext
-    let byteCount: Int
-
-    /// Opens the item's key; nil when the item has no data.
-    init?(
-        _ row: ItemRow,
-        _ header: OpenedHeader,
-        _ control: AccessControl,
-        _ proofs: [AuthenticationProof],
-        _ password: Key?,
-        _ context: ItemContext
-    ) throws(KeychainError) {
-        guard let data = unsafe row.data else { return nil }
-        guard let wraps = unsafe row.keys, let count = unsafe try? AEAD.plaintextByteCount(of: data) else {
+    private static func byteCount(of data: UnsafeRawBufferPointer) throws(KeychainError) -> Int {
+        do throws(AEAD.NotAuthentic) {
+            return try unsafe AEAD.plaintextByteCount(of: data)
+        } catch {
             throw .damaged
         }
-        let binding = unsafe header.header
-        key = try unsafe context.withBinding(of: .key, row.reference, binding) {
+    }
+
+    /// Opens the item's own key.
+    private func dataKey(
+        _ header: OpenedHeader,
+        _ control: AccessControl,
+        proofs: [AuthenticationProof],
+        password: Key?,
+        _ context: ItemContext
+    ) throws(KeychainError) -> AEADKey {
+        guard let wraps = unsafe keys else { throw .damaged }
+        return try unsafe context.withBinding(of: .key, reference, header.header) {
             (binding) throws(KeychainError) in
             guard unsafe !ItemKeyWrap.isDirect(wraps) else {
                 let classKey = try context.classKey(control.accessibility)
@@ -95,21 +81,33 @@ private struct SealedData {
                 authenticating: Array(binding)
             ).symmetric
         }
-        unsafe sealed = data
-        self.row = row
-        unsafe self.header = binding
-        self.context = context
-        byteCount = count
     }
 
-    /// Writes the data, which are as long as ``byteCount``.
-    func open(into octets: UnsafeMutableRawBufferPointer) throws(KeychainError) {
-        do {
-            try unsafe context.withBinding(of: .data, row.reference, header) { binding in
-                try unsafe AEAD.open(sealed, with: key, authenticating: binding, into: octets)
+    private func open(
+        _ data: UnsafeRawBufferPointer,
+        _ header: OpenedHeader,
+        with key: AEADKey,
+        into octets: UnsafeMutableRawBufferPointer,
+        _ context: ItemContext
+    ) throws(KeychainError) {
+        do throws(AEAD.NotAuthentic) {
+            try unsafe context.withBinding(of: .data, reference, header.header) {
+                (binding) throws(AEAD.NotAuthentic) in
+                try unsafe AEAD.open(data, with: key, authenticating: binding, into: octets)
             }
         } catch {
             throw .damaged
         }
+    }
+
+    /// The wraps that are to take the place of the row's, because the enrolled set that opened some of them is
+    /// gone; nil where nothing is to be changed.
+    func keysWithoutCurrentSet(_ context: ItemContext) -> Data?? {
+        guard let keys = unsafe keys else { return nil }
+        let isStale = try? open(in: context) { $0.epoch != 0 && $0.epoch != context.epoch }
+        guard isStale == true else { return nil }
+        let old = unsafe Data(keys)
+        let new = ItemKeyWrap.withoutCurrentSet(old)
+        return new == old ? nil : .some(new)
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Glibc
 internal import KeychainModel
 
 /// A query made ready: where its rows are found, and what makes one of them match.
@@ -98,9 +99,14 @@ struct ItemSearch {
     func matches(_ item: OpenedHeader) -> Bool {
         if let itemClass = query.itemClass, !item.has(itemClass) { return false }
         let group = unsafe item.group
+        let octets = group.count
         let isOurs = groups.contains { name in
             var name = name
-            return name.withUTF8 { unsafe $0.count == group.count && $0.elementsEqual(group) }
+            return name.withUTF8 { name in
+                guard name.count == group.count, let name = name.baseAddress, let group = group.baseAddress
+                else { return false }
+                return unsafe memcmp(name, group, octets) == 0
+            }
         }
         return unsafe isOurs && match.matches(item.attributes)
     }

@@ -7,6 +7,8 @@ internal import KeychainModel
 /// Kept sealed in the file and changed in the same transaction as the rows, so that a row which was removed,
 /// doubled or put back from an older file shows.
 struct ItemSetDigest: Equatable {
+    /// What hardware's counter said when the store was last counted on; 0 without hardware.
+    var generation: UInt64 = 0
     private(set) var count: UInt64 = 0
     private var words: SIMD4<UInt64> = .zero
 
@@ -27,6 +29,9 @@ struct ItemSetDigest: Equatable {
             return unsafe key.words(of: UnsafeRawBufferPointer(octets))
         }
     }
+
+    /// Whether both are of the same items, whatever their generations.
+    func hasItems(of other: ItemSetDigest) -> Bool { count == other.count && words == other.words }
 
     mutating func insert(_ contribution: SIMD4<UInt64>) {
         count &+= 1
@@ -58,7 +63,7 @@ struct ItemSetDigest: Equatable {
     }
 
     func sealed(with key: Key, storeID: [UInt8]) -> Data {
-        let numbers = [count, words[0], words[1], words[2], words[3]].map { $0.littleEndian }
+        let numbers = [generation, count, words[0], words[1], words[2], words[3]].map { $0.littleEndian }
         return unsafe numbers.withUnsafeBytes {
             unsafe AEAD.seal($0, with: key.symmetric, authenticating: Self.context(storeID))
         }
@@ -74,9 +79,10 @@ struct ItemSetDigest: Equatable {
                 unsafe UInt64(littleEndian: octets.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
             }
         }
-        guard let numbers, numbers.count == 5 else { return nil }
-        count = numbers[0]
-        words = SIMD4(numbers[1], numbers[2], numbers[3], numbers[4])
+        guard let numbers, numbers.count == 6 else { return nil }
+        generation = numbers[0]
+        count = numbers[1]
+        words = SIMD4(numbers[2], numbers[3], numbers[4], numbers[5])
     }
 }
 
@@ -92,6 +98,12 @@ struct ItemSetState {
     init(_ digest: ItemSetDigest? = nil, sweep: ItemSetSweep? = nil) {
         self.digest = digest
         self.sweep = sweep
+    }
+
+    /// The generation as the last commit left it.
+    var generation: UInt64? {
+        get { digest?.generation }
+        set { if let newValue { digest?.generation = newValue } }
     }
 
     var isSweepDue: Bool { sweep != nil }

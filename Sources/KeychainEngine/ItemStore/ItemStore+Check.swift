@@ -24,7 +24,7 @@ extension ItemStore {
             }
             let recorded = try readSet(context)
             if recorded == nil { report.faults.append(Self.setIsDamaged) }
-            report.isSetAuthentic = recorded == found && recorded == itemSet.digest
+            report.isSetAuthentic = recorded?.hasItems(of: found) == true && recorded == itemSet.digest
         } catch {
             report.faults.append(Self.description(of: error))
         }
@@ -58,7 +58,7 @@ extension ItemStore {
             }
             try replaceKeys(stale)
             guard let last else {
-                sweep.report.isSetAuthentic = sweep.found == itemSet.digest
+                sweep.report.isSetAuthentic = itemSet.digest?.hasItems(of: sweep.found) == true
                 sweep.report.faults = health.faults
                 if sweep.report.damaged > 0 { forgetStructure() }
                 health = sweep.report

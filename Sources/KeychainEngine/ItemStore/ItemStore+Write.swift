@@ -6,16 +6,23 @@ extension ItemStore {
     /// Commits all of `writes` together, durably; each has its result then.
     ///
     /// One that fails takes back its own changes only; a commit that fails, those of all.
-    func commit(_ writes: [PendingWrite], _ context: ItemContext) {
+    /// Where `mayCountOn` says so, the generation grows with it when it is due.
+    func commit(_ writes: [PendingWrite], _ context: ItemContext, mayCountOn: Bool = false) {
         do throws(KeychainError) {
             try reopenIfNeeded(context)
             let writes = try admit(writes)
             guard !writes.isEmpty else { return }
             let former = itemSet
+            hasRemovedProtected = false
             do throws(KeychainError) {
                 try database.transaction {
                     for write in writes { try run(write, alone: writes.count == 1, context) }
                     guard writes.contains(where: \.hasChanged) else { return false }
+                    commitsSinceCount += 1
+                    if mayCountOn, hasRemovedProtected || commitsSinceCount >= Self.mostUncountedCommits {
+                        itemSet.generation? += 1
+                        commitsSinceCount = 0
+                    }
                     if let digest = itemSet.digest {
                         let key = try context.keys.require(.itemSet)
                         try self.write(digest, with: key, storeID: context.storeID)
@@ -117,6 +124,7 @@ extension ItemStore {
         statement.bind(1, row.id)
         try statement.run()
         itemSet.remove(row.contribution, row: row.id)
+        hasRemovedProtected = hasRemovedProtected || row.isProtected
         noteDeleted(1)
     }
 
@@ -124,9 +132,12 @@ extension ItemStore {
     private struct OldRow {
         let id: Int64
         let contribution: SIMD4<UInt64>
+        /// Whether its access control demands anything: bringing it back would undo a decision.
+        let isProtected: Bool
 
         init(_ row: ItemRow, _ header: OpenedHeader, _ context: ItemContext) throws(KeychainError) {
             id = row.id
+            isProtected = !header.flags.isEmpty
             contribution = try row.contribution(generation: header.generation, context)
         }
     }
@@ -185,22 +196,47 @@ extension ItemStore {
 
     private func change(_ old: OldRow, _ update: ItemUpdate, _ context: ItemContext) throws {
         var new: SealedItem?
+        var isFoundElsewhere = false
         try ItemRow.forRow(old.id, database) { row in
-            new = try row.open(in: context) { try reseal(row, $0, update, context) }
+            try row.open(in: context) { header in
+                let sealed = try reseal(row, header, update, context)
+                isFoundElsewhere = unsafe !header.digests.elementsEqual(sealed.digests.octets)
+                new = sealed
+            }
         }
         guard let new else { throw KeychainError.damaged }
-        try makeRoom(for: new, besides: old.id, context)
+        if isFoundElsewhere {
+            try makeRoom(for: new, besides: old.id, context)
+            try replace(new)
+        } else {
+            try replaceContent(new)
+        }
+        itemSet.remove(old.contribution, row: old.id)
+        itemSet.insert(try new.contribution(context), row: old.id)
+        noteDeleted(1)
+    }
+
+    private func replace(_ item: SealedItem) throws {
         let statement = try database.statement(
             """
             UPDATE items SET scope = ?, first = ?, name = ?, second = ?, label = ?, attributes = ?, keys = ?, \
             data = ? WHERE id = ?
             """
         )
-        new.bindColumns(of: statement)
+        item.bindColumns(of: statement)
         try statement.run()
-        itemSet.remove(old.contribution, row: old.id)
-        itemSet.insert(try new.contribution(context), row: old.id)
-        noteDeleted(1)
+    }
+
+    /// Leaves the digests, which are the same: naming them would have SQLite write every index anew.
+    private func replaceContent(_ item: SealedItem) throws {
+        let statement = try database.statement(
+            "UPDATE items SET attributes = ?, keys = ?, data = ? WHERE id = ?"
+        )
+        statement.bind(1, item.attributes)
+        statement.bind(2, item.keys)
+        statement.bind(3, item.data)
+        statement.bind(4, item.row)
+        try statement.run()
     }
 
     private func reseal(
@@ -329,5 +365,25 @@ extension SealedItem {
                 )
             }
         }
+    }
+}
+
+/// The generation, which hardware counts too: an older copy of the whole file shows.
+extension ItemStore {
+    /// After how many commits the generation grows at the latest; each wears the hardware's memory.
+    static let mostUncountedCommits = 100
+
+    /// Gives the store a generation, durably.
+    func set(generation: UInt64, _ context: ItemContext) throws(KeychainError) {
+        try reopenIfNeeded(context)
+        guard itemSet.generation != generation, var digest = itemSet.digest else { return }
+        digest.generation = generation
+        let key = try context.keys.require(.itemSet)
+        try database.transaction {
+            try write(digest, with: key, storeID: context.storeID)
+            return true
+        }
+        itemSet.generation = generation
+        commitsSinceCount = 0
     }
 }

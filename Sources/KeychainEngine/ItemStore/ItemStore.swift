@@ -18,6 +18,10 @@ final class ItemStore {
     private var lastRow: Int64 = 0
     /// After a write that failed on the disk nothing in memory is believed until it was read anew.
     var needsReopening = false
+    /// Whether the present commit removed an item whose access control demands something.
+    var hasRemovedProtected = false
+    /// Commits since the generation grew.
+    var commitsSinceCount = 0
     /// Records that were deleted or replaced since the log was last emptied.
     private var deletedCount = 0
 
@@ -36,10 +40,12 @@ final class ItemStore {
     static func make(
         in directory: StoreDirectory,
         storeID: [UInt8],
-        setKey: Key
+        setKey: Key,
+        generation: UInt64 = 0
     ) throws(KeychainError) -> ItemStore {
         let store = ItemStore(directory: directory, database: try ItemDatabase(makingIn: directory))
-        let empty = ItemSetDigest()
+        var empty = ItemSetDigest()
+        empty.generation = generation
         try store.database.transaction {
             try store.write(empty, with: setKey, storeID: storeID)
             return true

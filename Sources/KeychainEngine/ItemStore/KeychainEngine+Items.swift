@@ -164,7 +164,7 @@ extension KeychainEngine {
     }
 
     private func usableStore(_ context: ItemContext) throws(KeychainError) -> ItemStore {
-        guard let store else { throw storeFault ?? .damaged }
+        guard let store, storeFault == nil else { throw storeFault ?? .damaged }
         try store.reopenIfNeeded(context)
         if store.itemSet.isSweepDue { sweepLater() }
         return store
@@ -205,8 +205,9 @@ extension KeychainEngine {
         isCommitDue = false
         do throws(KeychainError) {
             let context = try context()
-            guard let store else { throw storeFault ?? .damaged }
-            store.commit(writes, context)
+            guard let store, storeFault == nil else { throw storeFault ?? .damaged }
+            store.commit(writes, context, mayCountOn: isGenerationInStep)
+            if isGenerationBehind { Task { await settleGeneration() } }
             if store.isPurgeDue { store.purge() }
             purgeLater()
         } catch {

@@ -44,6 +44,8 @@ struct KeybagRecord: Equatable {
         var epoch: [UInt8]
         /// Counts the generations of the store.
         var generation: [UInt8]
+        /// Whether the store was brought in step with that counter since it was made.
+        var isAdopted = true
     }
 
     /// What a wrapped key is bound to.
@@ -115,9 +117,10 @@ extension KeybagRecord {
         writer.write(bytes: passcodePrivateWrap)
         writer.write(bytes: passcodePrivateRecoveryWrap)
         if let hardware {
-            writer.writeArrayHead(count: 2)
+            writer.writeArrayHead(count: 3)
             writer.write(bytes: hardware.epoch)
             writer.write(bytes: hardware.generation)
+            writer.write(hardware.isAdopted)
         } else {
             writer.writeNull()
         }
@@ -178,10 +181,11 @@ extension KeybagRecord {
         if try reader.readNullIfPresent() {
             hardware = nil
         } else {
-            guard try reader.readArrayHead() == 2 else { throw KeychainError.damaged }
+            guard try reader.readArrayHead() == 3 else { throw KeychainError.damaged }
             hardware = HardwareCounters(
                 epoch: try Self.readOctets(&reader, 1...4096),
-                generation: try Self.readOctets(&reader, 1...256)
+                generation: try Self.readOctets(&reader, 1...256),
+                isAdopted: try reader.readBool()
             )
         }
     }

@@ -5,8 +5,9 @@ public import SecretMemory
 extension KeychainEngine {
     /// Counters that were just made.
     struct NewCounters {
-        let names: KeybagRecord.HardwareCounters
+        var names: KeybagRecord.HardwareCounters
         let epochSecret: Key
+        let generation: UInt64
     }
 
     /// Makes the counters of a new keybag; nil without hardware.
@@ -16,10 +17,11 @@ extension KeychainEngine {
         let name = epoch.blob
         let secret = Key(epoch.secret.copy())
         do throws(KeychainError) {
-            let (generation, _) = try await counters.makeGeneration()
+            let (generation, value) = try await counters.makeGeneration()
             return NewCounters(
                 names: KeybagRecord.HardwareCounters(epoch: name, generation: generation),
-                epochSecret: secret
+                epochSecret: secret,
+                generation: value
             )
         } catch {
             await counters.destroyEpoch(name)
@@ -137,14 +139,19 @@ extension KeychainEngine {
         do throws(KeychainError) {
             former = try await wrapping(of: record, keybagKey)
             // Where it was is where it stays.
-            if (record.hardware == nil) == (counters == nil) { return nil }
+            if let counters, let names = record.hardware {
+                _ = try await counters.generation(names.generation)
+                return nil
+            }
+            if counters == nil { return nil }
         } catch {
             guard error.cause == .invalidated || error.cause == .otherHardware else { throw error }
         }
         let currentSet = former.flatMap {
             try? KeybagKeys.unwrapAll(of: record, with: $0)[.biometryCurrentSet]
         }
-        let made = try await makeCounters()
+        var made = try await makeCounters()
+        made?.names.isAdopted = false
         record.hardware = made?.names
         let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: made?.epochSecret)
         if let currentSet {

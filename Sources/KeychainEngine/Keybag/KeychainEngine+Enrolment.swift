@@ -54,6 +54,7 @@ extension KeychainEngine {
         keys[.biometryCurrentSet] = fresh
         report(.enrolmentChanged, detail: "epoch \(record.epoch)")
         let count = invalidateItems()
+        await countOn()
         if count > 0 { report(.itemsInvalidated, detail: "\(count)") }
     }
 

@@ -98,7 +98,12 @@ extension KeychainEngine: KeybagKeeper {
             try DeviceKeyFile(directory: directory).make()
             try attempts.reset()
             let itemSet = try ring.require(.itemSet)
-            let fresh = try ItemStore.make(in: directory, storeID: storeID, setKey: itemSet)
+            let fresh = try ItemStore.make(
+                in: directory,
+                storeID: storeID,
+                setKey: itemSet,
+                generation: counters?.generation ?? 0
+            )
             let context = ItemContext(
                 storeID: storeID,
                 keys: ring,
@@ -108,6 +113,7 @@ extension KeychainEngine: KeybagKeeper {
             try fill(fresh, context)
             try writeKeybag(record)
             store = fresh
+            countedGeneration = counters?.generation
         } catch {
             await sealer.destroy(binding.blob)
             await destroy(counters?.names)
@@ -206,6 +212,11 @@ extension KeychainEngine: KeybagKeeper {
         var record = try authenticRecord()
         binding.apply(to: &record)
         try await replace(former, with: &record, keybagKey: keybagKey)
+        if record.hardware?.isAdopted == false {
+            try await compareGenerations(adopting: true)
+        } else {
+            await countOn()
+        }
         report(.passcodeChanged)
     }
 
@@ -227,7 +238,7 @@ extension KeychainEngine: KeybagKeeper {
         try await replace(former, with: &record, keybagKey: keybagKey)
         // Counts were authenticated by the device key: with a new one, or damaged, they start anew.
         if (try? attempts.load()) == nil { try attempts.reset() }
-        try await unlock(record, with: keybagKey)
+        try await unlock(record, with: keybagKey, isRecovered: true)
         report(.keybagRecovered)
     }
 
@@ -362,18 +373,33 @@ extension KeychainEngine {
     }
 
     /// Takes the record's keys into memory, and gives it a key for the current set where a change destroyed it.
-    func unlock(_ authentic: KeybagRecord, with keybagKey: Key) async throws(KeychainError) {
+    ///
+    /// `isRecovered` says that the recovery code opened it, which is good for an older copy of the store too.
+    func unlock(
+        _ authentic: KeybagRecord,
+        with keybagKey: Key,
+        isRecovered: Bool = false
+    ) async throws(KeychainError) {
         var record = authentic
         let wrapping = try await epochInStep(of: &record, keybagKey)
         if record.keys[KeybagKeyName.biometryCurrentSet.rawValue] == nil {
             KeybagKeys.wrap(.random(), as: .biometryCurrentSet, in: &record, with: wrapping)
             try writeKeybag(record)
         }
-        let isFirst = keys.isEmpty
+        let former = keys
+        let isFirst = former.isEmpty
         keys = try KeybagKeys.unwrapAll(of: record, with: wrapping)
         isKeybagDamaged = false
         self.record = record
         openStore(isFirst: isFirst)
+        if isFirst || isRecovered || record.hardware?.isAdopted == false {
+            do throws(KeychainError) {
+                try await compareGenerations(adopting: isRecovered || record.hardware?.isAdopted == false)
+            } catch {
+                keys = former
+                throw error
+            }
+        }
         await renewEscrow(of: keybagKey)
     }
 

@@ -71,7 +71,7 @@ extension ItemStore {
         try file.append(
             seal.sealed(ExportRecord.encodedEnd(items: report.items), number: UInt64(report.items) + 1)
         )
-        report.isSetAuthentic = try readSet(keys.context) == found
+        report.isSetAuthentic = try readSet(keys.context)?.hasItems(of: found) == true
         return KeychainExport(file: file, report: report)
     }
 }

@@ -17,9 +17,9 @@ nonisolated(unsafe) public let kSecMatchIssuers: CFString = "m_Issuers"
 nonisolated(unsafe) public let kSecMatchEmailAddressIfPresent: CFString = "m_EmailAddressIfPresent"
 /// Certificates only.
 nonisolated(unsafe) public let kSecMatchSubjectContains: CFString = "m_SubjectContains"
-/// Internet passwords of a host and its subdomains; not implemented.
+/// Internet passwords of this host and its subdomains.
 nonisolated(unsafe) public let kSecMatchHostOrSubdomainOfHost: CFString = "m_HostOrSubdomainOfHost"
-/// Whether case counts in a comparison; it always does.
+/// Whether text matches whatever its case.
 nonisolated(unsafe) public let kSecMatchCaseInsensitive: CFString = "m_CaseInsensitive"
 /// Certificates only.
 nonisolated(unsafe) public let kSecMatchTrustedOnly: CFString = "m_TrustedOnly"

@@ -39,7 +39,14 @@ struct ItemObjects {
         if returns.contains(.persistentRef), let reference = item.reference {
             parts["v_PersistentRef"] = NSData(data: Data(reference.octets))
         }
-        if returns.contains(.ref) { parts["v_Ref"] = try key(item) }
+        if returns.contains(.ref) {
+            let key = try key(item)
+            parts["v_Ref"] = key
+            // The item itself demands less than the key in it.
+            if returns.contains(.attributes), let token = key.material.token {
+                parts["accc"] = SecAccessControl(token.key.accessControl)
+            }
+        }
         return parts as NSDictionary
     }
 

@@ -27,7 +27,8 @@ extension ParsedQuery {
     /// The items to look up.
     func copyRequest() throws(KeychainError) -> CopyItems {
         let (context, prompt) = try wishes.describe()
-        return CopyItems(query: try itemQuery(limit: limit), context: context, prompt: prompt)
+        let request = CopyItems(query: try itemQuery(limit: limit), context: context, prompt: prompt)
+        return looseMatch.isEmpty ? request : try looseMatch.resolve(request)
     }
 
     /// The items to change.

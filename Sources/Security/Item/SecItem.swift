@@ -69,18 +69,6 @@ public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     }
 }
 
-/// Turns what `body` throws into a status, and keeps it for ``TouchstoneCopyLastError()``.
-func keychainStatus(_ body: () throws(KeychainError) -> Void) -> OSStatus {
-    do {
-        try body()
-        LastError.current = nil
-        return errSecSuccess
-    } catch {
-        LastError.current = error
-        return error.status.rawValue
-    }
-}
-
 extension ParsedQuery {
     /// Adds a key to the keychain with this query's attributes.
     func add(_ material: KeyMaterial) throws(KeychainError) -> PersistentReference? {

@@ -55,16 +55,3 @@ extension KeychainError {
     /// `errSecUnimplemented` for a private key that hardware keeps.
     static let notExported = KeychainError.key(.unimplemented, "export not implemented for key")
 }
-
-/// Turns what `body` throws into Core Foundation's error.
-func reporting<Result>(
-    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?,
-    _ body: () throws(KeychainError) -> Result
-) -> Result? {
-    do {
-        return try body()
-    } catch let failure {
-        error?.pointee = Unmanaged.passRetained(NSError(failure))
-        return nil
-    }
-}

@@ -128,7 +128,7 @@ public func SecKeyCreateDecryptedData(
 /// `SecKeyCopyKeyExchangeResult`: agrees on a key; blocks while the user is asked for what the private key demands.
 ///
 /// The parameters are ``SecKeyKeyExchangeParameter/requestedSize`` where the algorithm derives a key, at most
-/// 1 MiB, and ``SecKeyKeyExchangeParameter/sharedInfo``.
+/// 16 KiB, and ``SecKeyKeyExchangeParameter/sharedInfo``.
 ///
 /// - Returns: nil with `errSecParam` for anything else, and for keys that do not go together.
 public func SecKeyCopyKeyExchangeResult(
@@ -146,14 +146,40 @@ public func SecKeyCopyKeyExchangeResult(
         guard let hash else {
             return NSData(wiping: try mine.sharedSecret(with: theirs, forDecryption: false))
         }
-        guard let size = parameters.object(forKey: "requestedSize" as NSString) as? Int,
-            1...X963KeyDerivation.longestOutput ~= size
-        else { throw .key(.param, "kSecKeyKeyExchangeParameterRequestedSize is missing") }
-        let info = parameters.object(forKey: "sharedInfo" as NSString).map { $0 as? Data }
-        guard info != .some(nil) else { throw .wrongType("sharedInfo") }
+        let parameters = try ExchangeParameters(parameters)
         let secret = try mine.sharedSecret(with: theirs, forDecryption: false)
-        let sharedInfo = (info ?? nil).map { [UInt8]($0) } ?? []
-        return NSData(wiping: try X963KeyDerivation.derive(size, from: secret, sharedInfo: sharedInfo, hash))
+        return NSData(
+            wiping: try X963KeyDerivation.derive(
+                parameters.requestedSize,
+                from: secret,
+                sharedInfo: parameters.sharedInfo,
+                hash
+            )
+        )
+    }
+}
+
+/// What a key exchange with a key derivation is told; keys may be text or ``SecKeyKeyExchangeParameter``.
+private struct ExchangeParameters {
+    let requestedSize: Int
+    private(set) var sharedInfo: [UInt8] = []
+
+    /// Reads a dictionary; what is not known in it does not matter.
+    init(_ dictionary: NSDictionary) throws(KeychainError) {
+        var size: Int?
+        for (key, value) in dictionary.pairs {
+            switch (key as? SecKeyKeyExchangeParameter)?.rawValue as String? ?? key as? String {
+            case "requestedSize"?: size = value as? Int
+            case "sharedInfo"?:
+                guard let info = value as? Data else { throw .wrongType("sharedInfo") }
+                sharedInfo = [UInt8](info)
+            default: break
+            }
+        }
+        guard let size, 1...X963KeyDerivation.longestOutput ~= size else {
+            throw .key(.param, "kSecKeyKeyExchangeParameterRequestedSize is missing")
+        }
+        requestedSize = size
     }
 }
 

@@ -30,6 +30,8 @@ package struct ParsedQuery {
     package private(set) var returns: ItemQuery.Returns = []
     /// `kSecValuePersistentRef` or `kSecMatchItemList`; nil when neither was given.
     package private(set) var references: [PersistentReference]?
+    /// What has to be matched here.
+    private(set) var looseMatch = LooseMatch()
     /// `kSecValueRef`.
     package private(set) var key: SecKey?
     /// `kSecUseAuthenticationUI`.
@@ -153,9 +155,13 @@ package struct ParsedQuery {
                 self.references = references
             case "m_CaseInsensitive":
                 guard let flag = value as? Bool else { throw .wrongType(name) }
-                if flag { throw .unimplemented(name) }
+                looseMatch.isCaseInsensitive = flag
+            case "m_HostOrSubdomainOfHost":
+                guard itemClass == .internetPassword else { throw .unimplemented(name) }
+                guard let host = value as? String, !host.isEmpty else { throw .wrongType(name) }
+                looseMatch.host = host
             case "m_Policy", "m_SearchList", "m_Issuers", "m_EmailAddressIfPresent", "m_SubjectContains",
-                "m_HostOrSubdomainOfHost", "m_TrustedOnly", "m_ValidOnDate":
+                "m_TrustedOnly", "m_ValidOnDate":
                 throw .unimplemented(name)
             default: throw .param("unknown key")
             }

@@ -4,8 +4,8 @@
 /// The library below prints to standard error, and with some settings everything that passes through it: whoever
 /// starts a program that uses this type puts ``libraryEnvironment`` into its environment.
 ///
-/// A TPM without resource manager, such as a simulator, serves one connection at a time: ``close()`` lets others
-/// have it.
+/// An object and a session stay loaded in the chip until ``close()``: one of the three of each that a TPM without
+/// resource manager has at least.
 public actor TPM {
     /// The kernel's resource manager.
     public static let resourceManager = "device:/dev/tpmrm0"

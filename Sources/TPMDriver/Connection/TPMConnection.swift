@@ -24,7 +24,7 @@ final class TPMConnection {
     /// The primary's name (Part 1, 16): another chip or a cleared one has another.
     private(set) var primaryName: [UInt8] = []
     /// The HMAC session salted to the primary; see ``session(_:)``.
-    private var hmacSession = ESYS_TR_NONE
+    fileprivate(set) var hmacSession = ESYS_TR_NONE
     /// The NV indices that were looked at.
     var indices: [TPM2_HANDLE: ESYS_TR] = [:]
 
@@ -258,73 +258,5 @@ extension TPMConnection {
         var name: UnsafeMutablePointer<TPM2B_NAME>?
         try local { unsafe Esys_TR_GetName($0.pointer, handle, &name) }
         return unsafe TPM2B.take(name)
-    }
-}
-
-// MARK: - Sessions
-
-/// Which of a command's parameters travel encrypted; the command must have them as its first ones.
-struct ParameterEncryption: OptionSet {
-    let rawValue: TPMA_SESSION
-    /// The first parameter of the command.
-    static let command = ParameterEncryption(rawValue: kTPMA_SESSION_DECRYPT)
-    /// The first parameter of the answer.
-    static let answer = ParameterEncryption(rawValue: kTPMA_SESSION_ENCRYPT)
-}
-
-extension TPMConnection {
-    /// The HMAC session that stays loaded, set to encrypt these parameters (AES-128-CFB) in the next command.
-    ///
-    /// Its key comes from a salt encrypted to the primary: nobody on the bus knows it.
-    func session(_ encryption: ParameterEncryption = []) throws(TPMError) -> ESYS_TR {
-        try set(hmacSession, kTPMA_SESSION_CONTINUESESSION | encryption.rawValue)
-        return hmacSession
-    }
-
-    /// Makes the next command of a policy session its last one: the chip flushes the session when it succeeds.
-    func setLastUse(of session: ESYS_TR, _ encryption: ParameterEncryption = []) throws(TPMError) {
-        try set(session, encryption.rawValue)
-    }
-
-    /// Lends a salted policy session to `body`, which ends with a command after ``setLastUse(of:_:)``.
-    ///
-    /// Should it throw, the session is flushed.
-    func withPolicySession<R: ~Copyable>(
-        _ body: (ESYS_TR) throws(TPMError) -> R
-    ) throws(TPMError) -> R {
-        let session = try startSession(kTPM2_SE_POLICY)
-        var isSpent = false
-        defer { if !isSpent { flush(session) } }
-        let result = try body(session)
-        isSpent = true
-        return result
-    }
-
-    private func startSession(_ type: TPM2_SE) throws(TPMError) -> ESYS_TR {
-        var symmetric = TPMT_SYM_DEF()
-        symmetric.algorithm = kTPM2_ALG_AES
-        unsafe symmetric.keyBits.aes = 128
-        unsafe symmetric.mode.aes = kTPM2_ALG_CFB
-        var session = ESYS_TR_NONE
-        try send {
-            unsafe Esys_StartAuthSession(
-                $0.pointer,
-                primary,
-                ESYS_TR_NONE,
-                ESYS_TR_NONE,
-                ESYS_TR_NONE,
-                ESYS_TR_NONE,
-                nil,
-                type,
-                &symmetric,
-                kTPM2_ALG_SHA256,
-                &session
-            )
-        }
-        return session
-    }
-
-    private func set(_ session: ESYS_TR, _ attributes: TPMA_SESSION) throws(TPMError) {
-        try local { unsafe Esys_TRSess_SetAttributes($0.pointer, session, attributes, 0xFF) }
     }
 }

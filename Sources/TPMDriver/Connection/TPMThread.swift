@@ -1,34 +1,14 @@
 import Glibc
-import SecretMemory
+import Threads
 
 /// Runs an actor's jobs in order on one thread of their own, which may block: the ESYS calls wait for the chip.
-///
-/// All signals are blocked on the thread: a write to a simulator that is gone must not end the process.
 final class TPMThread: SerialExecutor {
     private let queue = JobQueue()
 
     /// Starts the thread; it ends once the executor is gone and its last job has run.
     init() {
-        let queue = unsafe Unmanaged.passRetained(queue)
-        // Blocked before the thread starts, so that no signal finds it with an open mask.
-        var all = sigset_t()
-        var previous = sigset_t()
-        unsafe sigfillset(&all)
-        unsafe pthread_sigmask(SIG_SETMASK, &all, &previous)
-        defer { unsafe pthread_sigmask(SIG_SETMASK, &previous, nil) }
-        var thread = pthread_t()
-        let result = unsafe pthread_create(
-            &thread,
-            nil,
-            { argument in
-                guard let argument = unsafe argument else { return nil }
-                unsafe Unmanaged<JobQueue>.fromOpaque(argument).takeRetainedValue().run()
-                return nil
-            },
-            queue.toOpaque()
-        )
+        let result = BlockingThread.start { [queue] in queue.run() }
         precondition(result == 0, "no thread for the TPM: errno \(result)")
-        pthread_detach(thread)
     }
 
     deinit { queue.close() }

@@ -158,7 +158,15 @@ extension TPMConnection {
         let session = try session(.answer)
         try send {
             unsafe Esys_NV_Read(
-                $0.pointer, counter, counter, session, ESYS_TR_NONE, ESYS_TR_NONE, NVIndex.byteCount, 0, &data
+                $0.pointer,
+                counter,
+                counter,
+                session,
+                ESYS_TR_NONE,
+                ESYS_TR_NONE,
+                NVIndex.byteCount,
+                0,
+                &data
             )
         }
         guard let value = UInt64(bigEndianOctets: unsafe TPM2B.take(data)) else { throw .damaged }
@@ -176,7 +184,15 @@ extension TPMConnection {
         let session = try session()
         try send {
             unsafe Esys_PolicyNV(
-                $0.pointer, counter, counter, policy, session, ESYS_TR_NONE, ESYS_TR_NONE, &operand, 0,
+                $0.pointer,
+                counter,
+                counter,
+                policy,
+                session,
+                ESYS_TR_NONE,
+                ESYS_TR_NONE,
+                &operand,
+                0,
                 kTPM2_EO_EQ
             )
         }

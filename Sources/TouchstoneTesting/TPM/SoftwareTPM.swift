@@ -135,16 +135,31 @@ public actor SoftwareTPM {
         try run(command)
     }
 
+    /// Takes all room that the chip has for NV indices, with indices of the owner (`TPM2_NV_DefineSpace`).
+    public func fill() throws {
+        var handle: UInt32 = 0x0180_0000
+        // Some room is kept for counters (TPMA_NV_COUNTER), which come last.
+        for (size, type): (UInt16, UInt32) in [(2048, 0), (256, 0), (32, 0), (8, 0), (8, 0x10)] {
+            // Until TPM_RC_NV_SPACE.
+            while try answer(to: .defineIndex(handle, byteCount: size, type)) != 0x14B { handle += 1 }
+        }
+    }
+
     /// Ends the chip's work in order (`TPM2_Shutdown`), as an operating system does.
     public func shutDown() throws {
         try run(TPMCommand(unauthorized: 0x0000_0145, parameters: [0, 0]))
     }
 
     private func run(_ command: TPMCommand) throws {
-        let answer = try StreamSocket(connectedTo: socket).exchange(command.octets, atMost: .seconds(3))
-        guard answer.count >= 10 else { throw TestKitError.unexpected("the TPM is in use") }
-        let code = answer[6..<10].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let code = try answer(to: command)
         guard code == 0 else { throw TestKitError.unexpected("TPM: 0x\(String(code, radix: 16))") }
+    }
+
+    /// The response code.
+    private func answer(to command: TPMCommand) throws -> UInt32 {
+        let answer = try StreamSocket(connectedTo: socket).exchange(command.octets, atMost: .seconds(10))
+        guard answer.count >= 10 else { throw TestKitError.timedOut("an answer of the TPM") }
+        return answer[6..<10].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     // MARK: State

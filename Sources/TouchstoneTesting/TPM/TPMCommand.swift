@@ -20,6 +20,16 @@ struct TPMCommand {
         body = parameters
     }
 
+    /// `TPM2_NV_DefineSpace` by the owner: an index of a type, with no authorisation and no policy.
+    static func defineIndex(_ handle: UInt32, byteCount: UInt16, _ type: UInt32) -> TPMCommand {
+        var command = TPMCommand(0x0000_012A, handle: 0x4000_0001)
+        command.append([])
+        // SHA-256; TPMA_NV_OWNERREAD, OWNERWRITE, NO_DA.
+        let area = octets(handle) + [0, 0x0B] + octets(0x0202_0002 | type) + [0, 0]
+        command.append(area + [UInt8(byteCount >> 8), UInt8(byteCount & 0xFF)])
+        return command
+    }
+
     /// Appends a sized buffer.
     mutating func append(_ octets: [UInt8]) {
         body += [UInt8(octets.count >> 8), UInt8(octets.count & 0xFF)] + octets

@@ -100,7 +100,8 @@ public final class TPMRecorder: Sendable {
             chip.powerOff()
             return nil
         case .answer(let code):
-            command.answer = [0x80, 0x01, 0, 0, 0, 10] + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: code >> $0) }
+            command.answer =
+                [0x80, 0x01, 0, 0, 0, 10] + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: code >> $0) }
             return command.answer
         case .pass, .loseAnswer, .powerOffAfter:
             guard let socket = try? StreamSocket(connectedTo: chip.socket), socket.write(octets),

@@ -8,6 +8,12 @@ enum CauseText {
         case "keybag": keybag(cause.code)
         case "prompt": prompt(cause.code)
         case "export": export(cause)
+        case "store" where cause == .rolledBack:
+            (
+                "the store is an older copy of itself: the TPM counted further",
+                "put the newer one back, or accept this one with the recovery code: touchstone recover"
+            )
+        case "tpm": hardware(cause)
         case "touchstoned": ("the daemon did not start (\(cause.code))", "touchstone doctor")
         case "touchstone": item(cause, name) ?? attempt(cause.code) ?? connection(cause.code)
         default: nil
@@ -42,6 +48,23 @@ enum CauseText {
         case .newerExport: ("a newer version made the export", "install that version here")
         case .exportParts: ("the daemon went away in the middle; nothing was made", "try again")
         default: nil
+        }
+    }
+
+    private static func hardware(_ cause: DriverCause) -> ErrorText.Lines? {
+        switch cause {
+        case .otherHardware:
+            (
+                "the keychain is sealed to another TPM, or this one was cleared",
+                "open it with the recovery code: touchstone recover"
+            )
+        case .exhausted:
+            ("the TPM refuses passcodes after ten wrong ones", "touchstone recover")
+        case DriverCause(domain: "tpm", code: "lockout"):
+            ("the TPM refuses all guesses for a while", "wait, then try again; see: touchstone doctor")
+        case DriverCause(domain: "tpm", code: "index is gone"):
+            ("the TPM's record of this keychain was removed", "touchstone recover")
+        default: ("the TPM refused (\(cause.code))", "touchstone doctor")
         }
     }
 

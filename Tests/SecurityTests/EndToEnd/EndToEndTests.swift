@@ -147,6 +147,38 @@ struct EndToEndTests {
         #expect(running.prompts == 4)
     }
 
+    @Test("finds a host with its subdomains, and text whatever its case")
+    func looseMatches() async throws {
+        let running = try await RunningKeychain()
+        running.use {
+            for server in ["example.org", "Mail.Example.org", "notexample.org", "example.org.evil"] {
+                let item: [CFString: Any] = [
+                    kSecClass: kSecClassInternetPassword, kSecAttrServer: server, kSecAttrAccount: "Ada",
+                    kSecValueData: Data(server.utf8),
+                ]
+                #expect(SecItemAdd(item as CFDictionary, nil) == errSecSuccess)
+            }
+            func find(_ more: [CFString: Any]) -> Set<Data>? {
+                var result: CFTypeRef?
+                let query: [CFString: Any] = [
+                    kSecClass: kSecClassInternetPassword, kSecReturnData: true,
+                    kSecMatchLimit: kSecMatchLimitAll,
+                ]
+                let status = SecItemCopyMatching(query.merging(more) { $1 } as CFDictionary, &result)
+                return status == errSecSuccess ? (result as? [Data]).map { Set($0) } : nil
+            }
+            let both = Set(["example.org", "Mail.Example.org"].map { Data($0.utf8) })
+            #expect(find([kSecMatchHostOrSubdomainOfHost: "example.org"]) == both)
+            #expect(find([kSecMatchHostOrSubdomainOfHost: "EXAMPLE.org", kSecAttrAccount: "Ada"]) == both)
+            #expect(find([kSecMatchHostOrSubdomainOfHost: "example.org", kSecAttrAccount: "ada"]) == nil)
+            #expect(find([kSecMatchHostOrSubdomainOfHost: "org"])?.count == 3)
+            #expect(find([kSecAttrServer: "mail.example.ORG"]) == nil)
+            #expect(find([kSecAttrServer: "mail.example.ORG", kSecMatchCaseInsensitive: true])?.count == 1)
+            #expect(find([kSecAttrAccount: "ADA", kSecMatchCaseInsensitive: true])?.count == 4)
+            #expect(find([kSecAttrAccount: "ADA", kSecMatchCaseInsensitive: false]) == nil)
+        }
+    }
+
     @Test("tells why a policy cannot be met, and that the user refused")
     func policies() async throws {
         let running = try await RunningKeychain()

@@ -22,7 +22,7 @@ struct AttestationTests {
         var changed = certificate
         changed[changed.count - 1] ^= 1
         #expect(try await !OpenSSL.vouches(authority, for: changed))
-        let key = try PublicArea(identity.endorsementKey)
+        let key = try KeyArea(identity.endorsementKey)
         #expect(Data(certificate).range(of: Data(key.x963)) != nil)
         // The same chip says the same of itself again, with no command.
         let before = await world.tpm.commandCount
@@ -51,7 +51,7 @@ struct AttestationTests {
     func activation(chip: SoftwareTPM.Chip) async throws {
         let world = try await KeyWorld.start(chip)
         let identity = try await world.attester.attestationIdentity()
-        let name = try PublicArea(identity.attestationKey).name
+        let name = try KeyArea(identity.attestationKey).name
         for count in [1, 16, 32] {
             let secret = [UInt8](repeating: 0x5A, count: count)
             let challenge = try RelyingParty.makeCredential(secret, for: name, to: identity.endorsementKey)
@@ -72,7 +72,7 @@ struct AttestationTests {
         #expect(identity.level == .ekCertificate)
         let certificate = try #require(identity.certificates.first)
         #expect(try await OpenSSL.vouches(try await SoftwareTPM.authority(), for: certificate))
-        guard case .rsa(let modulus) = try PublicArea(identity.endorsementKey).key else {
+        guard case .rsa(let modulus) = try KeyArea(identity.endorsementKey).key else {
             Issue.record("not an RSA key")
             return
         }
@@ -80,7 +80,7 @@ struct AttestationTests {
         let secret = [UInt8](repeating: 0x5A, count: 32)
         let challenge = try await RelyingParty.makeCredential(
             secret,
-            for: try PublicArea(identity.attestationKey).name,
+            for: try KeyArea(identity.attestationKey).name,
             toCertified: certificate
         )
         #expect(try await world.attester.activate(challenge).octets == secret)
@@ -92,8 +92,8 @@ struct AttestationTests {
         let other = try await KeyWorld.start()
         let identity = try await world.attester.attestationIdentity()
         let otherIdentity = try await other.attester.attestationIdentity()
-        let name = try PublicArea(identity.attestationKey).name
-        let otherName = try PublicArea(otherIdentity.attestationKey).name
+        let name = try KeyArea(identity.attestationKey).name
+        let otherName = try KeyArea(otherIdentity.attestationKey).name
         let secret = [UInt8](repeating: 0x5A, count: 32)
         func expectRefusal(_ challenge: ActivationChallenge, _ status: Status, _ cause: String) async {
             let error = await #expect(throws: KeychainError.self) {
@@ -144,10 +144,10 @@ struct AttestationTests {
     @Test("a server that knows nothing of the driver finds the key in the chip, its policy and its nonce")
     func attests() async throws {
         let world = try await KeyWorld.start()
-        let key = try await world.keys.makeKey(authorization: .filled(1))
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
         let attestation = try await world.attester.attest(
             key.blob,
-            authorization: .filled(1),
+            authorization: .fixed(1),
             qualifyingData: nonce
         )
         #expect(attestation.publicKey == key.publicKey)
@@ -160,7 +160,7 @@ struct AttestationTests {
             try RelyingParty.check(
                 try await world.attester.attest(
                     key.blob,
-                    authorization: .filled(1),
+                    authorization: .fixed(1),
                     qualifyingData: nonce
                 ),
                 nonce: nonce
@@ -173,10 +173,10 @@ struct AttestationTests {
         let world = try await KeyWorld.start()
         let other = try await KeyWorld.start()
         func attestation(_ world: KeyWorld) async throws -> Attestation {
-            let key = try await world.keys.makeKey(authorization: .filled(1))
+            let key = try await world.keys.makeKey(authorization: .fixed(1))
             return try await world.attester.attest(
                 key.blob,
-                authorization: .filled(1),
+                authorization: .fixed(1),
                 qualifyingData: nonce
             )
         }
@@ -238,12 +238,12 @@ struct AttestationTests {
     func refusals() async throws {
         let world = try await KeyWorld.start()
         let other = try await KeyWorld.start()
-        let key = try await world.keys.makeKey(authorization: .filled(1))
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
         let nonce = self.nonce
         let wrong = await #expect(throws: KeychainError.self) {
             _ = try await world.attester.attest(
                 key.blob,
-                authorization: .filled(2),
+                authorization: .fixed(2),
                 qualifyingData: nonce
             )
         }
@@ -252,7 +252,7 @@ struct AttestationTests {
         let foreign = await #expect(throws: KeychainError.self) {
             _ = try await other.attester.attest(
                 key.blob,
-                authorization: .filled(1),
+                authorization: .fixed(1),
                 qualifyingData: nonce
             )
         }
@@ -261,7 +261,7 @@ struct AttestationTests {
         await #expect(throws: KeychainError(.param)) {
             _ = try await world.attester.attest(
                 key.blob,
-                authorization: .filled(1),
+                authorization: .fixed(1),
                 qualifyingData: [UInt8](repeating: 1, count: 65)
             )
         }
@@ -293,12 +293,12 @@ struct AttestationTests {
     @Test("it comes back the same from CBOR, and its JSON has all of it", arguments: [true, false])
     func coding(isHardware: Bool) async throws {
         let world = try await KeyWorld.start(.certified(1))
-        let key = try await world.keys.makeKey(authorization: .filled(1))
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
         var attestation = Attestation(publicKey: key.publicKey, evidence: nil)
         if isHardware {
             attestation = try await world.attester.attest(
                 key.blob,
-                authorization: .filled(1),
+                authorization: .fixed(1),
                 qualifyingData: nonce
             )
         }

@@ -29,7 +29,7 @@ enum RelyingParty {
             throw Refusal.signature
         }
         let statement = try CertifyStatement(certification.statement)
-        let key = try PublicArea(certification.publicArea)
+        let key = try KeyArea(certification.publicArea)
         guard statement.name == key.name else { throw Refusal.name }
         guard statement.extraData == nonce else { throw Refusal.nonce }
         guard key.x963 == attestation.publicKey else { throw Refusal.publicKey }
@@ -44,7 +44,7 @@ enum RelyingParty {
 
     /// The attestation key, which must be one that signs only what the chip made.
     static func attestationKey(_ identity: AttestationIdentity) throws -> P256.Signing.PublicKey {
-        let area = try PublicArea(identity.attestationKey)
+        let area = try KeyArea(identity.attestationKey)
         let demanded = fixedTPM | fixedParent | sensitiveDataOrigin | sign | restricted
         guard area.attributes & demanded == demanded, area.scheme == 0x0018 else { throw Refusal.attributes }
         return try P256.Signing.PublicKey(x963Representation: area.x963)
@@ -73,7 +73,7 @@ enum RelyingParty {
         for name: [UInt8],
         to endorsementKey: [UInt8]
     ) throws -> ActivationChallenge {
-        let area = try PublicArea(endorsementKey)
+        let area = try KeyArea(endorsementKey)
         switch area.key {
         case .ecc(curve: 0x0003, let x, _):
             let ephemeral = P256.KeyAgreement.PrivateKey()

@@ -29,7 +29,7 @@ struct TPMReader {
 }
 
 /// TPMT_PUBLIC of an elliptic-curve or RSA key.
-struct PublicArea: Equatable {
+struct KeyArea: Equatable {
     enum Key: Equatable {
         case ecc(curve: UInt16, x: [UInt8], y: [UInt8])
         case rsa(modulus: [UInt8])

@@ -15,7 +15,7 @@ struct KeyWorld {
 
     static func start(_ chip: SoftwareTPM.Chip = .blank) async throws -> KeyWorld {
         let chip = try await SoftwareTPM.start(chip)
-        let tpm = TPM(configuration: chip.tcti)
+        let tpm = TPM(chip)
         return KeyWorld(chip: chip, tpm: tpm, keys: TPMPrivateKeys(tpm), attester: TPMKeyAttester(tpm))
     }
 
@@ -27,16 +27,6 @@ struct KeyWorld {
         let signature = try P256.Signing.ECDSASignature(rawRepresentation: octets)
         #expect(publicKey.isValidSignature(signature, for: digest))
     }
-}
-
-extension SecretBytes {
-    /// 32 octets that are all the same.
-    static func filled(_ octet: UInt8) -> SecretBytes {
-        SecretBytes(copying: [UInt8](repeating: octet, count: 32))
-    }
-
-    /// The octets, for comparison.
-    var octets: [UInt8] { withOctets { octets in octets.indices.map { octets[$0] } } }
 }
 
 /// The program `openssl`, as somebody else's word.

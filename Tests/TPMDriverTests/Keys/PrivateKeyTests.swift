@@ -14,14 +14,14 @@ struct PrivateKeyTests {
     @Test("signs digests of SHA-1, SHA-256, SHA-384 and SHA-512, as swift-crypto and OpenSSL see it")
     func signs() async throws {
         let world = try await KeyWorld.start()
-        let key = try await world.keys.makeKey(authorization: .filled(1))
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
         let publicKey = try P256.Signing.PublicKey(x963Representation: key.publicKey)
         func check<Hash: HashFunction>(_: Hash.Type, _ name: String) async throws {
             let digest = Hash.hash(data: message)
             let octets = try await world.keys.sign(
                 digest: Array(digest),
                 with: key.blob,
-                authorization: .filled(1)
+                authorization: .fixed(1)
             )
             let signature = try P256.Signing.ECDSASignature(rawRepresentation: octets)
             #expect(publicKey.isValidSignature(signature, for: digest))
@@ -45,14 +45,14 @@ struct PrivateKeyTests {
     @Test("agrees with a key of software on the same secret")
     func agrees() async throws {
         let world = try await KeyWorld.start()
-        let key = try await world.keys.makeKey(authorization: .filled(1))
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
         let publicKey = try P256.KeyAgreement.PublicKey(x963Representation: key.publicKey)
         for _ in 0..<4 {
             let peer = P256.KeyAgreement.PrivateKey()
             let secret = try await world.keys.agree(
                 with: Array(peer.publicKey.x963Representation),
                 key: key.blob,
-                authorization: .filled(1)
+                authorization: .fixed(1)
             )
             let expected = try peer.sharedSecretFromKeyAgreement(with: publicKey).withUnsafeBytes {
                 Array($0)
@@ -64,8 +64,8 @@ struct PrivateKeyTests {
     @Test("is another each time, and its blob is small")
     func isNew() async throws {
         let world = try await KeyWorld.start()
-        let first = try await world.keys.makeKey(authorization: .filled(1))
-        let second = try await world.keys.makeKey(authorization: .filled(1))
+        let first = try await world.keys.makeKey(authorization: .fixed(1))
+        let second = try await world.keys.makeKey(authorization: .fixed(1))
         #expect(first.publicKey != second.publicKey)
         #expect(first.blob != second.blob)
         #expect(first.blob.count <= 1024)
@@ -75,25 +75,25 @@ struct PrivateKeyTests {
     @Test("is still there after a restart, and after a power cut while the driver is connected")
     func survives() async throws {
         let world = try await KeyWorld.start()
-        let key = try await world.keys.makeKey(authorization: .filled(1))
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
         await world.tpm.close()
         try await world.chip.reset()
-        try await world.expectToSign(key, .filled(1))
+        try await world.expectToSign(key, .fixed(1))
         try await world.chip.powerCut()
-        try await world.expectToSign(key, .filled(1))
+        try await world.expectToSign(key, .fixed(1))
     }
 
     @Test("is refused to a digest of another size and to what is no point, before the chip is asked")
     func parameters() async throws {
         let world = try await KeyWorld.start()
-        let key = try await world.keys.makeKey(authorization: .filled(1))
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
         let before = await world.tpm.commandCount
         for count in [0, 1, 16, 19, 21, 28, 31, 33, 47, 49, 63, 65, 4096] {
             await #expect(throws: KeychainError(.param)) {
                 _ = try await world.keys.sign(
                     digest: [UInt8](repeating: 1, count: count),
                     with: key.blob,
-                    authorization: .filled(1)
+                    authorization: .fixed(1)
                 )
             }
         }
@@ -101,7 +101,7 @@ struct PrivateKeyTests {
         compressed[0] = 2
         for point in [[], [4], Array(key.publicKey.dropLast()), key.publicKey + [0], compressed] {
             await #expect(throws: KeychainError(.param)) {
-                _ = try await world.keys.agree(with: point, key: key.blob, authorization: .filled(1))
+                _ = try await world.keys.agree(with: point, key: key.blob, authorization: .fixed(1))
             }
         }
         #expect(await world.tpm.commandCount == before)
@@ -110,17 +110,17 @@ struct PrivateKeyTests {
     @Test("is refused to a point off the curve")
     func offCurve() async throws {
         let world = try await KeyWorld.start()
-        let key = try await world.keys.makeKey(authorization: .filled(1))
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
         var moved = key.publicKey
         moved[64] ^= 1
         let zeros = [4] + [UInt8](repeating: 0, count: 64)
         let ones = [4] + [UInt8](repeating: 0xFF, count: 64)
         for point in [moved, zeros, ones] {
             await #expect(throws: KeychainError(.param)) {
-                _ = try await world.keys.agree(with: point, key: key.blob, authorization: .filled(1))
+                _ = try await world.keys.agree(with: point, key: key.blob, authorization: .fixed(1))
             }
         }
-        try await world.expectToSign(key, .filled(1))
+        try await world.expectToSign(key, .fixed(1))
     }
 
     @Test(
@@ -128,36 +128,36 @@ struct PrivateKeyTests {
     )
     func wrongAuthorization() async throws {
         let world = try await KeyWorld.start()
-        let key = try await world.keys.makeKey(authorization: .filled(1))
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
         for _ in 0..<10 {
             let error = await #expect(throws: KeychainError.self) {
                 _ = try await world.keys.sign(
                     digest: [UInt8](repeating: 1, count: 32),
                     with: key.blob,
-                    authorization: .filled(2)
+                    authorization: .fixed(2)
                 )
             }
             #expect(error == KeychainError(.authFailed))
             #expect(error?.cause?.code.hasPrefix("0x9a2") == true)
             await #expect(throws: KeychainError(.authFailed)) {
-                _ = try await world.keys.agree(with: key.publicKey, key: key.blob, authorization: .filled(2))
+                _ = try await world.keys.agree(with: key.publicKey, key: key.blob, authorization: .fixed(2))
             }
         }
         #expect(try await world.tpm.status().lockoutCounter == 0)
-        try await world.expectToSign(key, .filled(1))
+        try await world.expectToSign(key, .fixed(1))
     }
 
     @Test("is refused by another chip, and by its own after it was cleared, under a name of its own")
     func otherHardware() async throws {
         let world = try await KeyWorld.start()
         let other = try await KeyWorld.start()
-        let key = try await world.keys.makeKey(authorization: .filled(1))
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
         func expectOtherHardware(_ keys: TPMPrivateKeys) async {
             let error = await #expect(throws: KeychainError.self) {
                 _ = try await keys.sign(
                     digest: [UInt8](repeating: 1, count: 32),
                     with: key.blob,
-                    authorization: .filled(1)
+                    authorization: .fixed(1)
                 )
             }
             #expect(error == KeychainError(.decode))
@@ -172,13 +172,13 @@ struct PrivateKeyTests {
     @Test("is refused when any octet of its blob was changed, and when the blob is another's or none")
     func tamperedBlob() async throws {
         let world = try await KeyWorld.start()
-        let key = try await world.keys.makeKey(authorization: .filled(1))
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
         func expectRefusal(_ blob: [UInt8], _ what: String) async {
             await #expect(throws: KeychainError(.decode), "\(what)") {
                 _ = try await world.keys.sign(
                     digest: [UInt8](repeating: 1, count: 32),
                     with: blob,
-                    authorization: .filled(1)
+                    authorization: .fixed(1)
                 )
             }
         }
@@ -190,8 +190,8 @@ struct PrivateKeyTests {
         for count in [0, 1, 40, key.blob.count - 1] { await expectRefusal(Array(key.blob[..<count]), "cut") }
         await expectRefusal(key.blob + [0], "longer")
         await expectRefusal([UInt8](repeating: 0x41, count: 100_000), "huge")
-        let sealed = try await TPMKeySealer(world.tpm).seal(authorization: .filled(1))
+        let sealed = try await TPMKeySealer(world.tpm).seal(authorization: .fixed(1))
         await expectRefusal(sealed.blob, "a keybag's")
-        try await world.expectToSign(key, .filled(1))
+        try await world.expectToSign(key, .fixed(1))
     }
 }

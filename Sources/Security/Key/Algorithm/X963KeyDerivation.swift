@@ -4,8 +4,8 @@ import SecretMemory
 
 /// The key derivation of ANSI X9.63 (SEC 1, section 3.6.1).
 enum X963KeyDerivation {
-    /// The most octets that are derived at once.
-    static let longestOutput = 1 << 20
+    /// The most octets that are derived at once: a block of locked memory that is always there.
+    static let longestOutput = 1 << 14
 
     /// Derives `byteCount` octets from a shared secret.
     ///

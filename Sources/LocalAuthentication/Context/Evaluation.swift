@@ -7,20 +7,17 @@ import Synchronization
 final class Evaluation: Sendable {
     typealias Reply = @Sendable (Bool, (any Error)?) -> Void
 
-    /// Where replies arrive, and where threads wait for the daemon.
+    /// Where short questions to the daemon are asked, and where evaluations are ended.
     static let queue = DispatchQueue(label: "LocalAuthentication", attributes: .concurrent)
-    /// Where evaluations are ended: of another class, so that its threads are there when all others wait.
-    static let endings = DispatchQueue(
-        label: "LocalAuthentication.endings",
-        qos: .userInitiated,
-        attributes: .concurrent
-    )
 
     /// Takes the prompt away.
     let cancellation = Cancellation()
     private let reply: Mutex<Reply?>
 
     init(reply: @escaping Reply) { self.reply = Mutex(reply) }
+
+    /// Runs `body`, which waits for a person, on a thread of its own: queues have few, and are slow to add more.
+    static func start(_ body: @escaping @Sendable () -> Void) { Thread.detachNewThread(body) }
 
     /// Tells the end; does nothing when it was told before.
     func finish(_ error: LAError?) {
@@ -30,7 +27,7 @@ final class Evaluation: Sendable {
 
     /// Ends the evaluation on the app's wish: the reply comes at once, the prompt goes.
     func end() {
-        Self.endings.async {
+        Self.queue.async {
             self.finish(LAError(AuthenticationError(.appCancel)))
             self.cancellation.cancel()
         }

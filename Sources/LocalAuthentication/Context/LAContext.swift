@@ -95,6 +95,11 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
     /// Octets that change with the set of enrolled fingers; nil before a success.
     open var evaluatedPolicyDomainState: Data? { state.withLock(\.domainState) }
 
+    /// What was seen of sensor, fingers and companions; its hashes are nil before a success.
+    open var domainState: LADomainState {
+        state.withLock { LADomainState(biometryType: $0.biometryType, stateHash: $0.domainState) }
+    }
+
     /// Tells whether a policy could be evaluated now, without a prompt.
     ///
     /// Blocks for the time of a question to the daemon. Fills ``biometryType`` whatever it returns.
@@ -116,16 +121,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
         localizedReason: String,
         reply: @escaping @Sendable (Bool, (any Error)?) -> Void
     ) {
-        evaluate(reason: localizedReason, reply: reply) {
-            [keychain, number] (prompt, reuse, cancellation) throws(KeychainError) in
-            let request = EvaluatePolicy(
-                policy: Int64(policy.rawValue),
-                context: number,
-                reuseSeconds: reuse,
-                prompt: prompt
-            )
-            return try keychain.evaluatePolicy(request, cancellation: cancellation)
-        }
+        evaluate(policy, reason: localizedReason, after: {}, reply: reply)
     }
 
     /// Asks the user for what a policy demands; cancelling the task takes the prompt away.
@@ -186,14 +182,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
     /// Ends what is under way with ``LAError/Code/appCancel``; all later use fails with
     /// ``LAError/Code/invalidContext``, and nothing shown in this context counts any more.
     open func invalidate() {
-        let (evaluations, isKnown) = state.withLock { state in
-            state.isInvalidated = true
-            state.hasCredential = false
-            defer { state.evaluations = [:] }
-            return (Array(state.evaluations.values), state.isKnown)
-        }
-        for evaluation in evaluations { evaluation.end() }
-        if isKnown { forgetAtDaemon() }
+        if end() { forgetAtDaemon() }
     }
 
     /// Sets the application password of items, or removes it with nil.
@@ -233,6 +222,27 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
             return state.isInvalidated
         }
         if isInvalidated { throw KeychainError(AuthenticationError(.invalidContext)) }
+    }
+
+    /// Does what ``invalidate()`` does, and returns when the daemon has forgotten what was shown.
+    func invalidateAndWait() {
+        // A daemon that cannot be reached has forgotten already.
+        if end() { try? keychain.invalidateContext(number) }
+    }
+
+    /// Ends what is under way and all later use; whether the daemon may have heard of this context.
+    private func end() -> Bool {
+        let (evaluations, isKnown) = state.withLock { state in
+            state.isInvalidated = true
+            state.hasCredential = false
+            defer {
+                state.evaluations = [:]
+                state.isKnown = false
+            }
+            return (Array(state.evaluations.values), state.isKnown)
+        }
+        for evaluation in evaluations { evaluation.end() }
+        return isKnown
     }
 
     private func forgetAtDaemon() {

@@ -4,7 +4,7 @@ import KeychainModel
 import Security
 import Synchronization
 
-/// How evaluations run: a thread of a private queue waits for the daemon.
+/// How evaluations run: a thread of its own waits for the daemon.
 extension LAContext {
     typealias Request =
         @Sendable (PromptFields, Double, Cancellation) throws(KeychainError) -> EvaluationReply
@@ -24,6 +24,26 @@ extension LAContext {
         }
     }
 
+    /// Starts the evaluation of a policy, once `check` has found nothing in the way.
+    func evaluate(
+        _ policy: LAPolicy,
+        reason: String,
+        after check: @escaping @Sendable () throws(KeychainError) -> Void,
+        reply: @escaping Evaluation.Reply
+    ) {
+        evaluate(reason: reason, reply: reply) {
+            [keychain, number] (prompt, reuse, cancellation) throws(KeychainError) in
+            try check()
+            let request = EvaluatePolicy(
+                policy: Int64(policy.rawValue),
+                context: number,
+                reuseSeconds: reuse,
+                prompt: prompt
+            )
+            return try keychain.evaluatePolicy(request, cancellation: cancellation)
+        }
+    }
+
     /// Starts an evaluation; `reply` hears of its end exactly once.
     func evaluate(reason: String, reply: @escaping Evaluation.Reply, request: @escaping Request) {
         let evaluation = Evaluation(reply: reply)
@@ -37,7 +57,7 @@ extension LAContext {
         EvaluationHolder.ofCaller?.hold(evaluation)
         let prompt = prompt(reason: reason)
         let reuse = Self.seconds(touchIDAuthenticationAllowableReuseDuration)
-        Evaluation.queue.async {
+        Evaluation.start {
             defer {
                 _ = self.state.withLock { $0.evaluations.removeValue(forKey: ObjectIdentifier(evaluation)) }
             }

@@ -17,7 +17,8 @@ extension LAError {
             case .userCanceled: .userCancel
             case .interactionNotAllowed, .interactionRequired: .notInteractive
             case .param: .invalidParameter
-            case .authFailed: .authenticationFailed
+            // What a right guards is gone or damaged: nothing that the user shows can open it.
+            case .authFailed, .itemNotFound, .decode: .authenticationFailed
             case .notAvailable where error.cause == .notSetUp: .passcodeNotSet
             case .notAvailable: .biometryNotAvailable
             default: .systemCancel

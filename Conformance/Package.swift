@@ -1,0 +1,30 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Apple's keychain rules as tests that use Apple's API alone.
+//
+// On Linux the modules `Security` and `LocalAuthentication` are Touchstone's, and the tests start a keychain of
+// their own; Touchstone's own package runs the same sources as its target ConformanceTests. Here it takes
+// `TOUCHSTONE_BIN`, the directory of a built `touchstoned`.
+//
+// On Apple's systems there is nothing to depend on: the modules are the system's. Its keychain answers
+// errSecMissingEntitlement to a program without the Keychain Sharing capability, so let an app that has it host
+// the tests (in Xcode: a test target of that app with these sources). `CONFORMANCE_PERSON=1` and
+// `CONFORMANCE_GROUP` are explained in Support/TestKeychain.swift.
+
+#if os(Linux)
+    let dependencies: [Package.Dependency] = [.package(name: "touchstone", path: "..")]
+    let modules: [Target.Dependency] = ["LocalAuthentication", "Security", "TouchstoneTesting"].map {
+        .product(name: $0, package: "touchstone")
+    }
+#else
+    let dependencies: [Package.Dependency] = []
+    let modules: [Target.Dependency] = []
+#endif
+
+let package = Package(
+    name: "touchstone-conformance",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    dependencies: dependencies,
+    targets: [.testTarget(name: "ConformanceTests", dependencies: modules)]
+)

@@ -1,0 +1,186 @@
+import Foundation
+import LocalAuthentication
+import Security
+import Testing
+
+/// Prompts come one after the other, so these tests do too.
+@Suite("Rules 8 and 9: authentication inside a call", .keychain, .person, .serialized)
+struct AuthenticationTests {
+    private let shelf = Shelf()
+
+    init() async throws { try await TestKeychain.tellPerson(cancel: 0) }
+
+    /// Counts the prompts of `body`, where somebody counts.
+    func expectPrompts(_ expected: Int, _ body: () async throws -> Void) async throws {
+        let before = try await TestKeychain.prompts()
+        try await body()
+        guard let before, let after = try await TestKeychain.prompts() else { return }
+        #expect(after - before == expected)
+    }
+
+    @Test("storing and deleting ask nobody, reading asks once a call")
+    func once() async throws {
+        try await expectPrompts(0) { #expect(shelf.add("ada", behind: .userPresence) == errSecSuccess) }
+        try await expectPrompts(2) {
+            for _ in 1...2 { #expect(shelf.read("ada").text == "ada") }
+        }
+        try await expectPrompts(0) { #expect(shelf.delete() == errSecSuccess) }
+    }
+
+    @Test("a context that was authenticated asks no more, in any call")
+    func context() async throws {
+        #expect(shelf.add("ada", behind: .userPresence) == errSecSuccess)
+        let context = LAContext()
+        let with: [CFString: Any] = [kSecUseAuthenticationContext: context]
+        try await expectPrompts(1) {
+            for _ in 1...3 { #expect(shelf.read("ada", with).text == "ada") }
+            #expect(shelf.update(with, to: [kSecValueData: Data("new".utf8)]) == errSecSuccess)
+            #expect(shelf.read("ada", with).text == "new")
+        }
+        let evaluated = LAContext()
+        try await expectPrompts(1) {
+            let isOwner = try await evaluated.evaluatePolicy(
+                .deviceOwnerAuthentication,
+                localizedReason: "test"
+            )
+            #expect(isOwner)
+            #expect(shelf.read("ada", [kSecUseAuthenticationContext: evaluated]).text == "new")
+        }
+    }
+
+    @Test("an access control is evaluated beforehand, for the operation to come")
+    func accessControl() async throws {
+        #expect(shelf.add("ada", behind: .devicePasscode) == errSecSuccess)
+        let context = LAContext()
+        let control = try #require(rules(.devicePasscode))
+        try await expectPrompts(1) {
+            let isGranted = try await context.evaluateAccessControl(
+                control,
+                operation: .useItem,
+                localizedReason: "test"
+            )
+            #expect(isGranted)
+            #expect(shelf.read("ada", [kSecUseAuthenticationContext: context]).text == "ada")
+        }
+    }
+
+    @Test("changing an item asks as reading it does")
+    func update() async throws {
+        #expect(shelf.add("ada", behind: .userPresence) == errSecSuccess)
+        try await expectPrompts(1) {
+            #expect(shelf.update([:], to: [kSecValueData: Data("new".utf8)]) == errSecSuccess)
+        }
+        try await TestKeychain.tellPerson(cancel: 1)
+        #expect(shelf.update([:], to: [kSecValueData: Data("newer".utf8)]) == errSecUserCanceled)
+        #expect(shelf.read("ada").text == "new")
+    }
+
+    @Test("a person who cancels is errSecUserCanceled")
+    func cancelled() async throws {
+        #expect(shelf.add("ada", behind: .userPresence) == errSecSuccess)
+        try await TestKeychain.tellPerson(cancel: 1)
+        let (status, text) = shelf.read("ada")
+        #expect(status == errSecUserCanceled && text == nil)
+        try await TestKeychain.tellPerson(cancel: 1)
+        let error = await #expect(throws: LAError.self) {
+            try await LAContext().evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test")
+        }
+        #expect(error?.code == .userCancel)
+    }
+
+    @Test("where no prompt may be shown it is errSecInteractionNotAllowed")
+    func notAllowed() async throws {
+        #expect(shelf.add("ada", behind: .userPresence) == errSecSuccess)
+        try await expectPrompts(0) {
+            let fail: [CFString: Any] = [kSecUseAuthenticationUI: kSecUseAuthenticationUIFail]
+            #expect(shelf.read("ada", fail).status == errSecInteractionNotAllowed)
+            let context = LAContext()
+            context.interactionNotAllowed = true
+            let silent: [CFString: Any] = [kSecUseAuthenticationContext: context]
+            #expect(shelf.read("ada", silent).status == errSecInteractionNotAllowed)
+            let error = await #expect(throws: LAError.self) {
+                try await context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test")
+            }
+            #expect(error?.code == .notInteractive)
+        }
+    }
+
+    @Test("items that need authentication are left out where that was asked for")
+    func skipped() async throws {
+        #expect(shelf.add("guarded", behind: .userPresence) == errSecSuccess)
+        #expect(shelf.add("free") == errSecSuccess)
+        let skip: [CFString: Any] = [
+            kSecUseAuthenticationUI: kSecUseAuthenticationUISkip, kSecReturnData: true,
+            kSecMatchLimit: kSecMatchLimitAll, kSecReturnAttributes: true,
+        ]
+        try await expectPrompts(0) {
+            let items = shelf.copy(skip).result as? [[String: Any]]
+            #expect(items?.map { $0["acct"] as? String } == ["free"])
+            let guarded = skip.merging([kSecAttrAccount: "guarded"]) { $1 }
+            #expect(shelf.copy(guarded).status == errSecItemNotFound)
+        }
+    }
+
+    @Test("a context that was invalidated opens nothing")
+    func invalidated() async throws {
+        #expect(shelf.add("ada", behind: .userPresence) == errSecSuccess)
+        let context = LAContext()
+        let with: [CFString: Any] = [kSecUseAuthenticationContext: context]
+        #expect(shelf.read("ada", with).text == "ada")
+        context.invalidate()
+        #expect(shelf.read("ada", with).status == errSecAuthFailed)
+        let error = await #expect(throws: LAError.self) {
+            try await context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test")
+        }
+        #expect(error?.code == .invalidContext)
+    }
+
+    @Test("an application password opens its item, another one does not, and none asks for nothing else")
+    func applicationPassword() async throws {
+        func with(_ password: String) -> [CFString: Any] {
+            let context = LAContext()
+            #expect(context.setCredential(Data(password.utf8), type: .applicationPassword))
+            #expect(context.isCredentialSet(.applicationPassword))
+            context.interactionNotAllowed = true
+            return [kSecUseAuthenticationContext: context]
+        }
+        try await expectPrompts(0) {
+            #expect(shelf.add("ada", behind: .applicationPassword, with("sesame")) == errSecSuccess)
+            #expect(shelf.read("ada", with("sesame")).text == "ada")
+            #expect(shelf.read("ada", with("simsim")).text == nil)
+        }
+        let context = LAContext()
+        #expect(context.setCredential(Data([1]), type: .applicationPassword))
+        #expect(context.setCredential(nil, type: .applicationPassword))
+        #expect(!context.isCredentialSet(.applicationPassword))
+    }
+}
+
+@Suite("Rule 13: what a context tells without asking anybody", .keychain)
+struct ContextTests {
+    @Test("the kind of sensor is none before the question, and known after it whatever the answer")
+    func biometryType() {
+        let context = LAContext()
+        #expect(context.biometryType == .none)
+        var error: NSError?
+        let canUse = context.canEvaluatePolicy(.deviceOwnerAuthenticationWithBiometrics, error: &error)
+        #expect(canUse == (error == nil))
+        if canUse { #expect(context.biometryType != .none) }
+        if let error { #expect(error.domain == LAErrorDomain && error is LAError) }
+    }
+
+    @Test("an invalidated context answers no, with its reason, and asks nobody")
+    func invalid() async {
+        let context = LAContext()
+        context.invalidate()
+        var error: NSError?
+        #expect(!context.canEvaluatePolicy(.deviceOwnerAuthentication, error: &error))
+        #expect((error as? LAError)?.code == .invalidContext)
+        let reason: LAError.Code? = await withCheckedContinuation { continuation in
+            context.evaluatePolicy(.deviceOwnerAuthentication, localizedReason: "test") { success, error in
+                continuation.resume(returning: success ? nil : (error as? LAError)?.code)
+            }
+        }
+        #expect(reason == .invalidContext)
+    }
+}

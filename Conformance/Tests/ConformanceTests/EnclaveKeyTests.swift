@@ -1,0 +1,157 @@
+// swift-format-ignore-file: NeverForceUnwrap
+
+import Foundation
+import LocalAuthentication
+import Security
+import Testing
+
+extension KeyRing {
+    /// Makes a key in the device's hardware.
+    func makeInEnclave(
+        _ flags: SecAccessControlCreateFlags = .privateKeyUsage,
+        _ more: [CFString: Any] = [:]
+    ) throws -> SecKey {
+        let half: [CFString: Any] = [
+            kSecAttrIsPermanent: true, kSecAttrApplicationTag: tag,
+            kSecAttrAccessControl: rules(flags) as Any,
+        ]
+        return try make(
+            kSecAttrKeyTypeECSECPrimeRandom,
+            256,
+            [
+                kSecAttrTokenID: kSecAttrTokenIDSecureEnclave,
+                kSecPrivateKeyAttrs: half.merging(more) { $1 },
+            ]
+        )
+    }
+}
+
+@Suite("Rules 3 and 10: keys in the device's hardware", .keychain)
+struct EnclaveKeyTests {
+    private let ring = KeyRing()
+    private let message = Data("a message".utf8) as CFData
+    private let algorithm = SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256
+
+    @Test("sign, agree and decrypt, and stay where they are")
+    func uses() throws {
+        let made = try ring.makeInEnclave()
+        let publicKey = try #require(SecKeyCopyPublicKey(made))
+        let signature = try key { SecKeyCreateSignature(made, algorithm, message, $0) }
+        #expect(SecKeyVerifySignature(publicKey, algorithm, message, signature, nil))
+        let encryption = SecKeyAlgorithm.eciesEncryptionCofactorVariableIVX963SHA256AESGCM
+        let sealed = try key { SecKeyCreateEncryptedData(publicKey, encryption, message, $0) }
+        #expect(try key { SecKeyCreateDecryptedData(made, encryption, sealed, $0) } == message)
+        let other = try ring.make()
+        let others = try #require(SecKeyCopyPublicKey(other))
+        let none = [:] as CFDictionary
+        let agreed = try key { SecKeyCopyKeyExchangeResult(made, .ecdhKeyExchangeStandard, others, none, $0) }
+        let back = try key {
+            SecKeyCopyKeyExchangeResult(other, .ecdhKeyExchangeStandard, publicKey, none, $0)
+        }
+        #expect(agreed == back)
+        #expect(failure { SecKeyCopyExternalRepresentation(made, $0) } != nil)
+        #expect(failure { SecKeyCopyExternalRepresentation(publicKey, $0) } == nil)
+    }
+
+    @Test("are permanent unless that is said, and found by their tag")
+    func permanent() throws {
+        let parameters: [CFString: Any] = [
+            kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeySizeInBits: 256,
+            kSecAttrTokenID: kSecAttrTokenIDSecureEnclave, kSecUseDataProtectionKeychain: true,
+            kSecPrivateKeyAttrs: [
+                kSecAttrApplicationTag: ring.tag, kSecAttrAccessControl: rules(.privateKeyUsage) as Any,
+            ] as [CFString: Any],
+        ]
+        let made = try key { SecKeyCreateRandomKey(parameters as CFDictionary, $0) }
+        let found = try #require(ring.copy([kSecReturnRef: true]).result)
+        #expect(CFEqual(found, made))
+        let attributes = try #require(ring.copy([kSecReturnAttributes: true]).result as? [String: Any])
+        #expect(attributes["tkid"] as? String == "com.apple.setoken")
+        let again = found as! SecKey
+        let signature = try key { SecKeyCreateSignature(again, algorithm, message, $0) }
+        let verifier = try #require(SecKeyCopyPublicKey(made))
+        #expect(SecKeyVerifySignature(verifier, algorithm, message, signature, nil))
+        #expect(SecItemDelete(ring.query()) == errSecSuccess)
+        #expect(ring.copy([:]).status == errSecItemNotFound)
+    }
+
+    @Test("are of P-256 only", arguments: [192, 384, 521])
+    func size(bits: Int) {
+        #expect(throws: (any Error).self) {
+            try ring.make(
+                kSecAttrKeyTypeECSECPrimeRandom,
+                bits,
+                [kSecAttrTokenID: kSecAttrTokenIDSecureEnclave]
+            )
+        }
+        #expect(throws: (any Error).self) {
+            try ring.make(kSecAttrKeyTypeRSA, 2048, [kSecAttrTokenID: kSecAttrTokenIDSecureEnclave])
+        }
+    }
+
+    @Test("are not made from a key that is there")
+    func imported() throws {
+        let made = try ring.make()
+        let octets = try key { SecKeyCopyExternalRepresentation(made, $0) }
+        let attributes: [CFString: Any] = [
+            kSecAttrKeyType: kSecAttrKeyTypeECSECPrimeRandom, kSecAttrKeyClass: kSecAttrKeyClassPrivate,
+            kSecAttrTokenID: kSecAttrTokenIDSecureEnclave,
+        ]
+        #expect(failure { SecKeyCreateWithData(octets, attributes as CFDictionary, $0) } != nil)
+    }
+}
+
+/// Here because prompts come one after the other.
+extension AuthenticationTests {
+    @Test(
+        "a hardware key asks for signing and decrypting; its public half, finding and deleting it ask nobody"
+    )
+    func enclaveKey() async throws {
+        let ring = KeyRing()
+        let message = Data("a message".utf8) as CFData
+        let algorithm = SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256
+        let encryption = SecKeyAlgorithm.eciesEncryptionCofactorVariableIVX963SHA256AESGCM
+        try await expectPrompts(0) {
+            let made = try ring.makeInEnclave([.privateKeyUsage, .userPresence])
+            let publicKey = try #require(SecKeyCopyPublicKey(made))
+            #expect(SecKeyCreateEncryptedData(publicKey, encryption, message, nil) != nil)
+            #expect(ring.copy([kSecReturnRef: true]).status == errSecSuccess)
+        }
+        let found = try #require(ring.copy([kSecReturnRef: true]).result)
+        let made = found as! SecKey
+        let publicKey = try #require(SecKeyCopyPublicKey(made))
+        try await expectPrompts(1) {
+            let signature = try key { SecKeyCreateSignature(made, algorithm, message, $0) }
+            #expect(SecKeyVerifySignature(publicKey, algorithm, message, signature, nil))
+        }
+        let sealed = try key { SecKeyCreateEncryptedData(publicKey, encryption, message, $0) }
+        try await TestKeychain.tellPerson(cancel: 1)
+        #expect(failure { SecKeyCreateDecryptedData(made, encryption, sealed, $0) } != nil)
+        try await expectPrompts(1) {
+            let opened = try key { SecKeyCreateDecryptedData(made, encryption, sealed, $0) }
+            #expect(opened == message)
+        }
+        try await expectPrompts(0) { #expect(SecItemDelete(ring.query()) == errSecSuccess) }
+    }
+
+    @Test("a hardware key found with an authenticated context asks no more")
+    func enclaveKeyInContext() async throws {
+        let ring = KeyRing()
+        let message = Data("a message".utf8) as CFData
+        let algorithm = SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256
+        _ = try ring.makeInEnclave([.privateKeyUsage, .userPresence])
+        let context = LAContext()
+        let control = try #require(rules([.privateKeyUsage, .userPresence]))
+        try await expectPrompts(1) {
+            let isGranted = try await context.evaluateAccessControl(
+                control,
+                operation: .useKeySign,
+                localizedReason: "test"
+            )
+            #expect(isGranted)
+            let with: [CFString: Any] = [kSecUseAuthenticationContext: context, kSecReturnRef: true]
+            let found = try #require(ring.copy(with).result)
+            for _ in 1...2 { _ = try key { SecKeyCreateSignature(found as! SecKey, algorithm, message, $0) } }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import Foundation
+import Security
+import Testing
+
+@Suite("Functions beside the keychain")
+struct FunctionTests {
+    @Test("random octets fill the room and differ from one call to the next")
+    func random() {
+        var (one, two) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 0, count: 32))
+        #expect(SecRandomCopyBytes(kSecRandomDefault, one.count, &one) == errSecSuccess)
+        #expect(SecRandomCopyBytes(kSecRandomDefault, two.count, &two) == errSecSuccess)
+        #expect(one != two && one != [UInt8](repeating: 0, count: 32))
+        var part = [UInt8](repeating: 7, count: 4)
+        #expect(SecRandomCopyBytes(kSecRandomDefault, 2, &part) == errSecSuccess)
+        #expect(part[2...] == [7, 7])
+        #expect(SecRandomCopyBytes(kSecRandomDefault, 0, &part) == errSecSuccess)
+    }
+
+    @Test(
+        "a status has a text",
+        arguments: [
+            errSecSuccess, errSecUnimplemented, errSecParam, errSecAllocate, errSecUserCanceled, errSecDecode,
+            errSecMissingEntitlement, errSecNotAvailable, errSecAuthFailed, errSecDuplicateItem,
+            errSecItemNotFound, errSecInteractionNotAllowed, errSecNoSuchAttr, errSecNoSuchClass,
+        ]
+    )
+    func text(status: OSStatus) throws {
+        let text = try #require(SecCopyErrorMessageString(status, nil) as String?)
+        #expect(!text.isEmpty && text != "OSStatus \(status)")
+    }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import Security
+import Testing
+
+@Suite("Rule 7: the shape of a result", .keychain)
+struct ResultShapeTests {
+    private let shelf = Shelf()
+
+    init() {
+        shelf.add("ada")
+        shelf.add("grace")
+    }
+
+    @Test("is the value itself where one was asked for")
+    func single() {
+        #expect(
+            shelf.copy([kSecAttrAccount: "ada", kSecReturnData: true]).result as? Data == Data("ada".utf8)
+        )
+        let attributes = shelf.copy([kSecAttrAccount: "ada", kSecReturnAttributes: true]).result
+        #expect((attributes as? [String: Any])?[kSecAttrAccount as String] as? String == "ada")
+        #expect(shelf.copy([kSecAttrAccount: "ada", kSecReturnPersistentRef: true]).result is Data)
+    }
+
+    @Test("is a dictionary where several were asked for")
+    func several() throws {
+        let result = shelf.copy([
+            kSecAttrAccount: "ada", kSecReturnData: true, kSecReturnAttributes: true,
+            kSecReturnPersistentRef: true,
+        ]).result
+        let all = try #require(result as? [String: Any])
+        #expect(all["v_Data"] as? Data == Data("ada".utf8))
+        #expect(all["v_PersistentRef"] is Data)
+        #expect(all["acct"] as? String == "ada")
+        let two = shelf.copy([
+            kSecAttrAccount: "ada", kSecReturnData: true, kSecReturnPersistentRef: true,
+        ]).result
+        let parts = try #require(two as? [String: Any])
+        #expect(Set(parts.keys) == ["v_Data", "v_PersistentRef"])
+    }
+
+    @Test("is an array where more than one item may answer, even for one")
+    func array() {
+        let all: [CFString: Any] = [kSecMatchLimit: kSecMatchLimitAll]
+        let data = shelf.copy(all.merging([kSecReturnAttributes: true]) { $1 }).result
+        #expect((data as? [[String: Any]])?.count == 2)
+        let one: [CFString: Any] = [kSecAttrAccount: "ada", kSecReturnAttributes: true]
+        #expect((shelf.copy(all.merging(one) { $1 }).result as? [Any])?.count == 1)
+        let references = shelf.copy(all.merging([kSecReturnPersistentRef: true]) { $1 }).result
+        #expect((references as? [Data]).map { Set($0).count } == 2)
+        #expect((shelf.copy([kSecMatchLimit: 7, kSecReturnAttributes: true]).result as? [Any])?.count == 2)
+        #expect((shelf.copy([kSecMatchLimit: 2, kSecReturnAttributes: true]).result as? [Any])?.count == 2)
+    }
+
+    @Test("is nothing where nothing was asked for, or was asked for with false")
+    func nothing() {
+        let asked = shelf.copy([:])
+        #expect(asked.status == errSecSuccess && asked.result == nil)
+        let refused = shelf.copy([kSecReturnData: false, kSecReturnAttributes: false])
+        #expect(refused.status == errSecSuccess && refused.result == nil)
+        #expect(SecItemCopyMatching(shelf.query(), nil) == errSecSuccess)
+    }
+
+    @Test("is nothing where nothing was found")
+    func notFound() {
+        for more: [CFString: Any] in [[:], [kSecMatchLimit: kSecMatchLimitAll]] {
+            let query: [CFString: Any] = [kSecAttrAccount: "joan", kSecReturnData: true]
+            let (status, result) = shelf.copy(query.merging(more) { $1 })
+            #expect(status == errSecItemNotFound)
+            #expect(result == nil)
+        }
+    }
+
+    @Test("of an addition has the same shapes")
+    func addition() throws {
+        func add(_ account: String, _ returns: [CFString: Any]) -> CFTypeRef? {
+            let item: [CFString: Any] = [kSecAttrAccount: account, kSecValueData: Data(account.utf8)]
+            var result: CFTypeRef?
+            let query = shelf.query(kSecClassGenericPassword, item.merging(returns) { $1 })
+            #expect(SecItemAdd(query, &result) == errSecSuccess)
+            return result
+        }
+        #expect(add("a", [kSecReturnData: true]) as? Data == Data("a".utf8))
+        #expect(add("b", [kSecReturnPersistentRef: true]) is Data)
+        let attributes = try #require(add("c", [kSecReturnAttributes: true]) as? [String: Any])
+        #expect(attributes["acct"] as? String == "c" && attributes["v_Data"] == nil)
+        let both = add("d", [kSecReturnAttributes: true, kSecReturnData: true]) as? [String: Any]
+        #expect(both?["acct"] as? String == "d" && both?["v_Data"] as? Data == Data("d".utf8))
+    }
+
+    @Test("a persistent reference finds its item in every call, whatever it is called then")
+    func persistentReference() throws {
+        let reference = try #require(
+            shelf.copy([kSecAttrAccount: "ada", kSecReturnPersistentRef: true]).result as? Data
+        )
+        let named = [kSecValuePersistentRef: reference] as CFDictionary
+        let changes = [kSecAttrAccount: "lovelace"] as CFDictionary
+        #expect(SecItemUpdate(named, changes) == errSecSuccess)
+        var result: CFTypeRef?
+        let wanted = [kSecValuePersistentRef: reference, kSecReturnAttributes: true] as CFDictionary
+        #expect(SecItemCopyMatching(wanted, &result) == errSecSuccess)
+        #expect((result as? [String: Any])?["acct"] as? String == "lovelace")
+        #expect(SecItemDelete(named) == errSecSuccess)
+        #expect(SecItemDelete(named) == errSecItemNotFound)
+        #expect(shelf.count() == 1)
+    }
+
+    @Test("attributes come back under Apple's short names, with the types that they went in with")
+    func attributes() throws {
+        let item: [CFString: Any] = [
+            kSecAttrLabel: "Mail", kSecAttrDescription: "password", kSecAttrComment: "none",
+            kSecAttrGeneric: Data([1, 2]), kSecAttrCreator: 7, kSecAttrType: 8, kSecAttrIsInvisible: true,
+            kSecAttrIsNegative: false, kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlock,
+        ]
+        #expect(shelf.add("full", kSecClassGenericPassword, item) == errSecSuccess)
+        let attributes = try #require(shelf.attributes("full"))
+        let texts = ["labl": "Mail", "desc": "password", "icmt": "none", "acct": "full", "svce": shelf.name]
+        for (key, value) in texts { #expect(attributes[key] as? String == value, "\(key)") }
+        #expect(attributes["class"] as? String == "genp")
+        #expect(attributes["pdmn"] as? String == "ck")
+        #expect(attributes["gena"] as? Data == Data([1, 2]))
+        #expect(attributes["crtr"] as? Int == 7 && attributes["type"] as? Int == 8)
+        #expect(attributes["invi"] as? Bool == true && attributes["nega"] as? Bool == false)
+        #expect(attributes["sync"] as? Bool == false)
+        #expect(attributes["cdat"] is Date && attributes["mdat"] is Date)
+        let server: [CFString: Any] = [
+            kSecAttrProtocol: kSecAttrProtocolHTTPS, kSecAttrPort: 443, kSecAttrPath: "/",
+            kSecAttrSecurityDomain: "lab", kSecAttrAuthenticationType: kSecAttrAuthenticationTypeHTTPBasic,
+        ]
+        #expect(shelf.add("ada", kSecClassInternetPassword, server) == errSecSuccess)
+        let internet = try #require(
+            shelf.copy([kSecReturnAttributes: true], kSecClassInternetPassword).result as? [String: Any]
+        )
+        let parts = ["ptcl": "htps", "path": "/", "sdmn": "lab", "atyp": "http", "srvr": shelf.name]
+        for (key, value) in parts { #expect(internet[key] as? String == value, "\(key)") }
+        #expect(internet["port"] as? Int == 443)
+    }
+
+    @Test("data may be empty, large, or missing")
+    func data() {
+        let large = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0) })
+        for data in [Data(), large] {
+            #expect(shelf.update([kSecAttrAccount: "ada"], to: [kSecValueData: data]) == errSecSuccess)
+            #expect(shelf.copy([kSecAttrAccount: "ada", kSecReturnData: true]).result as? Data == data)
+        }
+        let bare = shelf.query(kSecClassGenericPassword, [kSecAttrAccount: "bare"])
+        #expect(SecItemAdd(bare, nil) == errSecSuccess)
+        #expect(shelf.copy([kSecAttrAccount: "bare"]).status == errSecSuccess)
+    }
+
+    @Test("text is found as it was stored, in any script")
+    func text() {
+        for account in ["Ада", "エイダ", "👩🏽‍💻", "a b\tc\n", "\"quoted\"", "café"] {
+            #expect(shelf.add(account) == errSecSuccess)
+            #expect(shelf.read(account).text == account)
+            #expect(shelf.attributes(account)?["acct"] as? String == account)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+public import KeychainModel
+
+/// The groups that programs were granted beside their own, so that several share items.
+///
+/// A line in brackets names a group; the lines after it are the programs that may use it, by their paths as
+/// the kernel names them. A line that starts with `#` is a comment.
+///
+/// ```
+/// # The mail program and its helper share the account's passwords.
+/// [com.example.mail]
+/// /usr/bin/mail
+/// /opt/Mail Helper/bin/helper
+/// ```
+public struct AccessGroupManifest: Sendable, Equatable {
+    /// The most groups that one program may be granted: a search looks into each.
+    public static let mostGroups = 32
+    /// The longest path of a program, in octets: `PATH_MAX` without its NUL.
+    public static let longestPath = 4095
+
+    /// By the octets of a program's path, in the order of the lines.
+    private var grants: [[UInt8]: [AccessGroup]] = [:]
+
+    /// Why a text is no manifest.
+    public struct Fault: Error, Equatable, Sendable {
+        /// Counted from 1.
+        public let line: Int
+        /// One clause without a full stop.
+        public let reason: String
+    }
+
+    /// Grants nothing.
+    public init() {}
+
+    /// The groups granted to a program; none to one whose path cannot be told.
+    public func groups(of program: String?) -> [AccessGroup] {
+        program.flatMap { grants[Array($0.utf8)] } ?? []
+    }
+
+    /// Grants what a text says as well.
+    ///
+    /// - Throws: ``Fault``; what the lines before it said is granted then.
+    public mutating func add(_ text: String) throws(Fault) {
+        var group: AccessGroup?
+        let newline = UInt8(ascii: "\n")
+        let lines = text.utf8.split(separator: newline, omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() {
+            let content = Self.trimmed(line)
+            guard let first = content.first, first != UInt8(ascii: "#") else { continue }
+            do throws(Reason) {
+                if first == UInt8(ascii: "[") {
+                    group = try Self.group(content)
+                } else {
+                    guard let group else { throw Reason("a program before the first [group]") }
+                    try grant(group, to: Array(content))
+                }
+            } catch {
+                throw Fault(line: index + 1, reason: error.text)
+            }
+        }
+    }
+
+    private struct Reason: Error {
+        let text: String
+        init(_ text: String) { self.text = text }
+    }
+
+    private static func group(_ content: Substring.UTF8View) throws(Reason) -> AccessGroup {
+        guard content.last == UInt8(ascii: "]"),
+            let group = AccessGroup(String(Substring(content.dropFirst().dropLast())))
+        else { throw Reason("not of the form [group], with 1 to \(AccessGroup.longestName) octets") }
+        return group
+    }
+
+    private mutating func grant(_ group: AccessGroup, to path: [UInt8]) throws(Reason) {
+        guard path.first == UInt8(ascii: "/"), path.count <= Self.longestPath, !path.contains(0) else {
+            throw Reason("not the absolute path of a program")
+        }
+        let granted = grants[path, default: []]
+        guard !granted.contains(group) else { return }
+        guard granted.count < Self.mostGroups else {
+            throw Reason("more than \(Self.mostGroups) groups for one program")
+        }
+        grants[path] = granted + [group]
+    }
+
+    /// Without spaces, tabs and carriage returns around it; they may be inside a path.
+    private static func trimmed(_ line: Substring.UTF8View) -> Substring.UTF8View {
+        let spaces = [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r")]
+        let start = line.drop { spaces.contains($0) }
+        guard let last = start.lastIndex(where: { !spaces.contains($0) }) else { return start.prefix(0) }
+        return start[...last]
+    }
+}

@@ -1,0 +1,42 @@
+public import Foundation
+import KeychainClient
+import KeychainModel
+import SecretMemory
+import Security
+
+/// The data that a saved right guards.
+public final class LASecret: NSObject, Sendable {
+    private let right: LAPersistedRight
+
+    init(of right: LAPersistedRight) {
+        self.right = right
+        super.init()
+    }
+
+    /// Reads the data; empty when the right was saved without any.
+    ///
+    /// - Parameter handler: called once, on a private queue, with the data, or with an error:
+    ///   ``LAError/Code/notInteractive`` when the right is not authorized.
+    public func loadData(completion handler: @escaping @Sendable (Data?, (any Error)?) -> Void) {
+        Evaluation.queue.async { [right] in
+            do throws(KeychainError) {
+                handler(try RightItem(right.identifier).secret(of: right), nil)
+            } catch {
+                handler(nil, error.errorForApps)
+            }
+        }
+    }
+
+    /// The data; empty when the right was saved without any.
+    ///
+    /// Throws ``LAError`` with ``LAError/Code/notInteractive`` when the right is not authorized.
+    public var rawData: Data {
+        get async throws {
+            try await withCheckedThrowingContinuation { continuation in
+                loadData { data, error in
+                    continuation.resume(with: error.map(Result.failure) ?? .success(data ?? Data()))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import KeychainClient
+import KeychainModel
+import SecretMemory
+import Security
+
+/// How a right lies in the keychain: as one password item, so that a right is there whole or not at all.
+///
+/// The item's secret is the right's, under the right's access control; the key's representation, which is sealed
+/// itself, is an attribute.
+struct RightItem {
+    /// `kSecAttrService` of all rights.
+    private static let service = AttributeValue.string("LARightStore")
+
+    private let attributes: ItemAttributes
+
+    /// The right of this name.
+    init(_ identifier: String) {
+        attributes = [.service: Self.service, .account: .string(identifier)]
+    }
+
+    private init() { attributes = [.service: Self.service] }
+
+    /// All rights of this program.
+    static let all = RightItem()
+
+    /// Stores a right.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when there is one of this name.
+    func add(
+        _ key: EnclaveKey,
+        secret: Data,
+        accessControl: AccessControl,
+        to keychain: RemoteKeychain,
+        prompt: PromptFields
+    ) throws(KeychainError) {
+        let item = AddItem(
+            itemClass: .genericPassword,
+            attributes: attributes.merging([
+                .generic: .data(key.representation), .isInvisible: .boolean(true),
+            ]) { $1 },
+            accessControl: accessControl,
+            data: SecretBytes(count: secret.count) { octets in
+                // Foundation cannot copy nothing to nowhere.
+                guard !secret.isEmpty else { return }
+                octets.withUnsafeMutableBytes { _ = secret.copyBytes(to: $0) }
+            },
+            returns: [],
+            context: nil,
+            prompt: prompt
+        )
+        _ = try keychain.add(item)
+    }
+
+    /// What stands for the key of a right; asks nobody but for the passcode of a locked keychain.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` when there is no such right.
+    func representation(
+        in keychain: RemoteKeychain,
+        prompt: PromptFields
+    ) throws(KeychainError) -> [UInt8] {
+        let request = CopyItems(query: query(returns: .attributes), context: nil, prompt: prompt)
+        var attributes: ItemAttributes?
+        try keychain.copy(request).forEach { attributes = $0.attributes }
+        guard case .data(let representation)? = attributes?[.generic] else {
+            throw KeychainError(.decode, cause: .damaged)
+        }
+        return representation
+    }
+
+    /// The secret of a right, for what its user has shown.
+    func secret(of right: LAPersistedRight) throws(KeychainError) -> Data {
+        let context = try right.authorization.describeForKeychain()
+        let request = CopyItems(
+            query: query(returns: .data),
+            context: context.number,
+            prompt: context.prompt
+        )
+        var copy: Data?
+        try right.keychain.copy(request).forEach { item in
+            guard let secret = item.data.take() else { return }
+            copy = secret.withUnsafeBytes { Data($0) }
+        }
+        guard let copy else { throw KeychainError(.itemNotFound) }
+        return copy
+    }
+
+    /// Deletes the right, or all.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecItemNotFound` when there is none.
+    func delete(from keychain: RemoteKeychain, prompt: PromptFields) throws(KeychainError) {
+        let count = try keychain.delete(DeleteItems(query: query(returns: [], limit: .all), prompt: prompt))
+        guard count > 0 else { throw KeychainError(.itemNotFound) }
+    }
+
+    private func query(returns: ItemQuery.Returns, limit: ItemQuery.Limit = .one) -> ItemQuery {
+        ItemQuery(itemClass: .genericPassword, attributes: attributes, limit: limit, returns: returns)
+    }
+}

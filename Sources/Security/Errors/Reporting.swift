@@ -1,0 +1,43 @@
+import CoreFoundation
+import Foundation
+import KeychainModel
+import SecretMemory
+
+/// Turns what `body` throws into a status, and keeps it for ``TouchstoneCopyLastError()``.
+func keychainStatus(_ body: () throws(KeychainError) -> Void) -> OSStatus {
+    do {
+        try prepareSecretMemory()
+        try body()
+        LastError.current = nil
+        return errSecSuccess
+    } catch {
+        LastError.current = error
+        return error.status.rawValue
+    }
+}
+
+/// Turns what `body` throws into Core Foundation's error.
+func reporting<Result>(
+    _ error: UnsafeMutablePointer<Unmanaged<CFError>?>?,
+    _ body: () throws(KeychainError) -> Result
+) -> Result? {
+    do {
+        try prepareSecretMemory()
+        return try body()
+    } catch let failure {
+        error?.pointee = Unmanaged.passRetained(NSError(failure))
+        return nil
+    }
+}
+
+/// Makes sure that secrets have a place, so that a program without one gets a status: their owners would trap.
+///
+/// - Throws: `errSecAllocate` where memory cannot be locked.
+private func prepareSecretMemory() throws(KeychainError) {
+    do {
+        try LockedPages.prepare()
+    } catch {
+        let cause = DriverCause(domain: "system", code: "errno \(error.errno): RLIMIT_MEMLOCK")
+        throw KeychainError(.allocate, cause: cause, remedy: .check)
+    }
+}

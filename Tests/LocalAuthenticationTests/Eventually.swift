@@ -1,0 +1,15 @@
+import Testing
+
+/// Waits for what another thread does soon.
+enum Eventually {
+    static func holds(_ condition: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(10)
+        while !condition() {
+            guard ContinuousClock.now < deadline else {
+                Issue.record("it did not happen")
+                return
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+}

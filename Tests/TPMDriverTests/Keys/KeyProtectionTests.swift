@@ -1,0 +1,225 @@
+import CTSS2
+import KeychainModel
+import SecretMemory
+import Testing
+import TouchstoneTesting
+
+@testable import TPMDriver
+
+@Suite("What the chip promises of a private key")
+struct KeyProtectionTests {
+    /// `TPM_RC_AUTH_UNAVAILABLE`: no such way to authorise.
+    private let authUnavailable: UInt32 = 0x12F
+
+    @Test("it was made in the chip and stays there, can sign and agree, and only its policy opens it")
+    func attributes() async throws {
+        let world = try await KeyWorld.start()
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
+        let area = try KeyArea(try await world.tpm.publicArea(of: key.blob))
+        // fixedTPM, fixedParent, sensitiveDataOrigin, noDA, decrypt, sign: and nothing else (Part 2, 8.3).
+        let bits: [UInt32] = [1, 4, 5, 10, 17, 18]
+        #expect(area.attributes == bits.reduce(0) { $0 | 1 << $1 })
+        #expect(area.x963 == key.publicKey)
+        #expect(area.scheme == 0x0010)
+        #expect(area.authPolicy == RelyingParty.policyDigest([.authValue]))
+    }
+
+    @Test("its authorisation alone is not enough without the policy, in the clear or not")
+    func policyOnly() async throws {
+        let world = try await KeyWorld.start()
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
+        for session in [SessionKind.password, .hmac] {
+            #expect(try await world.tpm.trySigning(key.blob, .fixed(1), session) == authUnavailable)
+        }
+        #expect(try await world.tpm.trySigning(key.blob, .fixed(1), .policy) == nil)
+    }
+
+    @Test("it cannot be taken out of the chip, whatever it is asked with", arguments: SessionKind.allCases)
+    func duplicate(session: SessionKind) async throws {
+        let world = try await KeyWorld.start()
+        let key = try await world.keys.makeKey(authorization: .fixed(1))
+        #expect(try await world.tpm.tryDuplicating(key.blob, .fixed(1), session) != nil)
+        try await world.expectToSign(key, .fixed(1))
+    }
+
+    @Test(
+        "neither its authorisation nor what it agrees on crosses the bus, where an open session would show it"
+    )
+    func capture() async throws {
+        let chip = try await SoftwareTPM.start()
+        let recorder = try TPMRecorder(chip)
+        let tpm = TPM(configuration: recorder.tcti)
+        let keys = TPMPrivateKeys(tpm)
+        let authorization = SecretBytes.random(count: 32)
+        let key = try await keys.makeKey(authorization: authorization)
+        let peer = try await keys.makeKey(authorization: .fixed(1))
+        let secret = try await keys.agree(
+            with: peer.publicKey,
+            key: key.blob,
+            authorization: authorization
+        ).octets
+        let value = PrivateKeyTemplate.authorizationValue(authorization).octets
+        #expect(!recorder.traffic.contains(secret))
+        #expect(!recorder.traffic.contains(value))
+        #expect(!recorder.traffic.contains(authorization.octets))
+        // The control: the same with nothing encrypted, so that the capture is seen to see.
+        try await tpm.agreeInTheClear(peer.publicKey, key.blob, authorization)
+        #expect(recorder.traffic.contains(secret))
+        #expect(!recorder.traffic.contains(value))
+    }
+}
+
+/// How a command is authorised.
+enum SessionKind: CaseIterable {
+    case password, hmac, policy
+}
+
+extension TPM {
+    /// What `TPM2_ReadPublic` says of a key: TPMT_PUBLIC.
+    func publicArea(of blob: [UInt8]) throws -> [UInt8] {
+        try withLoadedKey(blob, .fixed(0)) { connection, key, _ throws(TPMError) in
+            var area: UnsafeMutablePointer<TPM2B_PUBLIC>?
+            try connection.send {
+                Esys_ReadPublic(
+                    $0.pointer,
+                    key,
+                    ESYS_TR_NONE,
+                    ESYS_TR_NONE,
+                    ESYS_TR_NONE,
+                    &area,
+                    nil,
+                    nil
+                )
+            }
+            defer { Esys_Free(area) }
+            guard let area else { throw .damaged }
+            return Array(try PublicArea.octets(of: area.pointee).dropFirst(2))
+        }
+    }
+
+    /// Signs, and returns the chip's error.
+    func trySigning(
+        _ blob: [UInt8],
+        _ authorization: borrowing SecretBytes,
+        _ kind: SessionKind
+    ) throws -> UInt32? {
+        try attempt(blob, authorization, kind) { connection, key, session throws(TPMError) in
+            var digest = TPM2B_DIGEST()
+            try TPM2B.set(&digest, [UInt8](repeating: 1, count: 32))
+            var scheme = TPMT_SIG_SCHEME()
+            scheme.scheme = kTPM2_ALG_ECDSA
+            scheme.details.ecdsa.hashAlg = kTPM2_ALG_SHA256
+            var ticket = TPMT_TK_HASHCHECK()
+            ticket.tag = TPM2_ST(TPM2_ST_HASHCHECK)
+            ticket.hierarchy = TPMI_RH_HIERARCHY(TPM2_RH_NULL)
+            var signature: UnsafeMutablePointer<TPMT_SIGNATURE>?
+            defer { Esys_Free(signature) }
+            try connection.send {
+                Esys_Sign(
+                    $0.pointer,
+                    key,
+                    session,
+                    ESYS_TR_NONE,
+                    ESYS_TR_NONE,
+                    &digest,
+                    &scheme,
+                    &ticket,
+                    &signature
+                )
+            }
+        }
+    }
+
+    /// Asks for the key without any protection (`TPM2_Duplicate` to nobody), and returns the chip's error.
+    func tryDuplicating(
+        _ blob: [UInt8],
+        _ authorization: borrowing SecretBytes,
+        _ kind: SessionKind
+    ) throws -> UInt32? {
+        try attempt(blob, authorization, kind) { connection, key, session throws(TPMError) in
+            if kind == .policy {
+                // What the role of a duplicator needs (Part 1, 19.7.8).
+                try connection.send {
+                    Esys_PolicyCommandCode(
+                        $0.pointer,
+                        session,
+                        ESYS_TR_NONE,
+                        ESYS_TR_NONE,
+                        ESYS_TR_NONE,
+                        TPM2_CC(0x14B)
+                    )
+                }
+            }
+            var symmetric = TPMT_SYM_DEF_OBJECT()
+            symmetric.algorithm = kTPM2_ALG_NULL
+            var sensitive: UnsafeMutablePointer<TPM2B_PRIVATE>?
+            defer { Esys_Free(sensitive) }
+            try connection.send {
+                Esys_Duplicate(
+                    $0.pointer,
+                    key,
+                    ESYS_TR_RH_NULL,
+                    session,
+                    ESYS_TR_NONE,
+                    ESYS_TR_NONE,
+                    nil,
+                    &symmetric,
+                    nil,
+                    &sensitive,
+                    nil
+                )
+            }
+        }
+    }
+
+    /// Agrees on a key with a policy session that encrypts nothing.
+    func agreeInTheClear(
+        _ publicKey: [UInt8],
+        _ blob: [UInt8],
+        _ authorization: borrowing SecretBytes
+    ) throws {
+        let error = try attempt(blob, authorization, .policy) { connection, key, session throws(TPMError) in
+            var point = TPM2B_ECC_POINT()
+            if let given = P256Octets.point(x963: publicKey) { point = given }
+            var shared: UnsafeMutablePointer<TPM2B_ECC_POINT>?
+            defer { Esys_Free(shared) }
+            try connection.send {
+                Esys_ECDH_ZGen($0.pointer, key, session, ESYS_TR_NONE, ESYS_TR_NONE, &point, &shared)
+            }
+        }
+        try #require(error == nil)
+    }
+
+    private func attempt(
+        _ blob: [UInt8],
+        _ authorization: borrowing SecretBytes,
+        _ kind: SessionKind,
+        _ body: (TPMConnection, ESYS_TR, ESYS_TR) throws(TPMError) -> Void
+    ) throws -> UInt32? {
+        do throws(TPMError) {
+            try withLoadedKey(blob, authorization) { connection, key, _ throws(TPMError) in
+                switch kind {
+                case .password: try body(connection, key, ESYS_TR_PASSWORD)
+                case .hmac: try body(connection, key, try connection.session())
+                case .policy:
+                    try connection.withPolicySession { session throws(TPMError) in
+                        try connection.send {
+                            Esys_PolicyAuthValue(
+                                $0.pointer,
+                                session,
+                                ESYS_TR_NONE,
+                                ESYS_TR_NONE,
+                                ESYS_TR_NONE
+                            )
+                        }
+                        try connection.setLastUse(of: session)
+                        try body(connection, key, session)
+                    }
+                }
+            }
+            return nil
+        } catch {
+            return error.tpmError ?? .max
+        }
+    }
+}
