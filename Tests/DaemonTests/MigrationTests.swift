@@ -15,7 +15,10 @@ struct MigrationTests {
     /// A daemon without a keychain, whose person knows the recovery code of another one.
     private static func machine(after old: TemporaryKeychain) async throws -> TemporaryKeychain {
         let new = try TemporaryKeychain()
-        try FileManager.default.copyItem(atPath: old.home.appending("code"), toPath: new.home.appending("code"))
+        try FileManager.default.copyItem(
+            atPath: old.home.appending("code"),
+            toPath: new.home.appending("code")
+        )
         try await new.start()
         return new
     }
@@ -36,12 +39,14 @@ struct MigrationTests {
         _ = try keychain.client.add(item)
     }
 
-    private static func export(_ keychain: TemporaryKeychain) throws -> (octets: [UInt8], report: ExportReport) {
-        let collected = Mutex<[[UInt8]]>([])
+    private static func export(_ keychain: TemporaryKeychain) throws -> (
+        octets: [UInt8], report: ExportReport
+    ) {
+        let collected = Mutex<[UInt8]>([])
         let report = try keychain.client.exportKeychain(keychain.prompt()) { octets, _ in
-            collected.withLock { $0.append(octets) }
+            collected.withLock { $0 += octets }
         }
-        return (collected.withLock { Array($0.joined()) }, report)
+        return (collected.withLock { $0 }, report)
     }
 
     private static func send(_ octets: [UInt8], to keychain: TemporaryKeychain) throws {
@@ -96,18 +101,20 @@ struct MigrationTests {
         try Self.checkResidue(octets, old, new)
     }
 
-    private static func checkResidue(_ octets: [UInt8], _ old: TemporaryKeychain, _ new: TemporaryKeychain) throws {
+    private static func checkResidue(_ octets: [UInt8], _ old: TemporaryKeychain, _ new: TemporaryKeychain)
+        throws
+    {
         let code = try String(contentsOf: old.home.appending("code"))
-        var texts = [String(decoding: octets, as: UTF8.self)]
+        var contents = [Data(octets)]
         for keychain in [old, new] {
-            texts.append(try String(contentsOf: keychain.home.appending("daemon.stderr")))
-            for name in try FileManager.default.contentsOfDirectory(atPath: keychain.layout.dataDirectory) {
-                texts.append(try String(contentsOf: keychain.layout.dataDirectory + "/" + name))
-            }
+            let data = keychain.layout.dataDirectory
+            var files = [keychain.home.appending("daemon.stderr")]
+            files += try FileManager.default.contentsOfDirectory(atPath: data).map { data + "/" + $0 }
+            contents += try files.map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
         }
-        #expect(texts.count > 8)
-        for text in texts {
-            for marker in [secret, account, code, TemporaryKeychain.passcode] { #expect(!text.contains(marker)) }
+        #expect(contents.count > 8)
+        for marker in [secret, account, code, TemporaryKeychain.passcode] {
+            #expect(!contents.contains { $0.range(of: Data(marker.utf8)) != nil })
         }
     }
 
@@ -126,7 +133,9 @@ struct MigrationTests {
         let octets = try Self.export(old).octets
 
         let new = try await Self.machine(after: old)
-        #expect(throws: KeychainError(.param), "nothing was sent") { try new.client.importKeychain(new.prompt()) }
+        #expect(throws: KeychainError(.param), "nothing was sent") {
+            try new.client.importKeychain(new.prompt())
+        }
         #expect(throws: KeychainError(.param), "the parts before are missing") {
             try new.client.sendImport(ImportPart(offset: 7, octets: [1]))
         }
@@ -145,7 +154,9 @@ struct MigrationTests {
         try Self.send(octets, to: new)
         #expect(try new.client.importKeychain(new.prompt()) == 1)
 
-        #expect(throws: KeychainError(.duplicateItem), "there is a keychain now") { try Self.send(octets, to: new) }
+        #expect(throws: KeychainError(.duplicateItem), "there is a keychain now") {
+            try Self.send(octets, to: new)
+        }
     }
 
     @Test("a client that goes in the middle leaves nothing behind, on either side")

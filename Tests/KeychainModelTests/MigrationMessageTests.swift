@@ -21,7 +21,10 @@ struct MigrationMessageTests {
     private var report: ExportReport {
         var report = ExportReport(items: 70_000, isSetAuthentic: false)
         for reason in ExportReport.Reason.allCases {
-            report.leaveOut(reason, named: ExportReport.LeftOut(reason: reason, group: "g", name: "é \(reason)"))
+            report.leaveOut(
+                reason,
+                named: ExportReport.LeftOut(reason: reason, group: "g", name: "é \(reason)")
+            )
         }
         report.leaveOut(.damaged)
         return report

@@ -21,7 +21,8 @@ struct ImportTests {
         let old = try await OldKeychain()
         try await old.engine.add("moves", "elsewhere")
         let octets = try await old.export().octets()
-        let (engine, _) = try await TestKeychain().setUp()
+        let there = TestKeychain()
+        let (engine, _) = try await there.setUp()
         try await engine.add("kept", "here")
         await #expect(throws: KeychainError(.duplicateItem)) { _ = try await engine.makeExportFile() }
         await #expect(throws: KeychainError(.duplicateItem)) {

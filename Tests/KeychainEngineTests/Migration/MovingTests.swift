@@ -49,7 +49,8 @@ struct MovingTests {
         #expect(await engine.state() == .unlocked)
         await engine.close()
 
-        let next = try there.copy().start()
+        let copy = try there.copy()
+        let next = try copy.start()
         let key = try await next.key(TestKeychain.newPasscode)
         for (name, control) in controls {
             let proofs = [Proofs.of(control, [.biometry, .passcode], key: key)]
@@ -80,7 +81,8 @@ struct MovingTests {
     @Test("an empty keychain moves too")
     func empty() async throws {
         let old = try await OldKeychain()
-        let engine = try TestKeychain().start()
+        let there = TestKeychain()
+        let engine = try there.start()
         #expect(try await engine.setUp(from: old.export().octets(), code: old.code) == 0)
     }
 
@@ -112,7 +114,11 @@ struct MovingTests {
                 .thisDeviceOnly: 4, .enrolledSet: 1, .applicationPassword: 1, .privateKey: 2,
             ]
         )
-        #expect(Set(report.names.map(\.name)) == ["akpu", "aku", "cku", "dku", "finger", "password", "token", "key"])
+        #expect(
+            Set(report.names.map(\.name)) == [
+                "akpu", "aku", "cku", "dku", "finger", "password", "token", "key",
+            ]
+        )
         #expect(report.names.allSatisfy { $0.group == AccessGroup.ours.name })
         #expect(report.isSetAuthentic)
     }
@@ -133,7 +139,8 @@ struct MovingTests {
         let export = try await old.export()
         #expect(export.report.items == 1)
         #expect(export.report.leftOut == [.enrolledSet: 1])
-        let engine = try TestKeychain().start()
+        let there = TestKeychain()
+        let engine = try there.start()
         try await engine.setUp(from: export.octets(), code: old.code)
         let passcode = try AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)
         let key = try await engine.key(TestKeychain.newPasscode)
@@ -153,7 +160,8 @@ struct MovingTests {
         }
         try queue.close()
 
-        let next = try old.keychain.copy().start()
+        let copy = try old.keychain.copy()
+        let next = try copy.start()
         let report = try await next.export(recoveryCode: .text(old.code)).report
         #expect(report.items == 3)
         #expect(report.leftOut == [.damaged: 1])
@@ -169,7 +177,8 @@ struct MovingTests {
                 _ = try await old.engine.export(recoveryCode: .text(code))
             }
         }
-        let missing = try TestKeychain().start()
+        let there = TestKeychain()
+        let missing = try there.start()
         await #expect(throws: KeychainError(.notAvailable)) {
             _ = try await missing.export(recoveryCode: .text(other))
         }
