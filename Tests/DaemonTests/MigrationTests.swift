@@ -159,6 +159,20 @@ struct MigrationTests {
         }
     }
 
+    @Test("is asked for as seldom as anything whose prompts are cancelled again and again")
+    func counted() async throws {
+        let keychain = try await TemporaryKeychain.ready()
+        let atStart = keychain.prompts
+        try keychain.tellPerson(Array(repeating: .cancels, count: 12))
+        var causes: Set<String> = []
+        for _ in 0..<12 {
+            let error = #expect(throws: KeychainError.self) { try Self.export(keychain) }
+            causes.insert(error?.cause?.code ?? "")
+        }
+        #expect(!causes.isDisjoint(with: ["callerSilenced", "promptRate"]), "\(causes)")
+        #expect(keychain.prompts < atStart + 12)
+    }
+
     @Test("a client that goes in the middle leaves nothing behind, on either side")
     func vanishing() async throws {
         let old = try await TemporaryKeychain.ready()

@@ -12,7 +12,7 @@ import TouchstoneTesting
     .enabled(if: Strace.isThere, "needs root and strace")
 )
 struct ImportKillTests {
-    private static let steps = ["pwrite64": 11]
+    private static let steps = ["pwrite64": 19]
 
     private func export(_ keychain: TemporaryKeychain) throws -> [UInt8] {
         let collected = Mutex<[UInt8]>([])
@@ -67,7 +67,7 @@ struct ImportKillTests {
                 let canBeMade = try await OpenedImage.canBeMade(in: image)
                 #expect(canBeMade, "\(moment)")
                 // Now and then the daemon itself, which takes longer.
-                guard killed.values.reduce(0, +) % 6 == 1 else { continue }
+                guard killed.values.reduce(0, +) % 10 == 1 else { continue }
                 try await keychain.start()
                 try make(keychain, of: export)
                 #expect(model.faults(in: try keychain.all()).isEmpty, "\(moment)")

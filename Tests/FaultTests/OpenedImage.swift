@@ -47,7 +47,7 @@ struct OpenedImage {
     static func engine(_ directory: StoreDirectory) throws -> KeychainEngine {
         try KeychainEngine(
             directory: directory,
-            sealer: FileKeySealer(directory: directory),
+            sealer: DaemonSealer(file: FileKeySealer(directory: directory)),
             derivation: .test
         )
     }
@@ -123,4 +123,31 @@ extension OpenedImage {
         let report = await engine.check()
         return await engine.state() == .unlocked && report.isSetAuthentic && report.damaged == 0
     }
+}
+
+/// The daemon's seal on a machine without a TPM: the octet of the file's kind, then the file's own.
+private struct DaemonSealer: KeySealer {
+    private static let kind: UInt8 = 1
+    let file: FileKeySealer
+
+    func assurance(of blob: [UInt8]?) async -> AssuranceReport {
+        await file.assurance(of: blob.map { Array($0.dropFirst()) })
+    }
+
+    func isBest(_ blob: [UInt8]) async -> Bool { true }
+
+    func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {
+        let sealed = try await file.seal(authorization: authorization)
+        return SealedDeviceSecret(blob: [Self.kind] + sealed.blob, secret: sealed.secret.copy())
+    }
+
+    func unseal(
+        _ blob: [UInt8],
+        authorization: borrowing SecretBytes
+    ) async throws(KeychainError) -> SecretBytes {
+        guard blob.first == Self.kind else { throw KeychainError(.decode, cause: .damaged) }
+        return try await file.unseal(Array(blob.dropFirst()), authorization: authorization)
+    }
+
+    func destroy(_ blob: [UInt8]) async {}
 }
