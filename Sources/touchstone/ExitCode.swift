@@ -40,6 +40,7 @@ extension ExitCode {
         if error.cause == .damaged || error.cause == .exportDamaged || error.cause == .notAnExport {
             return .damaged
         }
+        if error.cause?.isFullDisk == true { return .failed }
         if case .wait? = error.remedy { return .lockedOut }
         switch error.status {
         case .itemNotFound: return .notFound

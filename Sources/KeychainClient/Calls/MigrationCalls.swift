@@ -11,6 +11,7 @@ extension RemoteKeychain {
     ///   - write: takes the next octets, and how many there are in all; called on any thread. What it throws ends
     ///     the export.
     /// - Returns: what is in the export, and what is not. Without it the octets are no whole export.
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` for a wrong code, and what `write` throws.
     public func exportKeychain(
         _ prompt: PromptFields,
         cancellation: Cancellation? = nil,

@@ -24,20 +24,23 @@ enum ExportRecord: ~Copyable {
         return writer.finish()
     }
 
-    static func encoded(_ item: ItemContent, data: borrowing SecretBytes?) -> SecretBuffer {
-        var writer = WireWriter(SecretBuffer(minimumCapacity: data.octetCount + 1024))
+    /// An item's record up to its data: `dataByteCount` octets are to follow, in place, where there are any.
+    static func encoded(_ item: ItemContent, dataByteCount: Int?) -> SecretBuffer {
+        var attributes = CBORWriter([UInt8]())
+        attributes.write(item.attributes)
+        let map = attributes.finish()
+        // Room for all of it: a buffer that grows holds everything twice for a moment.
+        let room = map.count + item.group.utf8.count + (dataByteCount ?? 0) + 256
+        var writer = WireWriter(SecretBuffer(minimumCapacity: room))
         writer.writeArrayHead(count: 8)
         writer.write(unsigned: 1)
         writer.write(text: item.itemClass.rawValue)
         writer.write(text: item.group)
-        writer.write(item.attributes)
+        writer.writeRaw(map)
         writer.write(bytes: item.accessControl.encoded)
         writer.write(item.created)
         writer.write(item.modified)
-        switch data {
-        case .some(let octets): octets.withOctets { writer.write(bytes: $0) }
-        case .none: writer.writeNull()
-        }
+        if let dataByteCount { writer.writeBytesHead(count: dataByteCount) } else { writer.writeNull() }
         return writer.finish()
     }
 

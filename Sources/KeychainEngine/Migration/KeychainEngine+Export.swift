@@ -100,21 +100,22 @@ extension ItemRow {
                 let item = ExportReport.LeftOut(reason: reason, group: content.group, name: content.name)
                 return (.stays(item), contribution)
             }
-            let data = try openData(header, content.accessControl, with: keys)
-            return (
-                .sealed(seal.sealed(ExportRecord.encoded(content, data: data), number: number)), contribution
-            )
+            let count = try unsafe data.map { try unsafe AEAD.plaintextByteCount(of: $0) }
+            var record = ExportRecord.encoded(content, dataByteCount: count)
+            if let count { try appendData(count, to: &record, header, content.accessControl, with: keys) }
+            return (.sealed(seal.sealed(record, number: number)), contribution)
         }
     }
 
-    /// Opens the item's data with what the recovery code opened; nil when it has none.
-    private func openData(
+    /// Opens the item's data, which are there, with what the recovery code opened.
+    private func appendData(
+        _ count: Int,
+        to record: inout SecretBuffer,
         _ header: OpenedHeader,
         _ control: AccessControl,
         with keys: RecoveredKeys
-    ) throws -> SecretBytes? {
-        guard let sealed = unsafe data else { return nil }
-        guard let wraps = unsafe self.keys else { throw KeychainError.damaged }
+    ) throws {
+        guard let sealed = unsafe data, let wraps = unsafe self.keys else { throw KeychainError.damaged }
         let context = keys.context
         let binding = unsafe header.header
         let key = try unsafe context.withBinding(of: .key, reference, binding) {
@@ -128,12 +129,11 @@ extension ItemRow {
                 authenticating: Array(binding)
             ).symmetric
         }
-        let count = try unsafe AEAD.plaintextByteCount(of: sealed)
-        return try unsafe SecretBytes(octetCount: count) { octets in
-            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: octets[..<count])
+        _ = try unsafe record.append(upTo: count) { room in
             try unsafe context.withBinding(of: .data, reference, binding) { binding in
                 try unsafe AEAD.open(sealed, with: key, authenticating: binding, into: room)
             }
+            return count
         }
     }
 }

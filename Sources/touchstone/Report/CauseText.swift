@@ -14,6 +14,7 @@ enum CauseText {
                 "put the newer one back, or accept this one with the recovery code: touchstone recover"
             )
         case "tpm": hardware(cause)
+        case _ where cause.isFullDisk: ("the disk is full; nothing was changed", nil)
         case "touchstoned": ("the daemon did not start (\(cause.code))", "touchstone doctor")
         case "touchstone": item(cause, name) ?? attempt(cause.code) ?? connection(cause.code)
         default: nil
@@ -128,6 +129,15 @@ enum CauseText {
 }
 
 extension DriverCause {
+    /// The daemon's disk is full, by the system's word or SQLite's (13 is `SQLITE_FULL`).
+    var isFullDisk: Bool {
+        switch domain {
+        case "system": code == "ENOSPC" || code == "EDQUOT"
+        case "sqlite": code == "13"
+        default: false
+        }
+    }
+
     /// There is a keybag already.
     static let alreadySetUp = DriverCause(domain: "keybag", code: "alreadySetUp")
 }
