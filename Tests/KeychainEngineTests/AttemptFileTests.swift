@@ -36,7 +36,7 @@ struct AttemptFileTests {
 
     @Test("what is kept in memory is not believed once the file is another")
     func changedUnderneath() async throws {
-        // As in the daemon, where the engine has one and the authenticator another.
+        // One directory has one owner at a time.
         let directory = try StoreDirectory(path: keychain.path)
         let (file, other) = (AttemptFile(directory: directory), AttemptFile(directory: directory))
         try file.save(record(1))

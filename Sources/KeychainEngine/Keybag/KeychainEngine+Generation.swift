@@ -21,8 +21,8 @@ extension KeychainEngine {
 
     /// Compares the store's generation with hardware's once both can be read.
     ///
-    /// - Parameter adopting: the store is what it is to be whatever it says: the counter is new, or the recovery
-    ///   code speaks for the store.
+    /// With `adopting` the store is what it is to be whatever it says: the counter is new, or the recovery code speaks
+    /// for the store.
     func compareGenerations(adopting: Bool) async throws(KeychainError) {
         guard let counters, let names = record?.hardware else { return }
         let counted = try await counters.generation(names.generation)

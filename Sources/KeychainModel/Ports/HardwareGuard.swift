@@ -49,7 +49,7 @@ public protocol HardwareGuard: Sendable {
 
     /// Puts up to 64 octets where a restart of the machine destroys them.
     ///
-    /// - Parameter authorization: 32 random octets that stay in locked memory.
+    /// What brings them back is what this returns, with the authorisation: 32 random octets that stay in locked memory.
     func escrow(
         _ secret: borrowing SecretBytes,
         authorization: borrowing SecretBytes

@@ -25,6 +25,8 @@ final class TPMConnection {
     private(set) var primaryName: [UInt8] = []
     /// The HMAC session salted to the primary; see ``session(_:)``.
     fileprivate(set) var hmacSession = ESYS_TR_NONE
+    /// The policy session for private keys, loaded from their first use on; see ``withKeySession(_:)``.
+    var keySession = ESYS_TR_NONE
     /// The NV indices that were looked at.
     var indices: [TPM2_HANDLE: ESYS_TR] = [:]
 
@@ -46,8 +48,10 @@ final class TPMConnection {
 
     /// Flushes what is loaded.
     func close() {
+        if keySession != ESYS_TR_NONE { flush(keySession) }
         if hmacSession != ESYS_TR_NONE { flush(hmacSession) }
         if primary != ESYS_TR_NONE { flush(primary) }
+        keySession = ESYS_TR_NONE
         hmacSession = ESYS_TR_NONE
         primary = ESYS_TR_NONE
     }
@@ -62,7 +66,7 @@ final class TPMConnection {
 
 extension TPMConnection {
     /// How long a chip that asks for patience gets it: ten waits, each twice as long as the one before.
-    private static let waits = (0..<10).map { UInt32(1_000 << $0) }
+    private static let waits = (0..<10).map { CInt(1 << $0) }
 
     /// Sends one command, and again for as long as the chip asks for patience, about one second; the closure calls
     /// one ESYS function that sends one command.
@@ -72,7 +76,8 @@ extension TPMConnection {
             guard let error = code.tpmError, ResponseCode.again.contains(error) else {
                 return try check(code.rawValue)
             }
-            usleep(wait)
+            // The chip has no event for it; this thread has nothing else to do.
+            _ = unsafe poll(nil, 0, wait)
         }
         try check(try sendOnce(command).rawValue)
     }
