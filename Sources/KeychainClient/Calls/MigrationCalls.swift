@@ -46,9 +46,7 @@ extension RemoteKeychain {
 }
 
 /// Takes the parts of an export as they come.
-///
-/// Written by the reading thread, read by the waiting one afterwards; the connection's monitor lies between.
-private final class ExportSink: ReplySink, @unchecked Sendable {
+private final class ExportSink: ReplySink, @unchecked Sendable {  // the connection's monitor orders all access
     private let write: @Sendable ([UInt8], Int) throws(KeychainError) -> Void
     private var received = 0
     private(set) var report: ExportReport?
