@@ -46,7 +46,7 @@ extension RemoteKeychain {
 }
 
 /// Takes the parts of an export as they come.
-private final class ExportSink: ReplySink, @unchecked Sendable {  // the connection's monitor orders all access
+private final class ExportSink: ReplySink, @unchecked Sendable {  // the connection orders all access
     private let write: @Sendable ([UInt8], Int) throws(KeychainError) -> Void
     private var received = 0
     private(set) var report: ExportReport?
