@@ -37,7 +37,10 @@ extension ExitCode {
         if error.cause == .closed { return .lockedOut }
         if error.cause == .notSetUp { return .notAvailable }
         if error.cause == .alreadySetUp { return .existsAlready }
-        if error.cause == .damaged { return .damaged }
+        if error.cause == .damaged || error.cause == .exportDamaged || error.cause == .notAnExport {
+            return .damaged
+        }
+        if error.cause?.isFullDisk == true { return .failed }
         if case .wait? = error.remedy { return .lockedOut }
         switch error.status {
         case .itemNotFound: return .notFound
