@@ -36,6 +36,9 @@ struct DriverChip: ChipUser {
         return DriverChip(chip: chip, tpm: tpm, key: key)
     }
 
+    /// Lets go of the chip.
+    func end() async { await tpm.close() }
+
     func time(_ operation: ChipOperation) async throws -> Nanoseconds { try await measured(operation).time }
 
     func commandCount(_ operation: ChipOperation) async throws -> Int { try await measured(operation).commands }

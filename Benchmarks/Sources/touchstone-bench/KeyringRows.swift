@@ -163,6 +163,11 @@ private struct Keyring {
                 type=string
                 value=\(BenchItem.account(item))
 
+                [\(id):attribute1]
+                name=service
+                type=string
+                value=\(BenchItem.service)
+
                 """
         }
         return text

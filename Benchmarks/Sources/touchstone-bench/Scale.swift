@@ -49,7 +49,7 @@ struct Scale {
         changesPerClient: 5,
         lists: 2,
         bulk: 20,
-        chipRounds: 2,
+        chipRounds: 1,
         processes: 5,
         starts: 2,
         touches: 2

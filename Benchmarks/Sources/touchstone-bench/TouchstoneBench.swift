@@ -1,4 +1,5 @@
 import Glibc
+import TPMDriver
 
 /// Measures the daemon, the client and the command beside the limit and beside peers, in one run.
 ///
@@ -8,6 +9,7 @@ enum TouchstoneBench {
     /// 0 when every row could be measured and, unless it is a smoke run, every promise is kept.
     static func main() async {
         signal(SIGPIPE, SIG_IGN)
+        for (name, value) in TPM.libraryEnvironment { unsafe setenv(name, value, 1) }
         let programs: Programs
         do {
             programs = try Programs(Array(CommandLine.arguments.dropFirst()))
