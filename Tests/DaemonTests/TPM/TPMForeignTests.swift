@@ -148,6 +148,28 @@ struct TPMForeignTests {
         #expect(try keychain.value("free") == "kept")
     }
 
+    @Test("a chip that refuses all guesses says for how long (T03)")
+    func lockedOutChip() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("free", "kept")
+        keychain.stop(with: SIGTERM)
+        // A power cut after a use counts as one wrong guess of any of the chip's users.
+        try await machine.chip.setGuessLimit(1, interval: 900)
+        try await keychain.start()
+        try keychain.unlock()
+        try await machine.chip.powerCut()
+        try keychain.client.lock()
+        let refusal = try #require(keychain.refusal())
+        #expect(refusal.cause == DriverCause(domain: "tpm", code: "lockout"))
+        #expect(refusal.remedy == .wait(seconds: 900))
+        let reasons = try keychain.client.status().assuranceReasons
+        #expect(reasons.contains { $0.contains("refuses all guesses now") }, "\(reasons)")
+        try await machine.chip.setGuessLimit(32)
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "kept")
+    }
+
     @Test("a software keychain moves to the chip with all that it holds, and stays there")
     func migration() async throws {
         let machine = try await TPMMachine()
