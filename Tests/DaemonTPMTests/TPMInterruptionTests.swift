@@ -77,7 +77,7 @@ struct TPMInterruptionTests {
             }
             guard try await check(failure) else { return number }
         }
-        throw TestFailure.unexpected("an operation without end")
+        throw Surprise("an operation without end")
     }
 
     /// Which of two passcodes unlocks; the other one does not.
@@ -91,7 +91,7 @@ struct TPMInterruptionTests {
             return keychain.prompts == before + 2
         }
         if try needsBoth(passcodes[0], passcodes[1]) { return passcodes[1] }
-        guard try needsBoth(passcodes[1], passcodes[0]) else { throw TestFailure.unexpected("both open") }
+        guard try needsBoth(passcodes[1], passcodes[0]) else { throw Surprise("both open") }
         return passcodes[0]
     }
 
