@@ -37,7 +37,10 @@ extension ExitCode {
         if error.cause == .closed || error.cause == .exhausted { return .lockedOut }
         if error.cause == .notSetUp { return .notAvailable }
         if error.cause == .alreadySetUp { return .existsAlready }
-        if error.cause == .damaged { return .damaged }
+        if error.cause == .damaged || error.cause == .exportDamaged || error.cause == .notAnExport {
+            return .damaged
+        }
+        if error.cause?.isFullDisk == true { return .failed }
         if case .wait? = error.remedy { return .lockedOut }
         if error.cause?.domain == DriverCause.otherHardware.domain { return .notAvailable }
         switch error.status {

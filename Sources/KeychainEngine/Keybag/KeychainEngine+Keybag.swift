@@ -32,8 +32,17 @@ extension KeychainEngine: KeybagKeeper {
         passcode: consuming SecretBytes,
         recoveryCode: borrowing SecretBytes
     ) async throws(KeychainError) {
-        let passcode = try Self.acceptable(passcode)
         guard let code = RecoveryCode.parse(recoveryCode) else { throw KeychainError(.param) }
+        try await makeKeybag(passcode: passcode, code: code) { _, _ in }
+    }
+
+    /// Makes the keybag after `fill` put items into its new store; one after the other, durably, the keybag last.
+    func makeKeybag(
+        passcode: consuming SecretBytes,
+        code: Key,
+        fill: (ItemStore, ItemContext) throws(KeychainError) -> Void
+    ) async throws(KeychainError) {
+        let passcode = try Self.acceptable(passcode)
         await enterKeybag()
         defer { leaveKeybag() }
         guard record == nil, !isKeybagDamaged else { throw KeychainError(.duplicateItem) }
@@ -95,6 +104,13 @@ extension KeychainEngine: KeybagKeeper {
                 setKey: itemSet,
                 generation: counters?.generation ?? 0
             )
+            let context = ItemContext(
+                storeID: storeID,
+                keys: ring,
+                epoch: record.epoch,
+                passcodePublicKey: record.passcodePublicKey
+            )
+            try fill(fresh, context)
             try writeKeybag(record)
             store = fresh
             countedGeneration = counters?.generation
@@ -331,7 +347,8 @@ extension KeychainEngine {
         return .damaged
     }
 
-    private func openWithRecovery(_ code: Key) throws(KeychainError) -> (KeybagRecord, Key, Key) {
+    /// The keybag as it lies on the disk, its key, and the private half of the passcode's pair.
+    func openWithRecovery(_ code: Key) throws(KeychainError) -> (KeybagRecord, Key, Key) {
         let record: KeybagRecord
         switch try Self.readKeybag(keybagFile, directory) {
         case .missing: throw .notSetUp
