@@ -230,6 +230,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // Apart from the others, whose deadlines they would keep waiting.
+        .testTarget(
+            name: "DaemonTPMTests",
+            dependencies: [
+                "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting", "touchstone",
+                "touchstoned",
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "FaultTests",
             dependencies: [

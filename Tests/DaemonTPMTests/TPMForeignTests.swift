@@ -148,6 +148,28 @@ struct TPMForeignTests {
         #expect(try keychain.value("free") == "kept")
     }
 
+    @Test("a chip that refuses all guesses says for how long (T03)")
+    func lockedOutChip() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("free", "kept")
+        keychain.stop(with: SIGTERM)
+        // A power cut after a use counts as one wrong guess of any of the chip's users.
+        try await machine.chip.setGuessLimit(1, interval: 900)
+        try await keychain.start()
+        try keychain.unlock()
+        try await machine.chip.powerCut()
+        try keychain.client.lock()
+        let refusal = try #require(keychain.refusal())
+        #expect(refusal.cause == DriverCause(domain: "tpm", code: "lockout"))
+        #expect(refusal.remedy == .wait(seconds: 900))
+        let reasons = try keychain.client.status().assuranceReasons
+        #expect(reasons.contains { $0.contains("refuses all guesses now") }, "\(reasons)")
+        try await machine.chip.setGuessLimit(32)
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "kept")
+    }
+
     @Test("a software keychain moves to the chip with all that it holds, and stays there")
     func migration() async throws {
         let machine = try await TPMMachine()
@@ -173,6 +195,47 @@ struct TPMForeignTests {
         #expect(try keychain.value("guarded") == "kept too")
         try await keychain.stopped { try keychain.use(tpm: nil) }
         #expect(keychain.refusal() != nil)
+    }
+
+    @Test("a new passcode moves a software keychain to the chip too")
+    func movedByPasscode() async throws {
+        let machine = try await TPMMachine()
+        let keychain = machine.keychain
+        try keychain.use(tpm: nil)
+        try await keychain.start()
+        try keychain.client.setUp(keychain.prompt())
+        try keychain.add("free", "kept")
+        try await keychain.stopped { try keychain.use(tpm: machine.recorder.tcti) }
+        try keychain.client.changePasscode(keychain.prompt())
+        try await machine.restart()
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "kept")
+        let reasons = try keychain.client.status().assuranceReasons
+        #expect(!reasons.contains { $0.contains("touchstone migrate") }, "\(reasons)")
+    }
+
+    @Test("touchstone says which TPM is missing, with a status of its own, and doctor what to do")
+    func commands() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        let environment = ["TOUCHSTONE_HOME": keychain.home.path, "PATH": "/usr/bin:/bin"]
+        let doctor = try await Finished.running([Programs.touchstone, "doctor"], environment: environment)
+        #expect(doctor.output.contains("device key: test"), "\(doctor.output)")
+        #expect(doctor.output.contains("The TPM is a simulator"))
+        let other = try await SoftwareTPM.start()
+        try await keychain.stopped { try keychain.use(tpm: other.tcti) }
+        let terminal = keychain.prompt().origin.terminal ?? ""
+        let unlock = try await Finished.running(
+            [
+                "/bin/sh", "-c",
+                "exec \(Programs.touchstone) unlock 2>\(keychain.home.path)/errors <\(terminal)",
+            ],
+            environment: environment
+        )
+        let errors = try String(contentsOfFile: keychain.home.appending("errors"), encoding: .utf8)
+        #expect(unlock.status == 7, "\(errors)")
+        #expect(errors.contains("sealed to another TPM"))
+        #expect(errors.contains("touchstone recover"))
     }
 
     private static func expectRefused(_ keychain: TemporaryKeychain) async throws {

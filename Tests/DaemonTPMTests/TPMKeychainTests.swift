@@ -84,6 +84,9 @@ struct TPMKeychainTests {
         #expect(code != (try String(contentsOfFile: keychain.home.appending("code"), encoding: .utf8)))
         #expect(!machine.recorder.traffic.contains(Array(code.utf8)))
         #expect(keychain.failure { try keychain.client.protectLockout(keychain.prompt()) }?.status == .param)
+        await #expect(throws: TestKitError.self, "anybody may change the chip's limits") {
+            try await machine.chip.setGuessLimit(5)
+        }
         // The recovery code is still the one of set-up.
         try keychain.client.recover(keychain.prompt())
     }

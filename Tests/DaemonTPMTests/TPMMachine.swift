@@ -6,8 +6,11 @@ import TouchstoneTesting
 
 /// A machine with a TPM: the chip, what passes on its bus, and the keychain of a daemon that uses it.
 struct TPMMachine {
-    static let swtpm = "/usr/bin/swtpm"
-    static var isThere: Bool { Programs.isBuilt && FileManager.default.isExecutableFile(atPath: swtpm) }
+    /// Whether the programs were built and a chip can be started.
+    static var isThere: Bool {
+        ["/usr/bin/swtpm", Programs.touchstoned, Programs.touchstone]
+            .allSatisfy(FileManager.default.isExecutableFile)
+    }
 
     let chip: SoftwareTPM
     let recorder: TPMRecorder
@@ -152,7 +155,7 @@ struct DataCopy {
                     contents: content,
                     attributes: [.posixPermissions: 0o600]
                 )
-            else { throw TestFailure.unexpected("\(name) cannot be put back") }
+            else { throw Surprise("\(name) cannot be put back") }
         }
     }
 }

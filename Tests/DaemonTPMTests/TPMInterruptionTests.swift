@@ -5,14 +5,32 @@ import Synchronization
 import Testing
 import TouchstoneTesting
 
-/// The power of the chip goes at the first command of an operation, then at its second, and so on to its last.
+/// The chip loses its power at the first command of an operation, then at its second, and so on to its last; or the
+/// daemon is killed there.
 @Suite(
-    "A chip whose power goes",
+    "A chip or a daemon that ends at any command,",
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
     .timeLimit(.minutes(4))
 )
 struct TPMInterruptionTests {
-    static let fates = [TPMRecorder.Treatment.powerOffBefore, .powerOffAfter]
+    enum Fate: CaseIterable {
+        /// The chip's power goes before it sees the command.
+        case chipBefore
+        /// The chip's power goes once it has done the command.
+        case chipAfter
+        /// The daemon is killed while the chip does the command.
+        case daemon
+
+        func treatment(_ daemon: Int32) -> TPMRecorder.Treatment {
+            switch self {
+            case .chipBefore: return .powerOffBefore
+            case .chipAfter: return .powerOffAfter
+            case .daemon:
+                kill(daemon, SIGKILL)
+                return .pass
+            }
+        }
+    }
     private static let other = "granite willow saffron meadow copper"
 
     /// A machine on which the chip's own limit on guesses, which power cuts use up, is out of the way.
@@ -31,16 +49,17 @@ struct TPMInterruptionTests {
     @discardableResult
     private func interrupt(
         _ machine: TPMMachine,
-        _ fate: TPMRecorder.Treatment,
+        _ fate: Fate,
         _ operation: () throws -> Void,
         check: (KeychainError?) async throws -> Bool
     ) async throws -> Int {
         for number in 1...200 {
             let left = Mutex(number)
+            let daemon = machine.keychain.processID
             machine.recorder.treat { _ in
                 left.withLock { left in
                     left -= 1
-                    return left == 0 ? fate : .pass
+                    return left == 0 ? fate.treatment(daemon) : .pass
                 }
             }
             try machine.keychain.tellPerson([])
@@ -50,10 +69,15 @@ struct TPMInterruptionTests {
                 #expect(failure == nil)
                 return number - 1
             }
-            try await machine.chip.powerCut()
+            if fate == .daemon {
+                machine.keychain.stop(with: SIGKILL)
+                try await machine.keychain.start()
+            } else {
+                try await machine.chip.powerCut()
+            }
             guard try await check(failure) else { return number }
         }
-        throw TestFailure.unexpected("an operation without end")
+        throw Surprise("an operation without end")
     }
 
     /// Which of two passcodes unlocks; the other one does not.
@@ -67,18 +91,19 @@ struct TPMInterruptionTests {
             return keychain.prompts == before + 2
         }
         if try needsBoth(passcodes[0], passcodes[1]) { return passcodes[1] }
-        guard try needsBoth(passcodes[1], passcodes[0]) else { throw TestFailure.unexpected("both open") }
+        guard try needsBoth(passcodes[1], passcodes[0]) else { throw Surprise("both open") }
         return passcodes[0]
     }
 
-    @Test("in set-up leaves no keychain, or one that opens", arguments: fates)
-    func setUp(fate: TPMRecorder.Treatment) async throws {
+    @Test("in set-up leaves no keychain, or one that opens", arguments: Fate.allCases)
+    func setUp(fate: Fate) async throws {
         let machine = try await machine()
         let keychain = machine.keychain
         let count = try await interrupt(machine, fate) {
             try keychain.client.setUp(keychain.prompt())
         } check: { failure in
             let state = try keychain.client.status().keybag
+            guard fate != .daemon else { return state == .notSetUp }
             #expect((failure == nil) == (state == .unlocked), "\(state), \(String(describing: failure))")
             if failure == nil { return false }
             #expect(failure?.cause?.domain == "tpm", "\(String(describing: failure))")
@@ -88,14 +113,18 @@ struct TPMInterruptionTests {
             return true
         }
         #expect(count > 5)
+        try keychain.unlock()
         try keychain.add("free", "kept")
         try await keychain.stopped {}
         try keychain.unlock()
         #expect(try keychain.value("free") == "kept")
     }
 
-    @Test("in unlocking is the chip's failure, and the passcode opens it afterwards", arguments: fates)
-    func unlock(fate: TPMRecorder.Treatment) async throws {
+    @Test(
+        "in unlocking is the chip's failure, and the passcode opens it afterwards",
+        arguments: Fate.allCases
+    )
+    func unlock(fate: Fate) async throws {
         let machine = try await machine()
         let keychain = machine.keychain
         try keychain.client.setUp(keychain.prompt())
@@ -104,7 +133,7 @@ struct TPMInterruptionTests {
             try keychain.client.lock()
             try keychain.unlock()
         } check: { failure in
-            if let failure { #expect(failure.cause?.domain == "tpm") }
+            if let failure, fate != .daemon { #expect(failure.cause?.domain == "tpm") }
             try keychain.unlock()
             #expect(try keychain.value("free") == "kept")
             #expect(try keychain.client.status().authentication.passcodeFailures == 0)
@@ -113,8 +142,12 @@ struct TPMInterruptionTests {
         #expect(count > 3)
     }
 
-    @Test("in a change of passcode leaves one that opens it: the old or the new", arguments: fates)
-    func passcode(fate: TPMRecorder.Treatment) async throws {
+    @Test(
+        "in a change of passcode, or a recovery, leaves one passcode that opens it: the old or the new",
+        arguments: Fate.allCases,
+        [false, true]
+    )
+    func passcode(fate: Fate, isRecovery: Bool) async throws {
         let machine = try await machine()
         let keychain = machine.keychain
         try keychain.client.setUp(keychain.prompt())
@@ -123,12 +156,16 @@ struct TPMInterruptionTests {
         var changes = 0
         let count = try await interrupt(machine, fate) {
             let next = present == Self.other ? TemporaryKeychain.passcode : Self.other
-            try keychain.tellPerson([.types(present), .types(next)])
-            try keychain.client.changePasscode(keychain.prompt())
+            try keychain.tellPerson([isRecovery ? .usual : .types(present), .types(next)])
+            if isRecovery {
+                try keychain.client.recover(keychain.prompt())
+            } else {
+                try keychain.client.changePasscode(keychain.prompt())
+            }
         } check: { failure in
             let former = present
             present = try opener(keychain, [TemporaryKeychain.passcode, Self.other])
-            #expect((present != former) == (failure == nil), "\(String(describing: failure))")
+            if failure == nil { #expect(present != former) }
             if present != former { changes += 1 }
             #expect(try keychain.value("free") == "kept")
             return true
@@ -139,9 +176,9 @@ struct TPMInterruptionTests {
 
     @Test(
         "in a migration leaves the keychain in software or on the chip, with all that it holds",
-        arguments: fates
+        arguments: Fate.allCases
     )
-    func migration(fate: TPMRecorder.Treatment) async throws {
+    func migration(fate: Fate) async throws {
         let machine = try await machine(software: true)
         let keychain = machine.keychain
         try keychain.client.setUp(keychain.prompt())
@@ -178,8 +215,8 @@ struct TPMInterruptionTests {
         #expect(moves < count)
     }
 
-    @Test("in a deletion leaves what was deleted deleted, and a store that opens", arguments: fates)
-    func deletion(fate: TPMRecorder.Treatment) async throws {
+    @Test("in a deletion leaves what was deleted deleted, and a store that opens", arguments: Fate.allCases)
+    func deletion(fate: Fate) async throws {
         let machine = try await machine()
         let keychain = machine.keychain
         try keychain.client.setUp(keychain.prompt())
@@ -188,7 +225,7 @@ struct TPMInterruptionTests {
         try await interrupt(machine, fate) {
             try keychain.delete("\(number)")
         } check: { failure in
-            #expect(failure == nil)
+            #expect(failure == nil || fate == .daemon)
             try await keychain.stopped {}
             try keychain.unlock()
             #expect(keychain.failure { _ = try keychain.value("\(number)") }?.status == .itemNotFound)
