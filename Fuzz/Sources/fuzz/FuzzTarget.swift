@@ -15,6 +15,7 @@ enum FuzzTargets {
     static let all: [any FuzzTarget.Type] = [
         CBORTarget.self, FramesTarget.self, RepliesTarget.self, AccessControlTarget.self, KeybagTarget.self,
         AttemptsTarget.self, ItemTarget.self, AssuanTarget.self, PromptsTarget.self, QueryTarget.self,
+        KeyAttributesTarget.self, PrivateKeyTarget.self, TPMBlobTarget.self, AttestationTarget.self,
         ConfigurationTarget.self, AccessGroupTarget.self, FprintTarget.self,
     ]
 
