@@ -1,4 +1,6 @@
 import CBOR
+import KeychainModel
+import SecretMemory
 
 /// One thing that takes octets from outside.
 protocol FuzzTarget: Sendable {
@@ -40,6 +42,13 @@ func cbor(_ write: (inout CBORWriter<[UInt8]>) -> Void) -> [UInt8] {
     var writer = CBORWriter([UInt8]())
     write(&writer)
     return writer.finish()
+}
+
+/// What a body is on the wire.
+func wire<Body: WireBody & ~Copyable>(_ body: borrowing Body) -> [UInt8] {
+    var writer = WireWriter(SecretBuffer())
+    body.encode(to: &writer)
+    return writer.finish().withOctets { $0.array }
 }
 
 /// Octets for a seed: `count` of them, counting up from `first`.

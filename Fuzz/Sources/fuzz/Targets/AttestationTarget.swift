@@ -9,11 +9,11 @@ enum AttestationTarget: FuzzTarget {
     static func run(_ input: Span<UInt8>) {
         guard let attestation = read(Attestation.self, input) else {
             if let identity = read(AttestationIdentity.self, input) {
-                require(cbor { identity.encode(to: &$0) } == input.array, "an identity has one encoding")
+                require(wire(identity) == input.array, "an identity has one encoding")
             }
             return
         }
-        require(cbor { attestation.encode(to: &$0) } == input.array, "an attestation has one encoding")
+        require(wire(attestation) == input.array, "an attestation has one encoding")
         runJSON(attestation)
     }
 
@@ -66,10 +66,10 @@ enum AttestationTarget: FuzzTarget {
     }
 
     static func seeds() -> [[UInt8]] {
-        var seeds = Example.attestations.map { attestation in cbor { attestation.encode(to: &$0) } }
+        var seeds = Example.attestations.map { wire($0) }
         for attestation in Example.attestations {
             guard let identity = attestation.evidence?.identity else { continue }
-            seeds.append(cbor { identity.encode(to: &$0) })
+            seeds.append(wire(identity))
         }
         return seeds + damaged(seeds[1], most: 8)
     }

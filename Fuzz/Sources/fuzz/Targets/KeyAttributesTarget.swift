@@ -14,7 +14,7 @@ enum KeyAttributesTarget: FuzzTarget {
     private static func runAlone(_ input: Span<UInt8>) {
         var choices = Choices(input)
         let isNew = choices.octet() & 1 == 1
-        let attributes = QueryValue.dictionary(QueryValue.pairs(&choices))
+        let attributes = QueryValue.object(of: QueryValue.pairs(&choices))
         if isNew {
             // A new RSA key takes a second.
             if let parameters = try? KeyParameters(attributes), parameters.type == .rsa,
@@ -22,10 +22,10 @@ enum KeyAttributesTarget: FuzzTarget {
             {
                 return
             }
-            if let key = made({ SecKeyCreateRandomKey(attributes, &$0) }) { runKey(key) }
+            if let key = unsafe made({ unsafe SecKeyCreateRandomKey(attributes, &$0) }) { runKey(key) }
         } else {
             let data = Data(choices.rest()) as NSData
-            guard let key = made({ SecKeyCreateWithData(data, attributes, &$0) }) else { return }
+            guard let key = unsafe made({ unsafe SecKeyCreateWithData(data, attributes, &$0) }) else { return }
             runKey(key)
             let size = (attributes["bsiz"] as? Int) ?? key.material.sizeInBits
             require(size == key.material.sizeInBits, "a size that is given is right")
@@ -37,7 +37,7 @@ enum KeyAttributesTarget: FuzzTarget {
         guard let exported = SecKeyCopyExternalRepresentation(key, nil),
             let attributes = SecKeyCopyAttributes(key), let publicKey = SecKeyCopyPublicKey(key)
         else { fatalError("broken promise: a key of this process is exported") }
-        let again = made { SecKeyCreateWithData(exported, attributes, &$0) }
+        let again = unsafe made { unsafe SecKeyCreateWithData(exported, attributes, &$0) }
         require(again == key, "an exported key reads back")
         require(
             again.flatMap { SecKeyCopyExternalRepresentation($0, nil) } == exported,
@@ -46,15 +46,15 @@ enum KeyAttributesTarget: FuzzTarget {
         guard let publicData = SecKeyCopyExternalRepresentation(publicKey, nil),
             let publicAttributes = SecKeyCopyAttributes(publicKey)
         else { fatalError("broken promise: a public key is exported") }
-        let publicAgain = made { SecKeyCreateWithData(publicData, publicAttributes, &$0) }
+        let publicAgain = unsafe made { unsafe SecKeyCreateWithData(publicData, publicAttributes, &$0) }
         require(publicAgain == publicKey, "a public key reads back")
         require(SecKeyGetBlockSize(key) == SecKeyGetBlockSize(publicKey), "halves have one size")
     }
 
     /// The key, or nil after an error that Apple's rules know.
     private static func made(_ make: (inout Unmanaged<CFError>?) -> SecKey?) -> SecKey? {
-        var error: Unmanaged<CFError>?
-        let key = make(&error)
+        var error = unsafe Unmanaged<CFError>?.none
+        let key = unsafe make(&error)
         guard let failure = unsafe error?.takeRetainedValue() else {
             require(key != nil, "a key or an error")
             return key
@@ -123,7 +123,7 @@ extension Example {
     )
 
     /// Keys that everybody knows: both halves of 1 on P-256, and of an RSA key for this purpose alone.
-    nonisolated(unsafe) static let keys: [SecKey] = {
+    static let keys: [SecKey] = {
         let one = [UInt8](repeating: 0, count: 31) + [1]
         let elliptic = ["type": "73", "kcls": "1"] as NSDictionary
         let rsa = ["type": "42", "kcls": "1"] as NSDictionary

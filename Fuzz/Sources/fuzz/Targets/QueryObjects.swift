@@ -164,7 +164,7 @@ indirect enum QueryValue {
         case .date(let seconds): NSDate(timeIntervalSince1970: seconds)
         case .null: NSNull()
         case .list(let values): NSArray(array: values.map(\.object))
-        case .dictionary(let pairs), .attributes(let pairs): Self.dictionary(pairs)
+        case .dictionary(let pairs), .attributes(let pairs): Self.object(of: pairs)
         case .accessControl(let index): SecAccessControl(Example.accessControls[index])
         case .url: NSURL(fileURLWithPath: "/")
         case .uuid: NSUUID()
@@ -187,7 +187,7 @@ indirect enum QueryValue {
     }
 
     /// A dictionary; a key that comes again replaces what it led to.
-    static func dictionary(_ pairs: [(QueryValue, QueryValue)]) -> NSMutableDictionary {
+    static func object(of pairs: [(QueryValue, QueryValue)]) -> NSMutableDictionary {
         let dictionary = NSMutableDictionary()
         for (key, value) in pairs { dictionary.setObject(value.object, forKey: key.hashable) }
         return dictionary

@@ -17,7 +17,7 @@ enum QueryTarget: FuzzTarget {
     private static func runAlone(_ input: Span<UInt8>) {
         var choices = Choices(input)
         let flags = choices.octet()
-        let query = QueryValue.dictionary(QueryValue.pairs(&choices))
+        let query = QueryValue.object(of: QueryValue.pairs(&choices))
         let hasResult = flags & 4 == 0
         do throws(KeychainError) {
             switch flags & 3 {
@@ -28,7 +28,7 @@ enum QueryTarget: FuzzTarget {
                 let parsed = try ParsedQuery(query, for: .copyMatching, hasResult: hasResult)
                 try check(CopyItems.self, .copyItems, try parsed.copyRequest())
             case 2:
-                let changes = QueryValue.dictionary(QueryValue.pairs(&choices))
+                let changes = QueryValue.object(of: QueryValue.pairs(&choices))
                 let parsed = try ParsedQuery(query, for: .update, hasResult: false)
                 let parsedChanges = try ParsedChanges(changes, of: parsed.itemClass)
                 try check(UpdateItems.self, .updateItems, try parsed.updateRequest(parsedChanges))
