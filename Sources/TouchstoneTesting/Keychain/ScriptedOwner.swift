@@ -64,7 +64,7 @@ extension ScriptedPinentry {
             *)
                 case "$deed$prompt" in
                 type*) typed=${deed#type } ;;
-                *Recovery*) typed=$(cat $file) ;;
+                *Recovery* | *Code:*) typed=$(cat $file) ;;
                 *) typed='\(passcode)' ;;
                 esac
                 printf 'D %s\\n' "$typed"
