@@ -70,7 +70,8 @@ let package = Package(
         .executableTarget(
             name: "touchstone-bench",
             dependencies: [
-                "AppCalls", "CLinux", "CTPMLimit", "KeychainClient", "KeychainModel", "SecretMemory", "Security",
+                "AppCalls", "CLinux", "CTPMLimit", "KeychainClient", "KeychainModel", "SecretMemory",
+                "Security",
                 "TPMDriver", "TouchstoneTesting",
             ],
             swiftSettings: nearC

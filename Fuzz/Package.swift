@@ -87,7 +87,8 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CLibFuzzer", "CLinux", "CBOR", "SecretMemory", "KeychainModel", "KeychainEngine", "PinentryDriver",
+                "CLibFuzzer", "CLinux", "CTSS2", "CoreFoundation", "CBOR", "SecretMemory", "KeychainModel",
+                "KeychainEngine", "PinentryDriver",
                 "FingerprintDriver", "TPMDriver", "KeychainServer", "KeychainClient", "Security",
                 "DaemonConfiguration",
             ],

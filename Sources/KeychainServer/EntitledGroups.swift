@@ -17,10 +17,19 @@ struct EntitledGroups: Sendable {
     /// - Throws: `errSecMissingEntitlement` for a group that is not the caller's.
     func named(in attributes: ItemAttributes) throws(KeychainError) -> AccessGroup? {
         guard let value = attributes[.accessGroup] else { return nil }
-        guard case .string(let name) = value, let group = AccessGroup(name), all.contains(group) else {
+        guard case .string(let name) = value, let group = AccessGroup(name) else {
             throw KeychainError(.missingEntitlement)
         }
-        return group
+        return try own(or: group)
+    }
+
+    /// The group that a request names; its program's own where it names none.
+    ///
+    /// - Throws: `errSecMissingEntitlement` for a group that is not the caller's.
+    func own(or named: AccessGroup?) throws(KeychainError) -> AccessGroup {
+        guard let named else { return own }
+        guard all.contains(named) else { throw KeychainError(.missingEntitlement) }
+        return named
     }
 
     /// The groups that a query looks into (`keychain.md`, rule 2).

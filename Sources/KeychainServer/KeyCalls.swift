@@ -1,17 +1,18 @@
 import KeychainModel
 import SecretMemory
 
-/// Calls about private keys, which see the keys of the caller's own group alone.
+/// Calls about private keys, which see the keys of the caller's groups alone.
 extension RequestHandler {
     /// Makes a key; the user is needed only where the keybag is locked.
     func makeKey(_ body: MakeKey, request: UInt64) async throws(KeychainError) -> EnclaveKey {
+        let group = try groups.own(or: body.group)
         let context = try contexts.enter(body.context, request: request)
         defer { contexts.leave(context, request: request) }
         var turns = UserTurns(context: context, prompt: body.prompt)
         let key = try await unlocking(&turns, adding: body.accessControl) { () throws(KeychainError) in
             try await services.keys.makeKey(
                 body.accessControl,
-                group: caller.accessGroup,
+                group: group,
                 applicationPassword: try contexts.authorization(of: context).applicationPassword
             )
         }
@@ -23,7 +24,7 @@ extension RequestHandler {
     func readKey(_ body: ReadKey) async throws(KeychainError) -> EnclaveKey {
         var turns = UserTurns(context: nil, prompt: body.prompt)
         let key = try await unlocking(&turns) { () throws(KeychainError) in
-            try await services.keys.key(body.representation, group: caller.accessGroup)
+            try await services.keys.key(body.representation, groups: groups.all)
         }
         record("read")
         return key
@@ -39,7 +40,7 @@ extension RequestHandler {
                 try await services.keys.use(
                     body.representation,
                     for: body.use,
-                    group: caller.accessGroup,
+                    groups: groups.all,
                     authorization: try contexts.authorization(of: context)
                 )
             }
@@ -63,7 +64,7 @@ extension RequestHandler {
                 try await services.keys.attest(
                     body.representation,
                     qualifyingData: body.qualifyingData,
-                    group: caller.accessGroup,
+                    groups: groups.all,
                     authorization: try contexts.authorization(of: context)
                 )
             }

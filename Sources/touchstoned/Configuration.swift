@@ -48,7 +48,8 @@ struct Configuration: Sendable, Equatable {
     /// Reads the lines of a file.
     init(parsing text: String) throws(Fault) {
         var seen: Set<Substring> = []
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        // The two octets of a line end from elsewhere are one character.
+        let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
         for (index, line) in lines.enumerated() {
             let content = line.prefix { $0 != "#" }
             guard content.contains(where: { !$0.isWhitespace }) else { continue }

@@ -80,6 +80,7 @@ struct LifecycleTests {
             ("pinentry-program = pinentry", "pinentry-program must be an absolute path"),
             ("biometry = maybe", "biometry must be on or off"),
             ("log-level = loud", "log-level must be one of"),
+            ("biometry = maybe\r", "biometry must be on or off"),
         ]
     )
     func configuration(line: String, message: String) async throws {
@@ -124,9 +125,15 @@ struct LifecycleTests {
         #expect(access(home.layout.runtimeDirectory, F_OK) != 0)
     }
 
-    @Test("a good configuration is accepted")
-    func goodConfiguration() async throws {
-        let home = try DaemonHome(["log-level = debug  # more", "biometry = off", ""])
+    @Test(
+        "a good configuration is accepted, whatever ends its lines",
+        arguments: [
+            ["log-level = debug  # more", "biometry = off", ""],
+            ["log-level = debug  # more\r", "\r", "biometry = off\r"],
+        ]
+    )
+    func goodConfiguration(lines: [String]) async throws {
+        let home = try DaemonHome(lines)
         let finished = try await Finished.running(
             [Programs.touchstoned, "--check-configuration"],
             environment: home.environment

@@ -149,6 +149,36 @@ struct EntitledGroupTests {
         #expect(attributes == [.accessGroup: .string("two")])
     }
 
+    @Test("makes keys in its own unless it names another of them, and uses those of all")
+    func keys() async throws {
+        let control = AccessControl(accessibility: .whenUnlocked)
+        for group in [nil, "one"] {
+            let make = MakeKey(
+                accessControl: control,
+                group: group.flatMap(AccessGroup.init),
+                prompt: PromptFields()
+            )
+            #expect(try await client.call(.makeKey, make).status == .success)
+        }
+        let foreign = MakeKey(accessControl: control, group: AccessGroup("other"), prompt: PromptFields())
+        #expect(try await client.call(.makeKey, foreign).status == .missingEntitlement)
+        let prompt = PromptFields()
+        let digest = KeyUse.sign(digest: [UInt8](repeating: 7, count: 32))
+        _ = try await client.call(.readKey, ReadKey(representation: [1], prompt: prompt))
+        _ = try await client.call(.useKey, UseKey(representation: [1], use: digest, prompt: prompt))
+        let attest = AttestKey(representation: [1], qualifyingData: [], prompt: prompt)
+        _ = try await client.call(.attestKey, attest)
+        let groups: [[String]] = await server.keys.calls.map { call in
+            switch call {
+            case .make(_, let group, _): [group.name]
+            case .read(_, let groups), .use(_, _, let groups, _), .attest(_, _, let groups, _):
+                groups.map(\.name)
+            }
+        }
+        let all = [Self.ownPath, "one", "two"]
+        #expect(groups == [[Self.ownPath], ["one"], all, all, all])
+    }
+
     @Test("is refused the group of another program in every call")
     func foreign() async throws {
         let added = try await client.call(.addItem, item("other"))

@@ -68,9 +68,9 @@ struct KeyCallTests {
         guard case .copy(_, let groups, _, _) = await server.vault.calls.last else { return }
         for call in await server.keys.calls {
             switch call {
-            case .make(_, let group, _), .read(_, let group), .use(_, _, let group, _),
-                .attest(_, _, let group, _):
-                #expect([group] == groups)
+            case .make(_, let group, _): #expect([group] == groups)
+            case .read(_, let used), .use(_, _, let used, _), .attest(_, _, let used, _):
+                #expect(used == groups)
             }
         }
     }

@@ -4,9 +4,9 @@ import SecretMemory
 /// What a vault of keys was asked.
 enum KeyCall: Sendable {
     case make(AccessControl, group: AccessGroup, hasPassword: Bool)
-    case read([UInt8], group: AccessGroup)
-    case use([UInt8], KeyUse, group: AccessGroup, ItemAuthorization)
-    case attest([UInt8], [UInt8], group: AccessGroup, ItemAuthorization)
+    case read([UInt8], groups: [AccessGroup])
+    case use([UInt8], KeyUse, groups: [AccessGroup], ItemAuthorization)
+    case attest([UInt8], [UInt8], groups: [AccessGroup], ItemAuthorization)
 }
 
 /// What a scripted vault of keys answers.
@@ -45,8 +45,8 @@ actor ScriptedKeys: KeyVault {
         return Self.key
     }
 
-    func key(_ representation: [UInt8], group: AccessGroup) async throws(KeychainError) -> EnclaveKey {
-        calls.append(.read(representation, group: group))
+    func key(_ representation: [UInt8], groups: [AccessGroup]) async throws(KeychainError) -> EnclaveKey {
+        calls.append(.read(representation, groups: groups))
         _ = try await script(calls)
         return Self.key
     }
@@ -54,10 +54,10 @@ actor ScriptedKeys: KeyVault {
     func use(
         _ representation: [UInt8],
         for use: KeyUse,
-        group: AccessGroup,
+        groups: [AccessGroup],
         authorization: ItemAuthorization
     ) async throws(KeychainError) -> KeyUseOutcome {
-        calls.append(.use(representation, use, group: group, authorization))
+        calls.append(.use(representation, use, groups: groups, authorization))
         switch try await script(calls) {
         case .done: return .result(SecretBytes(copying: Self.result))
         case .needs(let control): return .needsAuthentication(control)
@@ -67,10 +67,10 @@ actor ScriptedKeys: KeyVault {
     func attest(
         _ representation: [UInt8],
         qualifyingData: [UInt8],
-        group: AccessGroup,
+        groups: [AccessGroup],
         authorization: ItemAuthorization
     ) async throws(KeychainError) -> KeyAttestationOutcome {
-        calls.append(.attest(representation, qualifyingData, group: group, authorization))
+        calls.append(.attest(representation, qualifyingData, groups: groups, authorization))
         switch try await script(calls) {
         case .done: return .attestation(Attestation(publicKey: Self.key.publicKey, evidence: nil))
         case .needs(let control): return .needsAuthentication(control)

@@ -17,7 +17,8 @@ package struct AppCalls: Sendable {
 
     /// The dictionary that finds one item and its data.
     package func lookup(_ account: String) -> CFDictionary {
-        item(account).merging([kSecReturnData: true, kSecMatchLimit: kSecMatchLimitOne]) { $1 } as CFDictionary
+        item(account).merging([kSecReturnData: true, kSecMatchLimit: kSecMatchLimitOne]) { $1 }
+            as CFDictionary
     }
 
     /// The dictionary that finds all items.

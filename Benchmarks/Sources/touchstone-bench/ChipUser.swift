@@ -27,7 +27,9 @@ struct DriverChip: ChipUser {
     private let key: HardwareKey
 
     /// The authorisation of everything here.
-    private static func authorization() -> SecretBytes { SecretBytes(copying: [UInt8](repeating: 7, count: 32)) }
+    private static func authorization() -> SecretBytes {
+        SecretBytes(copying: [UInt8](repeating: 7, count: 32))
+    }
 
     static func start() async throws -> DriverChip {
         let chip = try await SoftwareTPM.start()
@@ -41,7 +43,9 @@ struct DriverChip: ChipUser {
 
     func time(_ operation: ChipOperation) async throws -> Nanoseconds { try await measured(operation).time }
 
-    func commandCount(_ operation: ChipOperation) async throws -> Int { try await measured(operation).commands }
+    func commandCount(_ operation: ChipOperation) async throws -> Int {
+        try await measured(operation).commands
+    }
 
     private func measured(_ operation: ChipOperation) async throws -> (time: Nanoseconds, commands: Int) {
         let keys = TPMPrivateKeys(tpm)
@@ -83,7 +87,9 @@ final class LimitChip: ChipUser {
 
     static func start() async throws -> LimitChip {
         let chip = try await SoftwareTPM.start()
-        guard let limit = unsafe tpm_limit_open(chip.tcti) else { throw BenchError("the chip's limit does not start") }
+        guard let limit = unsafe tpm_limit_open(chip.tcti) else {
+            throw BenchError("the chip's limit does not start")
+        }
         return unsafe LimitChip(chip, limit)
     }
 

@@ -45,7 +45,9 @@ enum FrontRows {
     }
 
     /// Lets Apple's functions use this keychain.
-    private static func with<R>(_ keychain: RemoteKeychain, _ stage: Stage, _ body: () throws -> R) rethrows -> R {
+    private static func with<R>(_ keychain: RemoteKeychain, _ stage: Stage, _ body: () throws -> R) rethrows
+        -> R
+    {
         try KeychainConnection.$current.withValue(keychain) {
             try KeychainConnection.$promptOrigin.withValue(stage.keychain.prompt.origin, operation: body)
         }

@@ -7,7 +7,7 @@ enum KeyringRows {
     private static let program = "/usr/bin/gnome-keyring-daemon"
     private static let secretTool = "/usr/bin/secret-tool"
     /// Each of its adds writes the whole keyring.
-    private static let mostAdds = 50
+    private static let mostAdds = 10
 
     /// Looks items up in it, and compares with our figures of the same run.
     ///
@@ -162,11 +162,6 @@ private struct Keyring {
                 name=account
                 type=string
                 value=\(BenchItem.account(item))
-
-                [\(id):attribute1]
-                name=service
-                type=string
-                value=\(BenchItem.service)
 
                 """
         }

@@ -60,7 +60,8 @@ struct ToolsChip: ChipUser {
                 + [
                     ["policyauthvalue", "-S", file("session")],
                     [
-                        "sign", "-c", file("loaded"), "-p", sessionAuthorization, "-g", "sha256", "-d", "-f", "plain",
+                        "sign", "-c", file("loaded"), "-p", sessionAuthorization, "-g", "sha256", "-d", "-f",
+                        "plain",
                         "-o", file("out"), file("digest"),
                     ],
                 ] + flushed
@@ -69,7 +70,8 @@ struct ToolsChip: ChipUser {
                 + [
                     ["policyauthvalue", "-S", file("session")],
                     [
-                        "ecdhzgen", "-c", file("loaded"), "-p", sessionAuthorization, "-u", file("peer"), "-o",
+                        "ecdhzgen", "-c", file("loaded"), "-p", sessionAuthorization, "-u", file("peer"),
+                        "-o",
                         file("out"),
                     ],
                 ] + flushed
@@ -98,7 +100,8 @@ struct ToolsChip: ChipUser {
             ["startauthsession", "--policy-session", "-S", file("session")],
             ["policynvwritten", "-S", file("session"), "c"],
             [
-                "nvwrite", Self.index, "-C", Self.index, "-P", "session:\(file("session"))", "-i", file("count"),
+                "nvwrite", Self.index, "-C", Self.index, "-P", "session:\(file("session"))", "-i",
+                file("count"),
             ],
             flushSessions,
         ]
@@ -127,8 +130,10 @@ struct ToolsChip: ChipUser {
             ["policynvwritten", "-S", file("session"), "-L", file("write.policy"), "c"],
             flushSessions,
             [
-                "create", "-C", file("primary"), "-G", "ecc256", "-L", file("auth.policy"), "-p", Self.authorization,
-                "-a", "fixedtpm|fixedparent|sensitivedataorigin|noda|sign|decrypt", "-u", file("key.public"), "-r",
+                "create", "-C", file("primary"), "-G", "ecc256", "-L", file("auth.policy"), "-p",
+                Self.authorization,
+                "-a", "fixedtpm|fixedparent|sensitivedataorigin|noda|sign|decrypt", "-u", file("key.public"),
+                "-r",
                 file("key.private"),
             ],
             flushObjects,
@@ -137,7 +142,10 @@ struct ToolsChip: ChipUser {
             flushObjects,
         ] + definition + [
             trial,
-            ["policysecret", "-S", file("session"), "-c", Self.index, "-L", file("seal.policy"), Self.authorization],
+            [
+                "policysecret", "-S", file("session"), "-c", Self.index, "-L", file("seal.policy"),
+                Self.authorization,
+            ],
             ["policyauthvalue", "-S", file("session"), "-L", file("seal.policy")],
             flushSessions,
             removal,
@@ -148,7 +156,8 @@ struct ToolsChip: ChipUser {
     private func loaded(_ name: String) -> [[String]] {
         [
             [
-                "load", "-C", file("primary"), "-u", file("\(name).public"), "-r", file("\(name).private"), "-c",
+                "load", "-C", file("primary"), "-u", file("\(name).public"), "-r", file("\(name).private"),
+                "-c",
                 file("loaded"),
             ],
             flushObjects,
@@ -158,7 +167,10 @@ struct ToolsChip: ChipUser {
     /// A salted policy session that encrypts parameters.
     private func session(_ encryption: String...) -> [[String]] {
         [
-            ["startauthsession", "--policy-session", "-S", file("session"), "--tpmkey-context", file("primary")],
+            [
+                "startauthsession", "--policy-session", "-S", file("session"), "--tpmkey-context",
+                file("primary"),
+            ],
             flushObjects,
             ["sessionconfig", file("session")] + encryption,
         ]

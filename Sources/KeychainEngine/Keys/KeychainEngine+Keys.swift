@@ -35,22 +35,22 @@ extension KeychainEngine: KeyVault {
     /// Reads a representation without using the key.
     public func key(
         _ representation: [UInt8],
-        group: AccessGroup
+        groups: [AccessGroup]
     ) async throws(KeychainError) -> EnclaveKey {
-        EnclaveKey(try record(representation, of: group).0, representation: representation)
+        EnclaveKey(try record(representation, in: groups).0, representation: representation)
     }
 
     /// Uses a key, or tells what the user must show first.
     public func use(
         _ representation: [UInt8],
         for use: KeyUse,
-        group: AccessGroup,
+        groups: [AccessGroup],
         authorization: ItemAuthorization
     ) async throws(KeychainError) -> KeyUseOutcome {
         guard use.isWellFormed else { throw KeychainError(.param) }
         let record: PrivateKeyRecord
         let key: Key
-        switch try await open(representation, use.operation, group, authorization) {
+        switch try await open(representation, use.operation, groups, authorization) {
         case .opened(let opened, let authorization): (record, key) = (opened, authorization)
         case .needs(let control): return .needsAuthentication(control)
         }
@@ -71,12 +71,12 @@ extension KeychainEngine: KeyVault {
     public func attest(
         _ representation: [UInt8],
         qualifyingData: [UInt8],
-        group: AccessGroup,
+        groups: [AccessGroup],
         authorization: ItemAuthorization
     ) async throws(KeychainError) -> KeyAttestationOutcome {
         let record: PrivateKeyRecord
         let key: Key
-        switch try await open(representation, .useKeySign, group, authorization) {
+        switch try await open(representation, .useKeySign, groups, authorization) {
         case .opened(let opened, let authorization): (record, key) = (opened, authorization)
         case .needs(let control): return .needsAuthentication(control)
         }
@@ -114,10 +114,10 @@ extension KeychainEngine: KeyVault {
     private func open(
         _ representation: [UInt8],
         _ operation: AccessOperation,
-        _ group: AccessGroup,
+        _ groups: [AccessGroup],
         _ authorization: ItemAuthorization
     ) async throws(KeychainError) -> Opening {
-        let (record, control) = try record(representation, of: group)
+        let (record, control) = try record(representation, in: groups)
         // Before anything is asked: the passcode that unlocks may be all that the key demands.
         _ = try context(for: control)
         switch control.decide(given: authorization.proofs, operation: operation) {
@@ -138,11 +138,11 @@ extension KeychainEngine: KeyVault {
     /// Opens a representation and says what its use demands now.
     private func record(
         _ representation: [UInt8],
-        of group: AccessGroup
+        in groups: [AccessGroup]
     ) throws(KeychainError) -> (PrivateKeyRecord, AccessControl) {
         let context = try context()
         let record = try PrivateKeyRecord(representation, in: context)
-        guard record.group == group else { throw KeychainError(.decode, cause: .otherGroup) }
+        guard groups.contains(record.group) else { throw KeychainError(.decode, cause: .otherGroup) }
         _ = try hardware(of: record)
         guard let control = record.accessControl(atEpoch: context.epoch) else {
             throw KeychainError(.itemNotFound, cause: .invalidated)

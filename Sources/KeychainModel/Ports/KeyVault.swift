@@ -17,20 +17,20 @@ public protocol KeyVault: Sendable {
         applicationPassword: ApplicationPassword?
     ) async throws(KeychainError) -> EnclaveKey
 
-    /// Reads a representation without using the key.
+    /// Reads a representation without using the key, which belongs to one of these groups.
     ///
     /// - Throws: `errSecDecode` for one that is not authentic or belongs to another keybag, group or hardware,
     ///   `errSecItemNotFound` with the cause ``DriverCause/invalidated`` when its enrolled set is gone.
-    func key(_ representation: [UInt8], group: AccessGroup) async throws(KeychainError) -> EnclaveKey
+    func key(_ representation: [UInt8], groups: [AccessGroup]) async throws(KeychainError) -> EnclaveKey
 
     /// Uses a key, or tells what the user must show first.
     ///
-    /// - Throws: as ``key(_:group:)``, and `errSecParam` for a digest or a public key that is none,
+    /// - Throws: as ``key(_:groups:)``, and `errSecParam` for a digest or a public key that is none,
     ///   `errSecInteractionNotAllowed` with the cause ``DriverCause/locked`` while the key's class is locked.
     func use(
         _ representation: [UInt8],
         for use: KeyUse,
-        group: AccessGroup,
+        groups: [AccessGroup],
         authorization: ItemAuthorization
     ) async throws(KeychainError) -> KeyUseOutcome
 
@@ -40,7 +40,7 @@ public protocol KeyVault: Sendable {
     func attest(
         _ representation: [UInt8],
         qualifyingData: [UInt8],
-        group: AccessGroup,
+        groups: [AccessGroup],
         authorization: ItemAuthorization
     ) async throws(KeychainError) -> KeyAttestationOutcome
 

@@ -1,34 +1,47 @@
 public import CBOR
 public import SecretMemory
 
-/// Makes a private key: `[access control, context, prompt]`; answered by ``KeyReply``.
+/// Makes a private key: `[access control, group, context, prompt]`; answered by ``KeyReply``.
 public struct MakeKey: WireBody, Sendable {
     /// What its use will demand.
     public let accessControl: AccessControl
+    /// Whose key it is to be; nil for the caller's own group.
+    public let group: AccessGroup?
     /// The context whose application password to use.
     public let context: UInt64?
     /// How to prompt, should the keybag be locked.
     public let prompt: PromptFields
 
     /// Describes the key.
-    public init(accessControl: AccessControl, context: UInt64? = nil, prompt: PromptFields) {
+    public init(
+        accessControl: AccessControl,
+        group: AccessGroup? = nil,
+        context: UInt64? = nil,
+        prompt: PromptFields
+    ) {
         self.accessControl = accessControl
+        self.group = group
         self.context = context
         self.prompt = prompt
     }
 
     /// Writes the request.
     public func encode(to writer: inout WireWriter) {
-        writer.writeArrayHead(count: 3)
+        writer.writeArrayHead(count: 4)
         writer.write(bytes: accessControl.encoded)
+        writer.write(optionalText: group?.name)
         writer.write(optionalUnsigned: context)
         prompt.encode(to: &writer)
     }
 
     /// Reads the request.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(3)
+        try reader.readFields(4)
         accessControl = try AccessControl(decoding: try reader.readBytes())
+        group = try reader.readOptional { reader in
+            guard let group = AccessGroup(try reader.readText()) else { throw WireError.malformed }
+            return group
+        }
         context = try reader.readOptional { try $0.readUnsigned() }
         prompt = try PromptFields(from: &reader)
     }

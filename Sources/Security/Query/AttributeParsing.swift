@@ -14,6 +14,12 @@ package struct ParsedAttributes: Sendable {
     package var accessControl: AccessControl?
     private var octetCount = 0
 
+    /// `kSecAttrAccessGroup`.
+    var accessGroup: AccessGroup? {
+        guard case .string(let name)? = values[.accessGroup] else { return nil }
+        return AccessGroup(name)
+    }
+
     /// Whether none were given.
     package var isEmpty: Bool { values.isEmpty && accessibility == nil && accessControl == nil }
 

@@ -4,6 +4,8 @@ import Foundation
 extension ScriptedPinentry {
     /// What the owner does at one box.
     public enum Deed: Sendable, Equatable {
+        /// Types what the box asks for.
+        case usual
         /// Types something else than the passcode.
         case types(String)
         /// Presses cancel.
@@ -15,6 +17,7 @@ extension ScriptedPinentry {
 
         fileprivate var line: String {
             switch self {
+            case .usual: "usual"
             case .types(let text): "type \(text)"
             case .cancels: "cancel"
             case .waits: "wait"
@@ -61,7 +64,7 @@ extension ScriptedPinentry {
             *)
                 case "$deed$prompt" in
                 type*) typed=${deed#type } ;;
-                *Recovery*) typed=$(cat $file) ;;
+                *Recovery* | *Code:*) typed=$(cat $file) ;;
                 *) typed='\(passcode)' ;;
                 esac
                 printf 'D %s\\n' "$typed"

@@ -131,7 +131,7 @@ struct KeyAccessTests {
 
             await engine.lock()
             for (accessibility, key) in keys {
-                #expect(try await engine.key(key.representation, group: .ours) == key)
+                #expect(try await engine.key(key.representation, groups: [.ours]) == key)
                 if accessibility.classKey.survivesLock {
                     #expect(try key.signed(try await engine.result(key)))
                     _ = try await engine.makeKey(accessibility: accessibility)
@@ -150,7 +150,7 @@ struct KeyAccessTests {
         let next = try await keychain.restart(unlocked: false)
         for (_, key) in keys {
             try await expectLocked { _ = try await next.result(key) }
-            try await expectLocked { _ = try await next.key(key.representation, group: .ours) }
+            try await expectLocked { _ = try await next.key(key.representation, groups: [.ours]) }
         }
         _ = try await next.key(TestKeychain.passcode)
         for (_, key) in keys { #expect(try key.signed(try await next.result(key))) }
@@ -201,7 +201,7 @@ struct KeyEnrolmentTests {
             }
             #expect(used?.cause == .invalidated)
             let read = await #expect(throws: KeychainError(.itemNotFound)) {
-                try await engine.key(key.representation, group: .ours)
+                try await engine.key(key.representation, groups: [.ours])
             }
             #expect(read?.cause == .invalidated)
         }
@@ -227,6 +227,6 @@ struct KeyEnrolmentTests {
         #expect(try key.signed(try await engine.result(key, proofs: [proof([.passcode])])))
         #expect(try key.signed(try await engine.result(key, proofs: [proof([.biometry, .passcode])])))
         // What it was made with is still what it says.
-        #expect(try await engine.key(key.representation, group: .ours) == key)
+        #expect(try await engine.key(key.representation, groups: [.ours]) == key)
     }
 }

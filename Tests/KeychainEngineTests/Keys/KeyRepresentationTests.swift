@@ -17,11 +17,11 @@ struct KeyRepresentationTests {
             key = try await engine.makeKey()
             #expect(!key.isHardware)
             #expect(key.accessControl == AccessControl(accessibility: .whenUnlocked))
-            #expect(try await engine.key(key.representation, group: .ours) == key)
+            #expect(try await engine.key(key.representation, groups: [.ours]) == key)
             await engine.close()
         }
         let later = try await keychain.restart()
-        #expect(try await later.key(key.representation, group: .ours) == key)
+        #expect(try await later.key(key.representation, groups: [.ours]) == key)
         #expect(try key.signed(try await later.result(key)))
     }
 
@@ -63,7 +63,7 @@ struct KeyRepresentationTests {
             }
             #expect(error?.cause == .damaged)
             await #expect(throws: KeychainError(.decode)) {
-                try await engine.key(octets, group: .ours)
+                try await engine.key(octets, groups: [.ours])
             }
         }
     }
@@ -79,8 +79,9 @@ struct KeyRepresentationTests {
             #expect(error?.cause == .otherGroup)
         }
         await #expect(throws: KeychainError(.decode)) {
-            try await engine.key(key.representation, group: .theirs)
+            try await engine.key(key.representation, groups: [.theirs])
         }
+        #expect(try await engine.key(key.representation, groups: [.theirs, .ours]) == key)
         let elsewhere = TestKeychain()
         let (other, _) = try await elsewhere.setUp()
         let error = await #expect(throws: KeychainError(.decode)) { try await other.result(key) }
@@ -127,7 +128,7 @@ struct KeyRepresentationTests {
             password: "right"
         )
         #expect(key.representation.count <= EnclaveKey.longestRepresentation)
-        #expect(try await engine.key(key.representation, group: group) == key)
+        #expect(try await engine.key(key.representation, groups: [group]) == key)
         let proof = Proofs.of(key.accessControl, [.biometry], operation: .useKeySign)
         let result = try await engine.result(key, group: group, proofs: [proof], password: "right")
         #expect(result.count == HardwareKey.longestBlob)
@@ -161,7 +162,7 @@ struct KeyRepresentationTests {
         })
         let engine = try keychain.start(privateKeys: hardware)
         _ = try await engine.key(TestKeychain.passcode)
-        #expect(try await engine.key(key.representation, group: .ours) == key)
+        #expect(try await engine.key(key.representation, groups: [.ours]) == key)
         #expect(try key.signed(try await engine.result(key)))
     }
 

@@ -34,7 +34,7 @@ extension KeychainEngine {
         let outcome = try await self.use(
             key.representation,
             for: use,
-            group: group,
+            groups: [group],
             authorization: authorization
         )
         switch consume outcome {

@@ -169,6 +169,17 @@ struct TokenKeyTests {
         }
     }
 
+    @Test("belong to the group that the app names, as their items do")
+    func groups() throws {
+        let enclave = ScriptedEnclave()
+        try enclave.use {
+            #expect(SecKeyCreateRandomKey(Self.parameters(), nil) != nil)
+            #expect(SecKeyCreateRandomKey(Self.parameters([kSecAttrAccessGroup: "mail"]), nil) != nil)
+            #expect(enclave.groups.map { $0?.name } == [nil, "mail"])
+            #expect(enclave.items.map { $0.attributes[.accessGroup] } == [nil, .string("mail")])
+        }
+    }
+
     @Test("sign, agree and decrypt there, and never come out")
     func uses() throws {
         let enclave = ScriptedEnclave()

@@ -18,6 +18,7 @@ final class ScriptedEnclave: Sendable {
 
     private struct State {
         var items: [Item] = []
+        var groups: [AccessGroup?] = []
         var uses: [UseKey] = []
         var queries: [ItemQuery] = []
     }
@@ -31,6 +32,8 @@ final class ScriptedEnclave: Sendable {
 
     /// The items added so far.
     var items: [Item] { state.withLock(\.items) }
+    /// The groups named for keys to be made.
+    var groups: [AccessGroup?] { state.withLock(\.groups) }
     /// The uses of the key so far.
     var uses: [UseKey] { state.withLock(\.uses) }
     /// The queries of look-ups and deletions so far.
@@ -49,7 +52,10 @@ final class ScriptedEnclave: Sendable {
 
     private func answer(_ head: RequestHead, _ reader: inout CBORReader) throws -> ScriptedDaemon.Answer {
         switch head.method {
-        case .makeKey: return .body(KeyReply(enclaveKey(try MakeKey(from: &reader).accessControl)))
+        case .makeKey:
+            let request = try MakeKey(from: &reader)
+            state.withLock { $0.groups.append(request.group) }
+            return .body(KeyReply(enclaveKey(request.accessControl)))
         case .readKey:
             guard try ReadKey(from: &reader).representation == Self.representation else {
                 return .failure(KeychainError(.decode))

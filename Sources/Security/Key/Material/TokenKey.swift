@@ -25,7 +25,12 @@ package struct TokenKey: ECPrivateKey {
         }
         let (context, prompt) = try query.wishes.describe()
         let keychain = KeychainConnection.current
-        let request = MakeKey(accessControl: accessControl, context: context, prompt: prompt)
+        let request = MakeKey(
+            accessControl: accessControl,
+            group: query.attributes.accessGroup,
+            context: context,
+            prompt: prompt
+        )
         try self.init(try keychain.makeKey(request), query.wishes, keychain)
     }
 
