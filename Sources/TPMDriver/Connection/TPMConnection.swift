@@ -77,7 +77,7 @@ extension TPMConnection {
                 return try check(code.rawValue)
             }
             // The chip has no event for it; this thread has nothing else to do.
-            _ = unsafe poll(nil, 0, wait)
+            _ = poll(nil, 0, wait)
         }
         try check(try sendOnce(command).rawValue)
     }

@@ -42,7 +42,6 @@ extension ScriptedPinentry {
             code=$(printf '%s' "$line" | grep -oE '[0-9A-Z]{4}(-[0-9A-Z]{4}){6}')
             case "$line" in *lockout*) file=\(home)/lockout-code ;; *) file=\(home)/code ;; esac
             if [ -n "$code" ]; then printf '%s' "$code" > $file; fi
-            case "$line" in *'Type the code'*) file=\(home)/lockout-code ;; esac
             echo OK
             """,
             "SETPROMPT": "prompt=$line; echo OK",
@@ -64,7 +63,8 @@ extension ScriptedPinentry {
             *)
                 case "$deed$prompt" in
                 type*) typed=${deed#type } ;;
-                *Recovery* | *Code:*) typed=$(cat $file) ;;
+                *Recovery*) typed=$(cat \(home)/code) ;;
+                *Code:*) typed=$(cat \(home)/lockout-code) ;;
                 *) typed='\(passcode)' ;;
                 esac
                 printf 'D %s\\n' "$typed"
