@@ -76,7 +76,8 @@ enum AttestationTarget: FuzzTarget {
 }
 
 extension Example {
-    /// Of software, of a chip that nobody vouches for, of one that somebody does, and with more parts than are read.
+    /// Of software, of a chip that nobody vouches for, of one that somebody does, and with more parts than are
+    /// read.
     static let attestations: [Attestation] =
         [Attestation(publicKey: [4] + octets(64), evidence: nil)]
         + [0, 1, 17].map { count in

@@ -3,7 +3,8 @@ import Foundation
 
 @testable import Security
 
-/// The attributes and the octets of keys: `SecKeyCreateWithData` and `SecKeyCreateRandomKey`, without a daemon.
+/// The attributes and the octets of keys, without a daemon: `SecKeyCreateWithData` and
+/// `SecKeyCreateRandomKey`.
 ///
 /// The input is an octet that chooses the function, a dictionary, and the octets of a key.
 enum KeyAttributesTarget: FuzzTarget {
@@ -25,7 +26,9 @@ enum KeyAttributesTarget: FuzzTarget {
             if let key = unsafe made({ unsafe SecKeyCreateRandomKey(attributes, &$0) }) { runKey(key) }
         } else {
             let data = Data(choices.rest()) as NSData
-            guard let key = unsafe made({ unsafe SecKeyCreateWithData(data, attributes, &$0) }) else { return }
+            guard let key = unsafe made({ unsafe SecKeyCreateWithData(data, attributes, &$0) }) else {
+                return
+            }
             runKey(key)
             let size = (attributes["bsiz"] as? Int) ?? key.material.sizeInBits
             require(size == key.material.sizeInBits, "a size that is given is right")
@@ -137,15 +140,17 @@ extension Example {
     /// 1024 bits, PKCS #1.
     private static let rsaPrivateKey: String = {
         let lines: [String] = [
-            "MIICXAIBAAKBgQCvh3Z06p350YU3lHUxBzhLRygY9QiWbnPSRDR+O5i0SnaN3NSyVevWQcwebLkRTpFWT27gfqYmzqJEFJfI",
-            "/XbFnQWojcZKN190fMBFGGMs3ieopBgHFZ8XG6sNeaScur+r5F4j+VP62rC8q35NfNKEmLt9k6/8nUmN8J1JSNeVtQIDAQAB",
-            "AoGABcmwtUA7P06SVvfVOW2khI7vGouR4ev4c7l+BZ+PdHp0GE9s0AiXQzReN66cF58Amdj6rfpfHi54GUiYjK8W6HU9g9CR",
-            "MRkCbfK5NwHZzIO9+FrFrY2nQbJvLmbZ6MjfFPEyHH68GA2BsGbU+Zlt7cvEcEu+YAVagHFWgCLVB0ECQQDanI2DSAYYm71e",
-            "CYIYZPwpZ0zgvNBVdv5HLpVmMHcmKRCJrOVFi8crm2i6S/JcPfTbaYBsBiYUy9VDmrf9WQxRAkEAzYyjYgmAKEwww5iV24dy",
-            "RVaPFqHl60zHe2p7Y53jn0QPTB1wW1ae0ojXQbUWuc9K8rg3LjfJD3pPYW/ad05uJQJBAM4mPUhkXeNM0dlgq/6nFCdTE2sG",
-            "gotlh8nGQvo3j9Q7ey3pDdd0RWB4z9yGC8kyX7mclo7HiZeo07ZJq2FMXNECQC245Pb/ygQsvoQjwuHsRRzrXjTYmn42vADV",
-            "9NB55JIe35A81CtdH0MRsWAqWf3HAJLxK0Uan5zTxiiUavIy/gkCQHnKbAJTgzFNZO/Q5rSf7gRmzFxs57nc+d1RKVPabJn2",
-            "rcGC9Mj4wChwjcuJPiuJ7vhHhnf65sESAORUsjl2uqI=",
+            "MIICXAIBAAKBgQCvh3Z06p350YU3lHUxBzhLRygY9QiWbnPSRDR+O5i0SnaN3NSyVevWQcwebLkRTpFW",
+            "T27gfqYmzqJEFJfI/XbFnQWojcZKN190fMBFGGMs3ieopBgHFZ8XG6sNeaScur+r5F4j+VP62rC8q35N",
+            "fNKEmLt9k6/8nUmN8J1JSNeVtQIDAQABAoGABcmwtUA7P06SVvfVOW2khI7vGouR4ev4c7l+BZ+PdHp0",
+            "GE9s0AiXQzReN66cF58Amdj6rfpfHi54GUiYjK8W6HU9g9CRMRkCbfK5NwHZzIO9+FrFrY2nQbJvLmbZ",
+            "6MjfFPEyHH68GA2BsGbU+Zlt7cvEcEu+YAVagHFWgCLVB0ECQQDanI2DSAYYm71eCYIYZPwpZ0zgvNBV",
+            "dv5HLpVmMHcmKRCJrOVFi8crm2i6S/JcPfTbaYBsBiYUy9VDmrf9WQxRAkEAzYyjYgmAKEwww5iV24dy",
+            "RVaPFqHl60zHe2p7Y53jn0QPTB1wW1ae0ojXQbUWuc9K8rg3LjfJD3pPYW/ad05uJQJBAM4mPUhkXeNM",
+            "0dlgq/6nFCdTE2sGgotlh8nGQvo3j9Q7ey3pDdd0RWB4z9yGC8kyX7mclo7HiZeo07ZJq2FMXNECQC24",
+            "5Pb/ygQsvoQjwuHsRRzrXjTYmn42vADV9NB55JIe35A81CtdH0MRsWAqWf3HAJLxK0Uan5zTxiiUavIy",
+            "/gkCQHnKbAJTgzFNZO/Q5rSf7gRmzFxs57nc+d1RKVPabJn2rcGC9Mj4wChwjcuJPiuJ7vhHhnf65sES",
+            "AORUsjl2uqI=",
         ]
         return lines.joined()
     }()

@@ -24,7 +24,9 @@ enum KeybagTarget: FuzzTarget {
             let (again, isAuthentic) = try KeybagRecord.read(record.file(authenticatedBy: key), key: key)
             require(isAuthentic && again == record, "a file reads back")
             let wrapping = KeybagKeys.Wrapping(keybagKey: key, epoch: key)
-            let ring = Result { () throws(KeychainError) in try KeybagKeys.unwrapAll(of: record, with: wrapping) }
+            let ring = Result { () throws(KeychainError) in
+                try KeybagKeys.unwrapAll(of: record, with: wrapping)
+            }
             if case .success = ring { fatalError("keys that nobody wrapped") }
         } catch {
             require(error.status == .decode || error.status == .notAvailable, "a damaged record is damaged")
