@@ -36,8 +36,8 @@ public protocol KeyVault: Sendable {
 
     /// Has hardware vouch for a key; needs what signing with it needs.
     ///
-    /// - Parameter qualifyingData: what the statement is to carry, at most 64 octets.
-    /// - Returns: the attestation, without evidence for a key that hardware does not keep.
+    /// The statement carries the qualifying data, at most 64 octets; without hardware there is no evidence.
+    /// - Throws: as ``key(_:groups:)``, and what stands in hardware's way.
     func attest(
         _ representation: [UInt8],
         qualifyingData: [UInt8],
