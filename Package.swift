@@ -2,8 +2,8 @@
 import PackageDescription
 
 // Layers, lowest first; a target depends on lower layers only (docs/ARCHITECTURE.md, section "Layers"):
-// L0 C, L1 ground, L2 model, L3 workers, L4 faces. `Security`, `LocalAuthentication` and `CoreFoundation`
-// carry Apple's names and are built on Linux only: on Apple's systems the system's own are used.
+// L0 C, L1 ground, L2 model, L3 workers, L4 faces. `Security`, `LocalAuthentication`, `CryptoKit` and
+// `CoreFoundation` carry Apple's names and are built on Linux only: see the end of this file.
 
 /// `.ci/run` sets it, so that a warning fails the build there and only there.
 let warnings: [SwiftSetting] =
@@ -233,6 +233,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // Apart from the others, whose deadlines they would keep waiting.
+        .testTarget(
+            name: "DaemonTPMTests",
+            dependencies: [
+                "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting", "touchstone",
+                "touchstoned",
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "FaultTests",
             dependencies: [
@@ -298,3 +307,26 @@ let package = Package(
         ),
     ]
 )
+
+#if !os(Linux)
+    // On Apple's systems the frameworks are the system's own: the same products, with nothing in them but re-exports, so that
+    // an app's manifest is one for both. The targets have names of their own, or they would hide what they re-export.
+    let frameworks = ["Security", "LocalAuthentication", "CryptoKit"]
+    package.dependencies = []
+    package.products = frameworks.map { .library(name: $0, targets: ["Apple\($0)"]) }
+    package.targets = frameworks.map { .target(name: "Apple\($0)", path: "Sources/Apple/\($0)") }
+#endif
+
+// `Scripts/test-sanitized` names the tests it runs, so that nothing else is built a second and a third time.
+if let tests = Context.environment["TOUCHSTONE_TESTS"]?.split(separator: " ").map(String.init) {
+    var needed = Set(tests)
+    var found = 0
+    while found != needed.count {
+        found = needed.count
+        for target in package.targets where needed.contains(target.name) {
+            for case .byNameItem(let name, _) in target.dependencies { needed.insert(name) }
+        }
+    }
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products = []
+}

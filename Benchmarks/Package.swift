@@ -13,9 +13,11 @@ let nearC = settings + [.strictMemorySafety()]
 
 let package = Package(
     name: "touchstone-benchmarks",
+    dependencies: [.package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2")],
     targets: [
         .target(name: "CLinux"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
         .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),
         .target(name: "CBOR", swiftSettings: nearC),
         .target(name: "Threads", swiftSettings: nearC),
@@ -38,13 +40,40 @@ let package = Package(
             swiftSettings: nearC
         ),
 
+        .target(
+            name: "TPMDriver",
+            dependencies: [
+                "CTSS2", "CBOR", "KeychainModel", "SecretMemory", "Threads",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: nearC
+        ),
+        .target(name: "CoreFoundation", swiftSettings: settings),
+        .target(
+            name: "Security",
+            dependencies: [
+                "CoreFoundation", "KeychainClient", "KeychainModel", "SecretMemory",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
+            swiftSettings: settings
+        ),
+
+        // Apple's functions as an app calls them.
+        .target(name: "AppCalls", dependencies: ["CoreFoundation", "Security"], swiftSettings: settings),
+        // The fewest commands of a TPM for the same work, straight to the library.
+        .target(name: "CTPMLimit", dependencies: ["CTSS2"]),
         .executableTarget(
             name: "limit-daemon",
             linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("crypto"), .linkedLibrary("pthread")]
         ),
         .executableTarget(
             name: "touchstone-bench",
-            dependencies: ["CLinux", "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting"],
+            dependencies: [
+                "AppCalls", "CLinux", "CTPMLimit", "KeychainClient", "KeychainModel", "SecretMemory",
+                "Security",
+                "TPMDriver", "TouchstoneTesting",
+            ],
             swiftSettings: nearC
         ),
     ]

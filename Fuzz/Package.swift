@@ -24,6 +24,7 @@ let package = Package(
     targets: [
         .target(name: "CLinux", cSettings: c),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
         .systemLibrary(name: "CLibFuzzer"),
         .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),
         .target(name: "CBOR", swiftSettings: nearC),
@@ -42,6 +43,14 @@ let package = Package(
         .target(
             name: "FingerprintDriver",
             dependencies: ["CSystemd", "CLinux", "KeychainModel", "Threads"],
+            swiftSettings: nearC
+        ),
+        .target(
+            name: "TPMDriver",
+            dependencies: [
+                "CTSS2", "CBOR", "KeychainModel", "SecretMemory", "Threads",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: nearC
         ),
         .target(
@@ -65,7 +74,11 @@ let package = Package(
         .target(name: "CoreFoundation", swiftSettings: settings),
         .target(
             name: "Security",
-            dependencies: ["CoreFoundation", "KeychainClient", "KeychainModel", "SecretMemory"],
+            dependencies: [
+                "CoreFoundation", "KeychainClient", "KeychainModel", "SecretMemory",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
             swiftSettings: settings
         ),
         // One file of touchstoned: a program cannot be imported.
@@ -77,9 +90,10 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "CLibFuzzer", "CLinux", "CBOR", "SecretMemory", "KeychainModel", "KeychainEngine",
-                "PinentryDriver",
-                "FingerprintDriver", "KeychainServer", "KeychainClient", "Security", "DaemonConfiguration",
+                "CLibFuzzer", "CLinux", "CTSS2", "CoreFoundation", "CBOR", "SecretMemory", "KeychainModel",
+                "KeychainEngine", "PinentryDriver",
+                "FingerprintDriver", "TPMDriver", "KeychainServer", "KeychainClient", "Security",
+                "DaemonConfiguration",
             ],
             swiftSettings: nearC,
             // The default linker stops at debug information of this size.

@@ -96,9 +96,10 @@ extension AuthenticationEngine {
                 }
                 guard canProtect else { throw AuthenticationError(.invalidParameter) }
                 let code = try await self.confirmedCode(
-                    "Write down this code for the TPM's lockout. It alone resets the lockout before its time, "
-                        + "and it is not shown again.",
+                    "Write down this code for the TPM's lockout. It alone, without its hyphens, resets the "
+                        + "lockout before its time, and it is not shown again.",
                     typingBack: "Type the code that you wrote down",
+                    fieldLabel: "Code:",
                     request
                 )
                 do throws(KeychainError) {
@@ -113,13 +114,14 @@ extension AuthenticationEngine {
     // MARK: Steps
 
     /// Counts the request against the user's limit unless it succeeds.
-    private func counting(
+    func counting<Value: Sendable>(
         _ request: PromptRequest,
-        _ body: () async throws(AuthenticationError) -> Void
-    ) async throws(AuthenticationError) {
+        _ body: () async throws(AuthenticationError) -> Value
+    ) async throws(AuthenticationError) -> Value {
         do {
-            try await body()
+            let value = try await body()
             promptSucceeded(of: request.caller)
+            return value
         } catch {
             countPrompt(of: request.caller, endedBy: error)
             audit.record(AuditEvent(error.auditKind, caller: request.caller, detail: error.auditDetail))
@@ -128,13 +130,14 @@ extension AuthenticationEngine {
     }
 
     /// Changes the keybag; after that the passcode is one that was just shown, and nothing counts against it.
-    private func changing(
-        _ change: (any KeybagKeeper) async throws(KeychainError) -> Void
-    ) async throws(AuthenticationError) {
+    func changing<Value: Sendable>(
+        _ change: (any KeybagKeeper) async throws(KeychainError) -> Value
+    ) async throws(AuthenticationError) -> Value {
         if let interruption { throw interruption.error }
         if Task.isCancelled { throw AuthenticationError(.appCancel) }
+        let value: Value
         do {
-            try await change(keybag)
+            value = try await change(keybag)
         } catch {
             throw AuthenticationError(keychain: error)
         }
@@ -148,9 +151,10 @@ extension AuthenticationEngine {
                 AuditEvent(.authenticationFailed, detail: "the counts of attempts could not be reset")
             )
         }
+        return value
     }
 
-    private func newPasscode(
+    func newPasscode(
         _ heading: String,
         _ request: PromptRequest
     ) async throws(AuthenticationError) -> TypedSecret {
@@ -180,6 +184,7 @@ extension AuthenticationEngine {
     private func confirmedCode(
         _ heading: String,
         typingBack: String,
+        fieldLabel: String = "Recovery code:",
         _ request: PromptRequest
     ) async throws(AuthenticationError) -> TypedSecret {
         let code: TypedSecret
@@ -201,25 +206,39 @@ extension AuthenticationEngine {
             case .confirmed, .entered: break
             case let other: throw failure(other)
             }
-            let typed = try await typedCode(typingBack, nil, request)
+            let typed = try await typedCode(typingBack, nil, fieldLabel, request)
             if typed.octets.matches(RecoveryCodeText.canonical(code.octets)) { return code }
             message = "That was another code. Compare what you wrote down."
         }
         throw AuthenticationError(.authenticationFailed, cause: .recoveryCode, remedy: .retry)
     }
 
-    private func acceptedRecoveryCode(
-        _ request: PromptRequest
+    func acceptedRecoveryCode(_ request: PromptRequest) async throws(AuthenticationError) -> TypedSecret {
+        try await acceptedRecoveryCode(
+            request,
+            heading: "Type the keychain's recovery code",
+            refusal: "That is not the recovery code of this keychain."
+        ) { code async throws(KeychainError) in
+            try await self.keybag.accepts(recoveryCode: code.octets)
+        }
+    }
+
+    /// Asks for a recovery code until it is accepted.
+    func acceptedRecoveryCode(
+        _ request: PromptRequest,
+        heading: String,
+        refusal: String,
+        _ accepts: (TypedSecret) async throws(KeychainError) -> Bool
     ) async throws(AuthenticationError) -> TypedSecret {
         var message: String?
         for _ in 0..<Self.codeTries {
-            let typed = try await typedCode("Type the keychain's recovery code", message, request)
+            let typed = try await typedCode(heading, message, "Recovery code:", request)
             do {
-                if try await keybag.accepts(recoveryCode: typed.octets) { return typed }
+                if try await accepts(typed) { return typed }
             } catch {
                 throw AuthenticationError(keychain: error)
             }
-            message = "That is not the recovery code of this keychain."
+            message = refusal
         }
         throw AuthenticationError(.authenticationFailed, cause: .recoveryCode, remedy: .retry)
     }
@@ -228,10 +247,11 @@ extension AuthenticationEngine {
     private func typedCode(
         _ heading: String,
         _ message: String?,
+        _ fieldLabel: String,
         _ request: PromptRequest
     ) async throws(AuthenticationError) -> TypedSecret {
         var prompt = Prompt(.secret, for: request, heading: heading, error: message, configuration)
-        prompt.fieldLabel = "Recovery code:"
+        prompt.fieldLabel = fieldLabel
         return TypedSecret(RecoveryCodeText.canonical(try await entered(prompt, request).octets))
     }
 

@@ -85,6 +85,7 @@ public actor KeychainEngine {
         requestedCost = derivation
         attempts = AttemptFile(directory: directory)
         keybagFile = AtomicFile(.keybag, in: directory, longest: KeybagRecord.longestFile)
+        try ImportMark(in: directory).settle()
         switch try Self.readKeybag(keybagFile, directory) {
         case .missing:
             // Items without their keybag are not a keychain that was never set up.

@@ -10,6 +10,8 @@ public struct KeychainServices: Sendable {
     public var vault: any ItemVault
     /// Makes and uses private keys.
     public var keys: any KeyVault
+    /// Moves the keychain to other machines; nil where that is not served.
+    public var migration: Migration?
     /// Takes security events.
     public var audit: any AuditLog
     /// Tells why no prompt could be shown for a request from there; nil when one could.
@@ -19,12 +21,27 @@ public struct KeychainServices: Sendable {
     /// The daemon's version, for people.
     public var daemonVersion: String
 
+    /// What moving a keychain takes.
+    public struct Migration: Sendable {
+        /// Asks the person.
+        public var mover: any KeychainMover
+        /// Holds the items.
+        public var archive: any KeychainArchive
+
+        /// Gathers both.
+        public init(mover: any KeychainMover, archive: any KeychainArchive) {
+            self.mover = mover
+            self.archive = archive
+        }
+    }
+
     /// Gathers the services.
     public init(
         authenticator: any Authenticator,
         keybag: any KeybagKeeper,
         vault: any ItemVault,
         keys: any KeyVault,
+        migration: Migration? = nil,
         audit: any AuditLog,
         daemonVersion: String,
         promptFault: @escaping @Sendable (PromptOrigin?) async -> String?
@@ -33,6 +50,7 @@ public struct KeychainServices: Sendable {
         self.keybag = keybag
         self.vault = vault
         self.keys = keys
+        self.migration = migration
         self.audit = audit
         self.daemonVersion = daemonVersion
         self.promptFault = promptFault

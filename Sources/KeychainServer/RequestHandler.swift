@@ -16,6 +16,8 @@ struct RequestHandler: Sendable {
     let isStopping: @Sendable () -> Bool
     /// Tells all connections that the keybag was locked.
     let didLock: @Sendable () -> Void
+    /// The export that comes over this connection, gone with it.
+    let arriving = Guarded<(any ExportFile)?>(nil)
 
     /// Serves one request to its last reply.
     ///
@@ -86,6 +88,13 @@ struct RequestHandler: Sendable {
             case .protectLockout(let prompt):
                 try await keybag(prompt, services.authenticator.protectLockout)
                 try reply(head.message(EmptyBody()))
+            case .exportKeychain(let prompt): try await exportKeychain(prompt, head: head, reply: reply)
+            case .sendImport(let part):
+                try await takeImport(part)
+                try reply(head.message(EmptyBody()))
+            case .importKeychain(let prompt):
+                let count = try await importKeychain(prompt)
+                try reply(head.message(CountBody(count)))
             case .setCredential(let body):
                 try contexts.setPassword(body.password, of: body.context)
                 try reply(head.message(EmptyBody()))

@@ -3,9 +3,9 @@ import TouchstoneTesting
 
 /// Touchstone's main job, end to end, on real parts and with no person at hand.
 ///
-/// Real: the system bus, polkitd, fprintd, libfprint and its matcher, pinentry, the daemon, the command line.
-/// In place of a sensor and a hand: libfprint's `virtual_image` driver, fed with drawn fingers, and a script
-/// at a pseudo-terminal.
+/// Real: the system bus, polkitd, fprintd, libfprint and its matcher, pinentry, tpm2-tss, the daemon, the command
+/// line. In place of a sensor and a hand: libfprint's `virtual_image` driver, fed with drawn fingers, and a script
+/// at a pseudo-terminal; in place of the machine's TPM: swtpm.
 @main
 struct Demo {
     private static let passcode = "correct horse battery staple demo"
@@ -28,25 +28,19 @@ struct Demo {
         var transcript = Transcript()
         transcript.step("Start a private system bus with polkitd, and fprintd with a virtual image sensor")
         let bus = try await PrivateBus.start(sensors: [.image])
-        let home = try TemporaryDirectory()
-        _ = try home.write(
-            """
-            # The sensor is virtual, so the daemon reports the assurance `test`.
-            pinentry-program = /usr/bin/pinentry-tty
-            test.system-bus-address = \(bus.address)
-            test.template-directory = \(bus.templateDirectory)
-            """,
-            to: "touchstoned.conf"
-        )
-        let shell = Shell(home: home.path, programs: Bundle.main.bundlePath)
         transcript.done("ready; real matcher, no finger enrolled")
+        transcript.step("Start a software TPM 2.0, swtpm")
+        let machine = try await Machine(bus)
+        transcript.done("ready; nothing in it")
 
-        var scene = Scene(bus: bus, shell: shell, transcript: transcript)
+        var scene = Scene(machine, bus: bus, transcript: transcript)
         try await scene.enrolAndSetUp(finger, passcode: passcode)
         try await scene.store()
         try await scene.readByFinger(finger)
         try await scene.refuse(strangersFinger, passcode: passcode)
         try await scene.survive(finger, passcode: passcode)
+        try await scene.restart(finger, passcode: passcode)
+        try await scene.moveDisk(passcode: passcode)
         try await scene.changeFingers(secondFinger, passcode: passcode)
         try await scene.end()
         await bus.stop()

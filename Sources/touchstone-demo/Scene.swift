@@ -3,14 +3,16 @@ import TouchstoneTesting
 
 /// The scenes of the demo, in order.
 struct Scene: ~Copyable {
+    let machine: Machine
     let bus: PrivateBus
-    let shell: Shell
     var transcript: Transcript
     private var touches = 100
 
-    init(bus: PrivateBus, shell: Shell, transcript: consuming Transcript) {
+    var shell: Shell { machine.shell }
+
+    init(_ machine: Machine, bus: PrivateBus, transcript: consuming Transcript) {
+        self.machine = machine
         self.bus = bus
-        self.shell = shell
         self.transcript = transcript
     }
 
@@ -38,7 +40,10 @@ struct Scene: ~Copyable {
             terminal.press(.enter)
         }
         try expect(outcome, status: 0)
-        transcript.done(firstLine(outcome.output))
+        transcript.done(outcome.output.split(whereSeparator: \.isNewline).first.map(String.init) ?? "")
+        for line in outcome.output.split(whereSeparator: \.isNewline).dropFirst() {
+            transcript.quote(String(line))
+        }
     }
 
     /// The code in groups of four symbols of Crockford's base 32, as it was drawn.
@@ -109,7 +114,7 @@ struct Scene: ~Copyable {
 
     mutating func survive(_ finger: SyntheticFinger, passcode: String) async throws {
         transcript.step("kill -9 the daemon, then touchstone get github-token")
-        let process = try await daemonProcess()
+        let process = try await shell.daemonProcess()
         kill(process, SIGKILL)
         let picture = next(of: finger)
         let bus = bus
@@ -163,13 +168,13 @@ struct Scene: ~Copyable {
         let outcome = try await shell.run("status")
         try expect(outcome, status: 0)
         transcript.quote(outcome.output)
-        kill(try await daemonProcess(), SIGTERM)
+        kill(try await shell.daemonProcess(), SIGTERM)
         transcript.end("A finger or a passcode released a key, and nothing else did.")
     }
 
     // MARK: Steps
 
-    private mutating func next(of finger: SyntheticFinger) -> FingerPicture {
+    mutating func next(of finger: SyntheticFinger) -> FingerPicture {
         touches += 1
         return finger.impression(touches)
     }
@@ -185,24 +190,11 @@ struct Scene: ~Copyable {
         }
     }
 
-    private func daemonProcess() async throws -> pid_t {
-        let outcome = try await shell.run("status", "--json")
-        let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
-        guard let process = object?["daemonProcess"] as? Int else {
-            throw Surprise("no daemon: \(outcome.output)")
-        }
-        return pid_t(process)
-    }
-
-    private func expect(_ outcome: Shell.Outcome, status: Int32, output: String? = nil) throws {
+    func expect(_ outcome: Shell.Outcome, status: Int32, output: String? = nil) throws {
         guard outcome.status == status, output == nil || output == outcome.output else {
             throw Surprise(
                 "exit \(outcome.status) instead of \(status), output “\(outcome.output)”\n\(outcome.screen)"
             )
         }
-    }
-
-    private func firstLine(_ text: String) -> String {
-        text.split(whereSeparator: \.isNewline).first.map(String.init) ?? ""
     }
 }

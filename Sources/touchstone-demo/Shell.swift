@@ -80,6 +80,23 @@ struct Shell: Sendable {
         return Outcome(status: status, output: text, screen: terminal.text)
     }
 
+    /// The daemon's process.
+    func daemonProcess() async throws -> pid_t {
+        let outcome = try await run("status", "--json")
+        let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
+        guard let process = object?["daemonProcess"] as? Int else {
+            throw Surprise("no daemon: \(outcome.output)")
+        }
+        return pid_t(process)
+    }
+
+    /// Ends the daemon by a signal and waits for its end.
+    func stopDaemon(with signal: Int32) async throws {
+        let process = try await daemonProcess()
+        kill(process, signal)
+        try await Deadline.wait(for: "the end of the daemon") { kill(process, 0) != 0 ? true : nil }
+    }
+
     private func open(_ terminal: PseudoTerminal) throws -> FileHandle {
         guard let handle = FileHandle(forUpdatingAtPath: terminal.name) else {
             throw Surprise("cannot open \(terminal.name)")

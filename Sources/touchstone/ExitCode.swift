@@ -15,7 +15,7 @@ extension ExitCode {
     static let authenticationFailed = ExitCode(5)
     /// Too many failures: the passcode, time, or the recovery code is needed.
     static let lockedOut = ExitCode(6)
-    /// There is no sensor, no keychain yet, or no daemon.
+    /// There is no sensor, no keychain yet, no daemon, or not the TPM that the keychain is sealed to.
     static let notAvailable = ExitCode(7)
     /// A prompt is needed, and there is nowhere to show it.
     static let notInteractive = ExitCode(8)
@@ -34,11 +34,15 @@ extension ExitCode {
     }
 
     private static func of(_ error: KeychainError) -> ExitCode {
-        if error.cause == .closed { return .lockedOut }
+        if error.cause == .closed || error.cause == .exhausted { return .lockedOut }
         if error.cause == .notSetUp { return .notAvailable }
         if error.cause == .alreadySetUp { return .existsAlready }
-        if error.cause == .damaged { return .damaged }
+        if error.cause == .damaged || error.cause == .exportDamaged || error.cause == .notAnExport {
+            return .damaged
+        }
+        if error.cause?.isFullDisk == true { return .failed }
         if case .wait? = error.remedy { return .lockedOut }
+        if error.cause?.domain == DriverCause.otherHardware.domain { return .notAvailable }
         switch error.status {
         case .itemNotFound: return .notFound
         case .duplicateItem: return .existsAlready

@@ -60,6 +60,7 @@ struct Keychain: Sendable {
                     keybag: engine,
                     vault: engine,
                     keys: engine,
+                    migration: KeychainServices.Migration(mover: authenticator, archive: engine),
                     audit: audit,
                     daemonVersion: Version.text,
                     promptFault: { await fault(at: $0) }

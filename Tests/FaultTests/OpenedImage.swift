@@ -47,7 +47,7 @@ struct OpenedImage {
     static func engine(_ directory: StoreDirectory) throws -> KeychainEngine {
         try KeychainEngine(
             directory: directory,
-            sealer: FileKeySealer(directory: directory),
+            sealer: DeviceSealer(file: FileKeySealer(directory: directory), hardware: nil),
             derivation: .test
         )
     }

@@ -260,6 +260,20 @@ struct ItemTests {
         try await engine.add("longest", longest)
         #expect(try await engine.secret("longest") == longest)
     }
+
+    // The search asks SQLite about its structures, within the deletion's transaction.
+    @Test("deleting what is not there is refused right after a start, before the items were looked through")
+    func absentAfterStart() async throws {
+        do {
+            let (engine, _) = try await keychain.setUp()
+            try await engine.add("kept", "secret")
+            await engine.close()
+        }
+        let copy = try keychain.copy()
+        let next = try await copy.restart()
+        await #expect(throws: KeychainError(.itemNotFound)) { try await next.delete("missing") }
+        #expect(try await next.secret("kept") == "secret")
+    }
 }
 
 extension NewItem {

@@ -173,13 +173,13 @@ _touchstone() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    set|get|run|list|show|delete|setup|unlock|lock|passcode|recover|status|doctor|help)
+    set|get|run|list|show|delete|setup|unlock|lock|passcode|recover|migrate|attest|status|doctor|help)
         # Offer subcommand argument completions
         "_touchstone_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'set get run list show delete setup unlock lock passcode recover status doctor help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'set get run list show delete setup unlock lock passcode recover migrate attest status doctor help' -- "${cur}"))
         ;;
     esac
 }
@@ -277,7 +277,7 @@ _touchstone_delete() {
 
 _touchstone_setup() {
     repeating_flags=()
-    non_repeating_flags=(--version -h --help)
+    non_repeating_flags=(--set-lockout-auth --version -h --help)
     repeating_options=()
     non_repeating_options=()
     __touchstone_offer_flags_options 0
@@ -336,6 +336,45 @@ _touchstone_recover() {
     repeating_options=()
     non_repeating_options=()
     __touchstone_offer_flags_options 0
+}
+
+_touchstone_migrate() {
+    repeating_flags=()
+    non_repeating_flags=(--replace --json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--export --import)
+    __touchstone_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--export')
+        __touchstone_add_completions -f
+        return
+        ;;
+    '--import')
+        __touchstone_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_touchstone_attest() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=(--nonce --require)
+    __touchstone_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--nonce')
+        return
+        ;;
+    '--require')
+        __touchstone_add_completions -W 'finger'$'\n''passcode'$'\n''either'$'\n''none'
+        return
+        ;;
+    esac
 }
 
 _touchstone_status() {

@@ -6,7 +6,7 @@ import SecretMemory
 enum BenchItem {
     /// 32 octets.
     static let secret = Array("correct horse battery staple, ok".utf8)
-    private static let service = "org.example.benchmark"
+    static let service = "org.example.benchmark"
 
     static func account(_ number: Int) -> String { "account-\(number)@example.org" }
 

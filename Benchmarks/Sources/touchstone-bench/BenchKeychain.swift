@@ -19,7 +19,7 @@ final class BenchKeychain {
     private var process: ChildProcess?
 
     /// Writes the configuration; starts nothing.
-    init(_ programs: Programs, busAddress: String? = nil) throws {
+    init(_ programs: Programs, busAddress: String? = nil, tpm: String? = nil) throws {
         self.programs = programs
         directory = try TemporaryDirectory()
         terminal = try PseudoTerminal()
@@ -52,6 +52,7 @@ final class BenchKeychain {
         } else {
             settings += "biometry = off\n"
         }
+        if let tpm { settings += "test.tpm = \(tpm)\n" }
         _ = try directory.write(settings, to: "touchstoned.conf")
     }
 

@@ -19,6 +19,7 @@ struct Figure {
 
     init(_ time: Nanoseconds) { self.init(Double(time) / 1e9, .time) }
 
+    static func microseconds(_ value: Double) -> Figure { Figure(value / 1_000_000, .time) }
     static func milliseconds(_ value: Double) -> Figure { Figure(value / 1000, .time) }
     static func kilobytes(_ value: Double) -> Figure { Figure(value * 1024, .size) }
     static func megabytes(_ value: Double) -> Figure { Figure(value * 1024 * 1024, .size) }

@@ -6,6 +6,8 @@ import TouchstoneTesting
 enum KeyringRows {
     private static let program = "/usr/bin/gnome-keyring-daemon"
     private static let secretTool = "/usr/bin/secret-tool"
+    /// Each of its adds writes the whole keyring.
+    private static let mostAdds = 10
 
     /// Looks items up in it, and compares with our figures of the same run.
     ///
@@ -13,6 +15,7 @@ enum KeyringRows {
     ///   - programs: the client over libsecret.
     ///   - lookup: our median look-up.
     ///   - process: our median of a whole `touchstone get`.
+    ///   - bulk: our figures of many items through Apple's functions.
     ///   - scale: how many items and look-ups.
     ///   - table: takes the rows.
     /// - Throws: ``BenchError`` when a peer fails.
@@ -20,6 +23,7 @@ enum KeyringRows {
         _ programs: Programs,
         lookup: Nanoseconds,
         process: Nanoseconds,
+        _ bulk: FrontRows.Bulk,
         _ scale: Scale,
         into table: inout Table
     ) async throws {
@@ -36,17 +40,23 @@ enum KeyringRows {
             let times = keyring.directory.appending("times")
             let run = CommandRun(
                 path: libsecret,
-                arguments: ["\(min(scale.lookups, 200))", "\(scale.middle)", times],
+                arguments: ["200", "\(mostAdds)", "\(scale.middle)", times],
                 environment: keyring.environment
             )
             try run.run()
-            guard let text = try? TextFile.read(times), let median = Nanoseconds(text.prefix { $0 != "\n" })
-            else {
-                throw BenchError("libsecret-lookup gave no time")
-            }
+            let theirs = try TextFile.read(times).split(separator: "\n").compactMap { Nanoseconds($0) }
+            guard theirs.count == 3 else { throw BenchError("libsecret-bench gave no times") }
             table.add(
-                Row(lookupName, ours: Figure(lookup), "gnome-keyring", Figure(median), .atMost(1.0 / 60))
+                Row(lookupName, ours: Figure(lookup), "gnome-keyring", Figure(theirs[0]), .atMost(1.0 / 60))
             )
+            let rows = [
+                ("one of \(scale.bulk) SecItemAdd", bulk.add, theirs[1]),
+                ("one of \(scale.bulk) SecItemCopyMatching", bulk.lookup, theirs[0]),
+                ("kSecMatchLimitAll, \(scale.middle) items, attributes", bulk.list, theirs[2]),
+            ]
+            for (name, ours, theirs) in rows {
+                table.add(Row(name, ours: Figure(ours), "gnome-keyring", Figure(theirs), .atMost(1)))
+            }
         } else {
             table.add(Row(lookupName, notMeasured: "libsecret-1-dev is missing"))
         }
@@ -128,6 +138,8 @@ private struct Keyring {
             <allow receive_sender="*"/>
             <allow own="*"/>
           </policy>
+          <limit name="max_match_rules_per_connection">100000</limit>
+          <limit name="max_replies_per_connection">100000</limit>
         </busconfig>
         """
     }

@@ -8,7 +8,7 @@ struct Programs {
     var limit = ""
     /// `scripted-pinentry`.
     var pinentry = ""
-    /// `libsecret-lookup`; nil where there is no libsecret to build it with.
+    /// `libsecret-bench`; nil where there is no libsecret to build it with.
     var libsecret: String?
     /// Little of everything, no peers, no judgement.
     var isSmoke = false

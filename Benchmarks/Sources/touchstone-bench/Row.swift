@@ -53,10 +53,10 @@ struct Row {
 
     /// Whether the promise is kept; nil where there is none, or nothing was measured.
     var isKept: Bool? {
-        guard let ratio, let bound else { return nil }
+        guard let ours, let other, let bound else { return nil }
         switch bound {
-        case .atMost(let most): return ratio <= most
-        case .atLeast(let least): return ratio >= least
+        case .atMost(let most): return ours.value <= most * other.value
+        case .atLeast(let least): return ours.value >= least * other.value
         }
     }
 

@@ -12,6 +12,10 @@ struct Scale {
     let changesPerClient: Int
     /// Times that all items are read.
     let lists: Int
+    /// Items that are added and looked up through Apple's functions.
+    let bulk: Int
+    /// Turns of everybody who uses a TPM.
+    let chipRounds: Int
     /// Processes of each kind.
     let processes: Int
     /// Starts and unlocks of the daemon.
@@ -28,6 +32,8 @@ struct Scale {
         changes: 400,
         changesPerClient: 100,
         lists: 15,
+        bulk: 1000,
+        chipRounds: 20,
         processes: 100,
         starts: 15,
         touches: 10
@@ -42,6 +48,8 @@ struct Scale {
         changes: 20,
         changesPerClient: 5,
         lists: 2,
+        bulk: 20,
+        chipRounds: 1,
         processes: 5,
         starts: 2,
         touches: 2

@@ -1,4 +1,5 @@
 import Glibc
+import TPMDriver
 
 /// Measures the daemon, the client and the command beside the limit and beside peers, in one run.
 ///
@@ -8,6 +9,7 @@ enum TouchstoneBench {
     /// 0 when every row could be measured and, unless it is a smoke run, every promise is kept.
     static func main() async {
         signal(SIGPIPE, SIG_IGN)
+        for (name, value) in TPM.libraryEnvironment { unsafe setenv(name, value, 1) }
         let programs: Programs
         do {
             programs = try Programs(Array(CommandLine.arguments.dropFirst()))
@@ -27,6 +29,7 @@ enum TouchstoneBench {
         var table = Table()
         var lookup: Nanoseconds?
         var process: Nanoseconds?
+        var bulk: FrontRows.Bulk?
         do {
             var stages: [Stage] = []
             for count in [scale.small, scale.middle, scale.large] {
@@ -34,6 +37,7 @@ enum TouchstoneBench {
             }
             table.run("look-up") { lookup = try LookupRows.measure(stages, scale, into: &$0) }
             table.run("all items") { try ListRows.measure(stages[1], scale, into: &$0) }
+            table.run("Apple's functions") { bulk = try FrontRows.measure(stages[1], scale, into: &$0) }
             table.run("resident memory") { try DaemonRows.measureMemory(stages[1], into: &$0) }
             table.run("whole process") {
                 process = try ProcessRows.measure(programs, stages[1], scale, into: &$0)
@@ -45,16 +49,23 @@ enum TouchstoneBench {
             for index in stages.indices {
                 table.run("octets written") { try WriteRows.measureOctets(&stages[index], scale, into: &$0) }
             }
+            table.run("adds through Apple's functions") { _ in
+                bulk?.add = try FrontRows.measureAdds(&stages[1], scale)
+            }
             for stage in stages { try await stage.stop() }
         } catch {
             table.add("three filled stores", failed: error)
         }
         await table.run("flushes") { try await WriteRows.measureFlushes(programs, scale, into: &$0) }
+        await table.run("TPM") { try await TPMRows.measure(scale, into: &$0) }
+        await table.run("TPM and look-ups") {
+            try await TPMRows.measureLookups(programs, scale, into: &$0)
+        }
         await table.run("finger") { try await FingerRows.measure(programs, scale, into: &$0) }
-        guard !programs.isSmoke, let lookup, let process else { return table }
+        guard !programs.isSmoke, let lookup, let process, let bulk else { return table }
         table.run("systemd-creds") { try ProcessRows.measureCredentials(process, scale, into: &$0) }
         await table.run("gnome-keyring") {
-            try await KeyringRows.measure(programs, lookup: lookup, process: process, scale, into: &$0)
+            try await KeyringRows.measure(programs, lookup: lookup, process: process, bulk, scale, into: &$0)
         }
         return table
     }

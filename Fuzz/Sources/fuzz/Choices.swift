@@ -27,6 +27,12 @@ struct Choices {
         return position < end ? Array(octets[position..<end]) : []
     }
 
+    /// All octets that are left.
+    mutating func rest() -> [UInt8] {
+        defer { position = octets.count }
+        return Array(octets.dropFirst(position))
+    }
+
     /// Text, with what is not UTF-8 replaced.
     mutating func text() -> String { String(decoding: octetString(), as: UTF8.self) }
 
@@ -50,6 +56,9 @@ struct ChoiceWriter {
         octets.append(UInt8(string.count))
         octets += string
     }
+
+    /// What ``Choices/rest()`` reads; the last thing to write.
+    mutating func write(rest: [UInt8]) { octets += rest }
 
     mutating func write(_ text: String) { write(Array(text.utf8)) }
 }

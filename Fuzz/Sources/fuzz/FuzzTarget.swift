@@ -1,4 +1,6 @@
 import CBOR
+import KeychainModel
+import SecretMemory
 
 /// One thing that takes octets from outside.
 protocol FuzzTarget: Sendable {
@@ -15,6 +17,7 @@ enum FuzzTargets {
     static let all: [any FuzzTarget.Type] = [
         CBORTarget.self, FramesTarget.self, RepliesTarget.self, AccessControlTarget.self, KeybagTarget.self,
         AttemptsTarget.self, ItemTarget.self, AssuanTarget.self, PromptsTarget.self, QueryTarget.self,
+        KeyAttributesTarget.self, PrivateKeyTarget.self, TPMBlobTarget.self, AttestationTarget.self,
         ConfigurationTarget.self, AccessGroupTarget.self, FprintTarget.self,
     ]
 
@@ -39,6 +42,13 @@ func cbor(_ write: (inout CBORWriter<[UInt8]>) -> Void) -> [UInt8] {
     var writer = CBORWriter([UInt8]())
     write(&writer)
     return writer.finish()
+}
+
+/// What a body is on the wire.
+func wire<Body: WireBody & ~Copyable>(_ body: borrowing Body) -> [UInt8] {
+    var writer = WireWriter(SecretBuffer())
+    body.encode(to: &writer)
+    return writer.finish().withOctets { $0.array }
 }
 
 /// Octets for a seed: `count` of them, counting up from `first`.

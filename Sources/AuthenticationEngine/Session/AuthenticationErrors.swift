@@ -35,7 +35,9 @@ extension AuthenticationError {
             return
         }
         switch error.status {
-        case .notAvailable: self.init(.passcodeNotSet, cause: error.cause ?? .notSetUp, remedy: .setPasscode)
+        case .notAvailable where error.cause == nil || error.cause == .notSetUp:
+            self.init(.passcodeNotSet, cause: .notSetUp, remedy: .setPasscode)
+        case .param: self.init(.invalidParameter, cause: error.cause, remedy: error.remedy)
         case .duplicateItem:
             self.init(.invalidParameter, cause: error.cause ?? .alreadySetUp)
         case .decode:

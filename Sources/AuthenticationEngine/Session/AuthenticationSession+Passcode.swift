@@ -31,6 +31,7 @@ extension AuthenticationSession {
 
     /// Counts first.
     mutating func tryPasscode(at now: BootTime) -> [SessionAction] {
+        uncounted = record
         record = PasscodeThrottle(record).counted(at: now)
         isTrying = true
         return [.count(record), .tryPasscode]
@@ -85,8 +86,14 @@ extension AuthenticationSession {
     mutating func openFailed(_ error: KeychainError, at now: BootTime) -> [SessionAction] {
         guard isTrying else { return [] }
         isTrying = false
+        let end = fail(doom.take() ?? AuthenticationError(keychain: error))
+        // On other hardware nothing was tried.
+        if error.cause == .otherHardware || error.cause == .missingHardware, let uncounted {
+            record = uncounted
+            return [.relax(record)] + end
+        }
         // It stays counted: whether a wrong passcode was told from a right one on the way is not known.
-        return fail(doom.take() ?? AuthenticationError(keychain: error))
+        return end
     }
 
     private static func delayed(_ delay: Duration) -> AuthenticationError {

@@ -73,6 +73,8 @@ struct AuthenticationSession: ~Copyable, Sendable {
     var retryScans = 0
     var next: Next?
     var isTrying = false
+    /// The counts before that passcode was counted.
+    var uncounted: AttemptRecord?
     /// Why the evaluation ends once the passcode being tried has been judged.
     var doom: AuthenticationError?
     var isOver = false

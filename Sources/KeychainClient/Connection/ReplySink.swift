@@ -12,9 +12,9 @@ protocol ReplySink: AnyObject, Sendable {
 }
 
 /// Takes one reply with a body of a known type.
-///
-/// Written by the reading thread, read by the waiting one afterwards; the connection's monitor lies between.
-final class SingleReply<Body: WireBody & Sendable & ~Copyable>: ReplySink, @unchecked Sendable {
+final class SingleReply<Body: WireBody & Sendable & ~Copyable>:
+    ReplySink, @unchecked Sendable  // One thread writes, another reads after the connection's monitor.
+{
     private var body: Body?
 
     /// The body, for the first one who asks.

@@ -130,6 +130,7 @@ enum StoreFile: String, CaseIterable {
     case itemsLog = "items.sqlite-wal"
     case itemsSharedMemory = "items.sqlite-shm"
     case itemsJournal = "items.sqlite-journal"
+    case importMark = "import"
 }
 
 extension KeychainError {

@@ -140,6 +140,8 @@ final class ItemDatabase {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = true
         configuration.busyMode = .immediateError
+        // The transactions are ours, and SQLite may be asked about its structures in the middle of one.
+        configuration.allowsUnsafeTransactions = true
         configuration.label = "touchstone.items"
         configuration.prepareDatabase { database in
             // Before the first look at the file: then the log's index is in our memory, not in a file.

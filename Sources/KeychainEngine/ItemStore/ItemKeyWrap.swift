@@ -99,6 +99,34 @@ enum ItemKeyWrap {
         password: Key?,
         authenticating context: [UInt8]
     ) throws(KeychainError) -> Key {
+        let shown = proofs.map { proof in
+            Shown(biometry: proof.factors.contains(.biometry), passcodeKey: proof.passcodeKey)
+        }
+        return try open(
+            octets,
+            control: control,
+            keys: keys,
+            shown: shown,
+            password: password,
+            authenticating: context
+        )
+    }
+
+    /// What was shown at once, newest last: it still takes the keys.
+    struct Shown {
+        let biometry: Bool
+        let passcodeKey: PasscodeKey?
+    }
+
+    /// ``open(_:control:keys:proofs:password:authenticating:)`` with what proofs hold, or the recovery code opened.
+    static func open(
+        _ octets: Data,
+        control: AccessControl,
+        keys: KeyRing,
+        shown: [Shown],
+        password: Key?,
+        authenticating context: [UInt8]
+    ) throws(KeychainError) -> Key {
         let classKey = try keys.require(KeybagKeyName(control.accessibility.classKey))
         let octets = Array(octets)
         if octets.first == direct, octets.count == 1 + wrapByteCount {
@@ -125,8 +153,8 @@ enum ItemKeyWrap {
             }
             let share = Array(octets[(start + 1)..<(start + 1 + PasscodeConstraint.publicKeyByteCount)])
             let wrapped = Data(octets[(start + wayByteCount - wrapByteCount)..<(start + wayByteCount)])
-            for proof in candidates(for: demand, proofs) {
-                guard let rest = try secrets(for: demand, keys, proof, share, password) else { continue }
+            for candidate in candidates(for: demand, shown) {
+                guard let rest = try secrets(for: demand, keys, candidate, share, password) else { continue }
                 isWayTried = true
                 let wrapping = wrappingKey([classKey] + rest, demand)
                 let key = try? AEAD.openKey(
@@ -175,28 +203,26 @@ enum ItemKeyWrap {
     }
 
     /// A way of constraints needs a proof; one of a password alone needs none.
-    private static func candidates(for demand: Demand, _ proofs: [AuthenticationProof])
-        -> [AuthenticationProof?]
-    {
-        demand.subtracting(.applicationPassword).isEmpty ? [nil] : proofs.reversed()
+    private static func candidates(for demand: Demand, _ shown: [Shown]) -> [Shown?] {
+        demand.subtracting(.applicationPassword).isEmpty ? [nil] : shown.reversed()
     }
 
-    /// The secrets of a way beside the class key; nil when the proof does not bring them.
+    /// The secrets of a way beside the class key; nil when what was shown does not bring them.
     private static func secrets(
         for demand: Demand,
         _ keys: KeyRing,
-        _ proof: AuthenticationProof?,
+        _ shown: Shown?,
         _ share: [UInt8],
         _ password: Key?
     ) throws(KeychainError) -> [Key]? {
         var secrets: [Key] = []
         if !demand.isDisjoint(with: [.biometryAny, .biometryCurrentSet]) {
-            guard let proof, proof.factors.contains(.biometry) else { return nil }
+            guard let shown, shown.biometry else { return nil }
             if demand.contains(.biometryAny) { secrets.append(try keys.require(.biometryAny)) }
             if demand.contains(.biometryCurrentSet) { secrets.append(try keys.require(.biometryCurrentSet)) }
         }
         if demand.contains(.passcode) {
-            guard let privateKey = proof?.passcodeKey,
+            guard let privateKey = shown?.passcodeKey,
                 let agreed = PasscodeConstraint.decapsulate(share, with: privateKey)
             else { return nil }
             secrets.append(agreed)

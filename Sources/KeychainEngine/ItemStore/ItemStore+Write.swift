@@ -13,15 +13,14 @@ extension ItemStore {
             let writes = try admit(writes)
             guard !writes.isEmpty else { return }
             let former = itemSet
-            hasRemovedProtected = false
             do throws(KeychainError) {
                 try database.transaction {
                     for write in writes { try run(write, alone: writes.count == 1, context) }
                     guard writes.contains(where: \.hasChanged) else { return false }
                     commitsSinceCount += 1
-                    if mayCountOn, hasRemovedProtected || commitsSinceCount >= Self.mostUncountedCommits {
+                    if mayCountOn, isCountDue {
                         itemSet.generation? += 1
-                        commitsSinceCount = 0
+                        hasCounted()
                     }
                     if let digest = itemSet.digest {
                         let key = try context.keys.require(.itemSet)
@@ -373,6 +372,14 @@ extension ItemStore {
     /// After how many commits the generation grows at the latest; each wears the hardware's memory.
     static let mostUncountedCommits = 100
 
+    /// Whether the generation is to grow with the next commit that may count on.
+    var isCountDue: Bool { hasRemovedProtected || commitsSinceCount >= Self.mostUncountedCommits }
+
+    private func hasCounted() {
+        hasRemovedProtected = false
+        commitsSinceCount = 0
+    }
+
     /// Gives the store a generation, durably.
     func set(generation: UInt64, _ context: ItemContext) throws(KeychainError) {
         try reopenIfNeeded(context)
@@ -384,6 +391,6 @@ extension ItemStore {
             return true
         }
         itemSet.generation = generation
-        commitsSinceCount = 0
+        hasCounted()
     }
 }

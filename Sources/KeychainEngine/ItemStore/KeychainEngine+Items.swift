@@ -193,13 +193,13 @@ extension KeychainEngine {
             isCommitDue = true
             // Lets those in who wait for this actor already: they share the commit.
             await Task.yield()
-            commitPending()
+            await commitPending()
         }
         guard let result = write.result else { throw KeychainError(.internalComponent) }
         return try result.get()
     }
 
-    private func commitPending() {
+    private func commitPending() async {
         let writes = pendingWrites
         pendingWrites = []
         isCommitDue = false
@@ -207,7 +207,8 @@ extension KeychainEngine {
             let context = try context()
             guard let store, storeFault == nil else { throw storeFault ?? .damaged }
             store.commit(writes, context, mayCountOn: isGenerationInStep)
-            if isGenerationBehind { Task { await settleGeneration() } }
+            // What is reported done stays done, whatever is put back later.
+            await settleGeneration()
             if store.isPurgeDue { store.purge() }
             purgeLater()
         } catch {

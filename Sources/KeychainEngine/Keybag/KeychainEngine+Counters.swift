@@ -50,10 +50,10 @@ extension KeychainEngine {
         return try await !counters.hasLockoutAuthorization()
     }
 
-    /// Gives the hardware's lockout an owner.
+    /// Gives the hardware's lockout an owner: who knows the code's symbols, without the hyphens between them.
     public func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError) {
         guard let counters else { throw KeychainError(.unimplemented) }
-        try await counters.setLockoutAuthorization(code.copy())
+        try await counters.setLockoutAuthorization(RecoveryCode.symbols(of: code))
         report(.passcodeChanged, detail: "the TPM's lockout has an owner now")
     }
 

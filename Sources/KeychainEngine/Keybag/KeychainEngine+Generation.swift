@@ -19,13 +19,20 @@ extension KeychainEngine {
         return generation > countedGeneration
     }
 
-    /// Compares the store's generation with hardware's once both can be read.
+    /// What hardware has counted for a record's store; nil without hardware.
     ///
-    /// - Parameter adopting: the store is what it is to be whatever it says: the counter is new, or the recovery
-    ///   code speaks for the store.
-    func compareGenerations(adopting: Bool) async throws(KeychainError) {
-        guard let counters, let names = record?.hardware else { return }
-        let counted = try await counters.generation(names.generation)
+    /// - Throws: ``KeychainError`` when hardware does not answer, and when its counter is gone: then nothing says any
+    ///   more that the store is the newest, and the recovery code has to.
+    func hardwareGeneration(of record: KeybagRecord) async throws(KeychainError) -> UInt64? {
+        guard let counters, let names = record.hardware else { return nil }
+        return try await counters.generation(names.generation)
+    }
+
+    /// Compares the store's generation with what hardware counted; the keys are in memory.
+    ///
+    /// With `adopting` the store is what it is to be whatever it says: the counter is new, or the recovery code speaks
+    /// for the store.
+    func compareGenerations(with counted: UInt64, adopting: Bool) async throws(KeychainError) {
         // Damage has its own answer.
         guard let store, let context = try? context(), let generation = store.itemSet.generation else {
             return
@@ -48,11 +55,14 @@ extension KeychainEngine {
 
     /// Counts on at once: something happened that no older copy may undo.
     func countOn() async {
+        if growGeneration() { await settleGeneration() }
+    }
+
+    private func growGeneration() -> Bool {
         guard isGenerationInStep, let countedGeneration, let store, let context = try? context() else {
-            return
+            return false
         }
-        guard (try? store.set(generation: countedGeneration + 1, context)) != nil else { return }
-        await settleGeneration()
+        return (try? store.set(generation: countedGeneration + 1, context)) != nil
     }
 
     /// Has hardware follow a store that counted on; what fails is tried again with the next commit.
@@ -63,12 +73,13 @@ extension KeychainEngine {
         isSettlingGeneration = true
         defer { isSettlingGeneration = false }
         do throws(KeychainError) {
-            countedGeneration = try await counters.advanceGeneration(names.generation)
+            // Commits that came meanwhile could not count on.
+            repeat {
+                countedGeneration = try await counters.advanceGeneration(names.generation)
+            } while store?.isCountDue == true && growGeneration()
         } catch {
-            report(
-                .tamperDetected,
-                detail: "the store's generation was not counted: \(error.cause?.code ?? "")"
-            )
+            let reason = error.cause?.code ?? ""
+            report(.tamperDetected, detail: "the store's generation was not counted: \(reason)")
         }
     }
 }

@@ -32,8 +32,17 @@ extension KeychainEngine: KeybagKeeper {
         passcode: consuming SecretBytes,
         recoveryCode: borrowing SecretBytes
     ) async throws(KeychainError) {
-        let passcode = try Self.acceptable(passcode)
         guard let code = RecoveryCode.parse(recoveryCode) else { throw KeychainError(.param) }
+        try await makeKeybag(passcode: passcode, code: code) { _, _ in }
+    }
+
+    /// Makes the keybag after `fill` put items into its new store; one after the other, durably, the keybag last.
+    func makeKeybag(
+        passcode: consuming SecretBytes,
+        code: Key,
+        fill: (ItemStore, ItemContext) throws(KeychainError) -> Void
+    ) async throws(KeychainError) {
+        let passcode = try Self.acceptable(passcode)
         await enterKeybag()
         defer { leaveKeybag() }
         guard record == nil, !isKeybagDamaged else { throw KeychainError(.duplicateItem) }
@@ -95,6 +104,13 @@ extension KeychainEngine: KeybagKeeper {
                 setKey: itemSet,
                 generation: counters?.generation ?? 0
             )
+            let context = ItemContext(
+                storeID: storeID,
+                keys: ring,
+                epoch: record.epoch,
+                passcodePublicKey: record.passcodePublicKey
+            )
+            try fill(fresh, context)
             try writeKeybag(record)
             store = fresh
             countedGeneration = counters?.generation
@@ -105,6 +121,7 @@ extension KeychainEngine: KeybagKeeper {
         }
         keys = ring
         storeFault = nil
+        await renewEscrow(of: keybagKey)
         report(.keybagCreated, detail: binding.assurance.name)
     }
 
@@ -197,7 +214,9 @@ extension KeychainEngine: KeybagKeeper {
         binding.apply(to: &record)
         try await replace(former, with: &record, keybagKey: keybagKey)
         if record.hardware?.isAdopted == false {
-            try await compareGenerations(adopting: true)
+            if let counted = try await hardwareGeneration(of: record) {
+                try await compareGenerations(with: counted, adopting: true)
+            }
         } else {
             await countOn()
         }
@@ -328,7 +347,8 @@ extension KeychainEngine {
         return .damaged
     }
 
-    private func openWithRecovery(_ code: Key) throws(KeychainError) -> (KeybagRecord, Key, Key) {
+    /// The keybag as it lies on the disk, its key, and the private half of the passcode's pair.
+    func openWithRecovery(_ code: Key) throws(KeychainError) -> (KeybagRecord, Key, Key) {
         let record: KeybagRecord
         switch try Self.readKeybag(keybagFile, directory) {
         case .missing: throw .notSetUp
@@ -369,20 +389,15 @@ extension KeychainEngine {
             KeybagKeys.wrap(.random(), as: .biometryCurrentSet, in: &record, with: wrapping)
             try writeKeybag(record)
         }
-        let former = keys
-        let isFirst = former.isEmpty
+        let isFirst = keys.isEmpty
+        let isAdopting = isRecovered || record.hardware?.isAdopted == false
+        // Asked before there are keys: nothing is read before it was compared.
+        let counted = isFirst || isAdopting ? try await hardwareGeneration(of: record) : nil
         keys = try KeybagKeys.unwrapAll(of: record, with: wrapping)
         isKeybagDamaged = false
         self.record = record
         openStore(isFirst: isFirst)
-        if isFirst || isRecovered || record.hardware?.isAdopted == false {
-            do throws(KeychainError) {
-                try await compareGenerations(adopting: isRecovered || record.hardware?.isAdopted == false)
-            } catch {
-                keys = former
-                throw error
-            }
-        }
+        if let counted { try await compareGenerations(with: counted, adopting: isAdopting) }
         await renewEscrow(of: keybagKey)
     }
 

@@ -65,6 +65,15 @@ enum RecoveryCode {
         return Key(octets.finish())
     }
 
+    /// The symbols of a code's text alone.
+    static func symbols(of text: borrowing SecretBytes) -> SecretBytes {
+        var symbols = SecretBuffer(minimumCapacity: symbolCount)
+        text.withOctets { text in
+            for index in text.indices where text[index] != UInt8(ascii: "-") { symbols.append(text[index]) }
+        }
+        return symbols.finish()
+    }
+
     private static func value(of symbol: UInt8) -> Int? {
         let upper = symbol >= UInt8(ascii: "a") && symbol <= UInt8(ascii: "z") ? symbol - 32 : symbol
         switch upper {

@@ -49,7 +49,7 @@ public protocol HardwareGuard: Sendable {
 
     /// Puts up to 64 octets where a restart of the machine destroys them.
     ///
-    /// - Parameter authorization: 32 random octets that stay in locked memory.
+    /// What brings them back is what this returns, with the authorisation: 32 random octets that stay in locked memory.
     func escrow(
         _ secret: borrowing SecretBytes,
         authorization: borrowing SecretBytes
@@ -67,6 +67,8 @@ public protocol HardwareGuard: Sendable {
 extension DriverCause {
     /// The keybag belongs to another chip, or the chip was cleared since.
     public static let otherHardware = DriverCause(domain: "tpm", code: "another TPM")
+    /// The keybag is sealed to hardware, and there is none here.
+    public static let missingHardware = DriverCause(domain: "tpm", code: "no TPM")
     /// The store is an older copy of itself.
     public static let rolledBack = DriverCause(domain: "store", code: "older copy")
     /// The chip refuses passcodes of this keybag for good; the recovery code opens it.

@@ -2,9 +2,7 @@ public import SecretMemory
 
 /// Seals the device part of a keybag's keys to this machine: a file today, a TPM where there is one.
 public protocol KeySealer: Sendable {
-    /// How strong a seal is, and why.
-    ///
-    /// - Parameter blob: the seal that is asked about; nil for one that would be made now.
+    /// How strong a seal is, and why; without a blob, one that would be made now.
     func assurance(of blob: [UInt8]?) async -> AssuranceReport
 
     /// Whether a new seal would be no better than this one: of the same kind, on the same hardware.

@@ -36,8 +36,7 @@ public protocol KeyVault: Sendable {
 
     /// Has hardware vouch for a key; needs what signing with it needs.
     ///
-    /// The statement carries the qualifying data, at most 64 octets; without hardware there is no evidence.
-    /// - Throws: as ``key(_:groups:)``, and what stands in hardware's way.
+    /// The statement carries the qualifying data, at most 64 octets.
     func attest(
         _ representation: [UInt8],
         qualifyingData: [UInt8],
@@ -59,7 +58,7 @@ public protocol KeyVault: Sendable {
 
 /// What an attestation came to.
 public enum KeyAttestationOutcome: Sendable {
-    /// The attestation.
+    /// The attestation, without evidence for a key that hardware does not keep.
     case attestation(Attestation)
     /// The user is needed for this access control; then ask again.
     case needsAuthentication(AccessControl)

@@ -39,6 +39,12 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case migrate = 15
     /// ``PromptFields``: give the TPM's lockout an owner.
     case protectLockout = 16
+    /// ``PromptFields``; answered by ``ExportPart``, as many as it takes.
+    case exportKeychain = 17
+    /// ``ImportPart``: an export comes in parts, before ``importKeychain``.
+    case sendImport = 18
+    /// ``PromptFields``: make the keychain of what came by ``sendImport``; answered by the number of items.
+    case importKeychain = 19
     /// ``AddItem``; answered by one ``ItemsReply``.
     case addItem = 20
     /// ``CopyItems``; answered by ``ItemsReply``, as many as it takes.

@@ -66,7 +66,7 @@ final class TPMConnection {
 
 extension TPMConnection {
     /// How long a chip that asks for patience gets it: ten waits, each twice as long as the one before.
-    private static let waits = (0..<10).map { UInt32(1_000 << $0) }
+    private static let waits = (0..<10).map { CInt(1 << $0) }
 
     /// Sends one command, and again for as long as the chip asks for patience, about one second; the closure calls
     /// one ESYS function that sends one command.
@@ -76,7 +76,8 @@ extension TPMConnection {
             guard let error = code.tpmError, ResponseCode.again.contains(error) else {
                 return try check(code.rawValue)
             }
-            usleep(wait)
+            // The chip has no event for it; this thread has nothing else to do.
+            _ = poll(nil, 0, wait)
         }
         try check(try sendOnce(command).rawValue)
     }

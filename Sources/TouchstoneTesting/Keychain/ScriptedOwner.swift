@@ -4,6 +4,8 @@ import Foundation
 extension ScriptedPinentry {
     /// What the owner does at one box.
     public enum Deed: Sendable, Equatable {
+        /// Types what the box asks for.
+        case usual
         /// Types something else than the passcode.
         case types(String)
         /// Presses cancel.
@@ -15,6 +17,7 @@ extension ScriptedPinentry {
 
         fileprivate var line: String {
             switch self {
+            case .usual: "usual"
             case .types(let text): "type \(text)"
             case .cancels: "cancel"
             case .waits: "wait"
@@ -37,7 +40,8 @@ extension ScriptedPinentry {
         return try ScriptedPinentry([
             "SETDESC": """
             code=$(printf '%s' "$line" | grep -oE '[0-9A-Z]{4}(-[0-9A-Z]{4}){6}')
-            if [ -n "$code" ]; then printf '%s' "$code" > \(home)/code; fi
+            case "$line" in *lockout*) file=\(home)/lockout-code ;; *) file=\(home)/code ;; esac
+            if [ -n "$code" ]; then printf '%s' "$code" > $file; fi
             echo OK
             """,
             "SETPROMPT": "prompt=$line; echo OK",
@@ -60,6 +64,7 @@ extension ScriptedPinentry {
                 case "$deed$prompt" in
                 type*) typed=${deed#type } ;;
                 *Recovery*) typed=$(cat \(home)/code) ;;
+                *Code:*) typed=$(cat \(home)/lockout-code) ;;
                 *) typed='\(passcode)' ;;
                 esac
                 printf 'D %s\\n' "$typed"

@@ -21,6 +21,7 @@ public final class TemporaryKeychain: Sendable {
     /// A client that starts no daemon of its own.
     public let client: RemoteKeychain
 
+    private let lines: [String]
     private let terminal: PseudoTerminal
     private let pinentry: ScriptedPinentry
     private let daemon = Mutex<ChildProcess?>(nil)
@@ -29,9 +30,10 @@ public final class TemporaryKeychain: Sendable {
     ///
     /// - Parameters:
     ///   - bus: the system bus with fprintd; nil for none.
+    ///   - tpm: a chip's transport, for example ``TPMRecorder/tcti``; nil for software.
     ///   - settings: more lines for the daemon's configuration.
     /// - Throws: ``TestKitError`` or ``TerminalError`` when a file or a terminal cannot be made.
-    public init(bus: PrivateBus? = nil, settings: [String] = []) throws {
+    public init(bus: PrivateBus? = nil, tpm: String? = nil, settings: [String] = []) throws {
         home = try TemporaryDirectory()
         let path = home.path
         guard let layout = Layout(variable: { $0 == "TOUCHSTONE_HOME" ? path : nil }) else {
@@ -40,26 +42,35 @@ public final class TemporaryKeychain: Sendable {
         self.layout = layout
         terminal = try PseudoTerminal()
         pinentry = try ScriptedPinentry.owner(passcode: Self.passcode, home: path)
-        let lines = [
-            "test.pinentry-program = \(pinentry.path)",
-            "test.scrypt-log2-rounds = 10",
-            "test.system-bus-address = \(bus?.address ?? "unix:path=\(path)/no-bus")",
-            "idle-exit = 0",
-        ]
-        _ = try home.write((lines + settings).joined(separator: "\n") + "\n", to: "touchstoned.conf")
+        lines =
+            [
+                "test.pinentry-program = \(pinentry.path)",
+                "test.scrypt-log2-rounds = 10",
+                "test.system-bus-address = \(bus?.address ?? "unix:path=\(path)/no-bus")",
+                "idle-exit = 0",
+            ] + settings
         client = RemoteKeychain(layout: layout, daemon: .none)
+        try use(tpm: tpm)
     }
 
     deinit { daemon.withLock { $0?.stop() } }
 
     /// A keychain that is set up and unlocked.
-    public static func ready(bus: PrivateBus? = nil, settings: [String] = []) async throws
-        -> TemporaryKeychain
-    {
-        let keychain = try TemporaryKeychain(bus: bus, settings: settings)
+    public static func ready(
+        bus: PrivateBus? = nil,
+        tpm: String? = nil,
+        settings: [String] = []
+    ) async throws -> TemporaryKeychain {
+        let keychain = try TemporaryKeychain(bus: bus, tpm: tpm, settings: settings)
         try await keychain.start()
         try keychain.client.setUp(keychain.prompt())
         return keychain
+    }
+
+    /// Puts the keychain on a chip, or on none, from the next start of the daemon on.
+    public func use(tpm: String?) throws {
+        let chip = tpm.map { ["test.tpm = \($0)"] } ?? ["tpm = off"]
+        _ = try home.write((lines + chip).joined(separator: "\n") + "\n", to: "touchstoned.conf")
     }
 
     /// How this keychain's requests are prompted for.

@@ -145,9 +145,33 @@ public actor SoftwareTPM {
         }
     }
 
+    /// Removes all counters that were made with the owner's rights (`TPM2_NV_UndefineSpace`).
+    public func removeCounters() throws {
+        for handle in try handles(from: 0x0100_0000) {
+            // TPM2_NV_ReadPublic: the attributes follow size, handle and algorithm of the name.
+            let area = try exchange(.readPublic(handle))
+            guard area.count > 21, area[21] & 0xF0 == 0x10 else { continue }
+            try run(.undefineIndex(handle))
+        }
+    }
+
     /// Ends the chip's work in order (`TPM2_Shutdown`), as an operating system does.
     public func shutDown() throws {
         try run(TPMCommand(unauthorized: 0x0000_0145, parameters: [0, 0]))
+    }
+
+    /// The handles of the objects and sessions that are loaded or saved now (`TPM2_GetCapability`).
+    public func handles() throws -> [UInt32] {
+        // Transient objects, loaded sessions, saved sessions.
+        try [0x8000_0000, 0x0200_0000, 0x0300_0000].flatMap(handles)
+    }
+
+    private func handles(from first: UInt32) throws -> [UInt32] {
+        let answer = try exchange(.handles(from: first))
+        guard answer.count >= 19 else { throw TestKitError.unexpected("TPM: no handles") }
+        return stride(from: 19, to: answer.count - 3, by: 4).map { place in
+            answer[place..<(place + 4)].reduce(0) { $0 << 8 | UInt32($1) }
+        }
     }
 
     private func run(_ command: TPMCommand) throws {
@@ -157,9 +181,13 @@ public actor SoftwareTPM {
 
     /// The response code.
     private func answer(to command: TPMCommand) throws -> UInt32 {
+        try exchange(command)[6..<10].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    private func exchange(_ command: TPMCommand) throws -> [UInt8] {
         let answer = try StreamSocket(connectedTo: socket).exchange(command.octets, atMost: .seconds(10))
         guard answer.count >= 10 else { throw TestKitError.timedOut("an answer of the TPM") }
-        return answer[6..<10].reduce(0) { $0 << 8 | UInt32($1) }
+        return answer
     }
 
     // MARK: State

@@ -30,6 +30,23 @@ struct TPMCommand {
         return command
     }
 
+    /// `TPM2_GetCapability` of `TPM_CAP_HANDLES`.
+    static func handles(from first: UInt32) -> TPMCommand {
+        TPMCommand(unauthorized: 0x0000_017A, parameters: octets(1) + octets(first) + octets(64))
+    }
+
+    /// `TPM2_NV_ReadPublic`.
+    static func readPublic(_ index: UInt32) -> TPMCommand {
+        TPMCommand(unauthorized: 0x0000_0169, parameters: octets(index))
+    }
+
+    /// `TPM2_NV_UndefineSpace` by the owner.
+    static func undefineIndex(_ index: UInt32) -> TPMCommand {
+        var command = TPMCommand(0x0000_0122, handle: 0x4000_0001)
+        command.body.insert(contentsOf: octets(index), at: 4)
+        return command
+    }
+
     /// Appends a sized buffer.
     mutating func append(_ octets: [UInt8]) {
         body += [UInt8(octets.count >> 8), UInt8(octets.count & 0xFF)] + octets

@@ -1,19 +1,57 @@
 import ArgumentParser
+import Glibc
 import KeychainClient
 import KeychainModel
 
-/// `touchstone migrate`: the same keychain behind better hardware.
+/// `touchstone migrate`: the same keychain behind better hardware, or on another machine.
 struct MigrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
-        abstract: "Move the keychain's key to this machine's TPM; the passcode stays.",
+        abstract: "Move the keychain: its key to this machine's TPM, or its secrets to another machine.",
         discussion: """
-            A keychain that was made without a TPM goes on without it until it is moved. Nothing is lost when this \
-            ends in the middle: either the old seal opens the keychain or the new one.
+            Without an option the key moves to this machine's TPM, and the passcode stays: a keychain that was made \
+            without a TPM goes on without it until it is moved. Nothing is lost when this ends in the middle: either \
+            the old seal opens the keychain or the new one.
+
+            To another machine: touchstone migrate --export FILE asks for the recovery code and seals the secrets \
+            under it; touchstone migrate --import FILE, on a machine without a keychain, asks for the code and for a \
+            new passcode. What belongs to this device alone stays, and is named. The old keychain stays as it is.
             """
     )
 
+    @Option(
+        name: .customLong("export"),
+        help: ArgumentHelp("Seal the secrets under the recovery code into this file.", valueName: "file"),
+        completion: .file()
+    )
+    var exportFile: String?
+
+    @Option(
+        name: .customLong("import"),
+        help: ArgumentHelp("Make this machine's keychain of an export.", valueName: "file"),
+        completion: .file()
+    )
+    var importFile: String?
+
+    @Flag(help: "Put the export in the place of a file that is there.")
+    var replace = false
+
+    @Flag(help: "Write what was moved as JSON.")
+    var json = false
+
+    func validate() throws {
+        guard exportFile == nil || importFile == nil else {
+            throw ValidationError("--export and --import exclude each other")
+        }
+        guard exportFile != nil || !replace else { throw ValidationError("--replace goes with --export") }
+        guard exportFile != nil || importFile != nil || !json else {
+            throw ValidationError("--json goes with --export or --import")
+        }
+    }
+
     func run() throws {
+        if let exportFile { return try export(to: exportFile) }
+        if let importFile { return try self.import(from: importFile) }
         let keychain = RemoteKeychain.shared
         let before = try keychain.status().assurance
         let reason = "Move the keychain's key to this machine's TPM."
@@ -23,5 +61,83 @@ struct MigrateCommand: ParsableCommand {
             "The keychain has moved: its assurance was \(before.name) and is \(after.assurance.name)."
         )
         for reason in after.assuranceReasons { Output.print("  \(Printable.text(reason))") }
+    }
+
+    private func export(to path: String) throws {
+        let file = try ExportedFile(path, replaces: replace)
+        let progress = Progress("Exporting")
+        let prompt = PromptFields(origin: .current(), reason: "Export the keychain to \(path).")
+        let report: ExportReport
+        do {
+            report = try RemoteKeychain.shared.exportKeychain(prompt) { octets, total throws(KeychainError) in
+                try file.append(octets)
+                progress.show(file.count, of: total)
+            }
+        } catch {
+            file.discard()
+            throw file.failure ?? error
+        }
+        progress.clear()
+        try file.finish()
+        guard !json else { return Output.print(report.json(path).rendered()) }
+        Output.print("\(path) holds \(report.items) items, sealed under the recovery code.")
+        for line in report.leftOutLines { Output.print(line) }
+        if !report.isSetAuthentic {
+            Output.complain("warning: the store is not as the daemon left it: touchstone doctor")
+        }
+        Output.complain("Next, on the other machine: touchstone migrate --import \(Printable.text(path))")
+    }
+
+    private func `import`(from path: String) throws {
+        let file = try ImportedFile(path)
+        let progress = Progress("Reading")
+        let keychain = RemoteKeychain.shared
+        var offset = 0
+        repeat {
+            let octets = try file.read(from: offset)
+            try keychain.sendImport(ImportPart(offset: offset, octets: octets))
+            offset += octets.count
+            progress.show(offset, of: file.count)
+        } while offset < file.count
+        progress.clear()
+        let reason = "Make the keychain of \(path)."
+        let items = try keychain.importKeychain(PromptFields(origin: .current(), reason: reason))
+        let status = try keychain.status()
+        guard !json else {
+            let moved: [(String, JSONText)] = [
+                ("items", .number(Int64(items))), ("assurance", .text(status.assurance.name)),
+            ]
+            return Output.print(JSONText.object(moved).rendered())
+        }
+        Output.print("The keychain is ready, with \(items) items. Its assurance is \(status.assurance.name):")
+        for reason in status.assuranceReasons { Output.print("  \(Printable.text(reason))") }
+        Output.complain("The recovery code is the old keychain's; \(Printable.text(path)) can go now.")
+    }
+}
+
+/// How far something is that takes a while, on a terminal; nothing elsewhere.
+private struct Progress {
+    private static let width = 24
+    private let verb: String
+    private let isShown = isatty(STDERR_FILENO) == 1
+
+    init(_ verb: String) { self.verb = verb }
+
+    func show(_ done: Int, of total: Int) {
+        guard isShown, total > 0 else { return }
+        write("\r\(verb): \(100 * done / total) %")
+    }
+
+    /// Leaves an empty line.
+    func clear() {
+        guard isShown else { return }
+        write("\r" + String(repeating: " ", count: Self.width) + "\r")
+    }
+
+    private func write(_ text: String) {
+        var text = text
+        text.withUTF8 { octets in
+            _ = unsafe Glibc.write(STDERR_FILENO, octets.baseAddress, octets.count)
+        }
     }
 }

@@ -43,12 +43,15 @@ enum KeychainChecks {
         let text = status.assurance.name + reasons
         switch status.assurance {
         case .tpm: return .ok("device key", text)
-        case .tpmWeak: return .warn("device key", text, "set the TPM's lockout authorisation")
+        case .tpmWeak: return .warn("device key", text, "touchstone setup --set-lockout-auth")
         case .softwareUser, .softwareSystem:
+            let isMovable = text.contains("touchstone migrate")
             return .warn(
                 "device key",
                 text,
-                "a copy of the files and the passcode open it: choose a long passcode"
+                isMovable
+                    ? "touchstone migrate"
+                    : "a copy of the files and the passcode open it: choose a long passcode"
             )
         case .test: return .warn("device key", text, "a test part is configured: keep no real secrets here")
         }

@@ -7,12 +7,14 @@ enum CauseText {
         switch cause.domain {
         case "keybag": keybag(cause.code)
         case "prompt": prompt(cause.code)
+        case "export": export(cause)
         case "store" where cause == .rolledBack:
             (
                 "the store is an older copy of itself: the TPM counted further",
                 "put the newer one back, or accept this one with the recovery code: touchstone recover"
             )
         case "tpm": hardware(cause)
+        case _ where cause.isFullDisk: ("the disk is full; nothing was changed", nil)
         case "touchstoned": ("the daemon did not start (\(cause.code))", "touchstone doctor")
         case "touchstone": item(cause, name) ?? attempt(cause.code) ?? connection(cause.code)
         default: nil
@@ -32,12 +34,35 @@ enum CauseText {
         }
     }
 
+    private static func export(_ cause: DriverCause) -> ErrorText.Lines? {
+        switch cause {
+        case .exportDamaged:
+            (
+                "the export is damaged or not whole; nothing was made",
+                "take another copy of it, or make it anew"
+            )
+        case .notAnExport:
+            (
+                "the file is no export of a keychain",
+                "touchstone migrate --export FILE makes one, on the other machine"
+            )
+        case .newerExport: ("a newer version made the export", "install that version here")
+        case .exportParts: ("the daemon went away in the middle; nothing was made", "try again")
+        default: nil
+        }
+    }
+
     private static func hardware(_ cause: DriverCause) -> ErrorText.Lines? {
         switch cause {
         case .otherHardware:
             (
                 "the keychain is sealed to another TPM, or this one was cleared",
                 "open it with the recovery code: touchstone recover"
+            )
+        case .missingHardware:
+            (
+                "the keychain is sealed to this machine's TPM, which cannot be reached",
+                "touchstone doctor; without that TPM the recovery code opens it: touchstone recover"
             )
         case .exhausted:
             ("the TPM refuses passcodes after ten wrong ones", "touchstone recover")
@@ -109,6 +134,15 @@ enum CauseText {
 }
 
 extension DriverCause {
+    /// The daemon's disk is full, by the system's word or SQLite's (13 is `SQLITE_FULL`).
+    var isFullDisk: Bool {
+        switch domain {
+        case "system": code == "ENOSPC" || code == "EDQUOT"
+        case "sqlite": code == "13"
+        default: false
+        }
+    }
+
     /// There is a keybag already.
     static let alreadySetUp = DriverCause(domain: "keybag", code: "alreadySetUp")
 }

@@ -21,14 +21,14 @@ final class TestKeychain: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    /// Opens the keychain's files as a new run of the daemon does.
-    func start() throws -> KeychainEngine {
+    /// Opens the keychain's files as a new run of the daemon does; `time` is what its items are dated by.
+    func start(time: Int64 = 1_700_000_000_000_000) throws -> KeychainEngine {
         let directory = try StoreDirectory(path: path)
         return try KeychainEngine(
             directory: directory,
             sealer: FileKeySealer(directory: directory),
             derivation: .test,
-            wallClock: { 1_700_000_000_000_000 },
+            wallClock: { time },
             audit: audit
         )
     }

@@ -26,7 +26,7 @@ extension FramesTarget {
     ]
 
     static func seeds() -> [[UInt8]] {
-        let messages = sessions() + contexts() + items()
+        let messages = sessions() + contexts() + keys() + items()
         let whole = messages.map(\.octets)
         let framed = whole.map(frame)
         var streams = [
@@ -44,7 +44,7 @@ extension FramesTarget {
     private static func sessions() -> [Message] {
         var messages = [Message(.hello, Hello(nonce: octets(16))), Message(.status, EmptyBody())]
         messages += [Message(.status, prompt), Message(.check, EmptyBody()), Message(.lock, EmptyBody())]
-        for method in [Method.setUp, .unlock, .changePasscode, .recover] {
+        for method in [Method.setUp, .unlock, .changePasscode, .recover, .migrate, .protectLockout] {
             messages.append(Message(method, prompt))
             messages.append(
                 Message(
@@ -78,6 +78,37 @@ extension FramesTarget {
                 prompt: prompt
             )
             messages.append(Message(.evaluateAccessControl, body))
+        }
+        return messages
+    }
+
+    private static func keys() -> [Message] {
+        var messages = Example.accessControls.map {
+            Message(.makeKey, MakeKey(accessControl: $0, context: 1, prompt: prompt))
+        }
+        messages.append(Message(.readKey, ReadKey(representation: octets(300), prompt: prompt)))
+        let uses: [KeyUse] =
+            [20, 32, 48, 64, 33].map { .sign(digest: octets($0)) }
+            + [
+                .agree(publicKey: [4] + octets(64)), .decrypt(publicKey: [4] + octets(64)),
+                .agree(publicKey: [4]),
+            ]
+        for use in uses {
+            messages.append(Message(.useKey, UseKey(representation: octets(40), use: use, prompt: prompt)))
+        }
+        for count in [0, AttestKey.mostQualifyingData, AttestKey.mostQualifyingData + 1] {
+            let body = AttestKey(
+                representation: octets(40),
+                qualifyingData: octets(count),
+                context: 1,
+                prompt: prompt
+            )
+            messages.append(Message(.attestKey, body))
+        }
+        messages.append(Message(.attestationIdentity, EmptyBody()))
+        for count in [52, ActivationChallenge.longestPart + 1] {
+            let body = ActivationChallenge(credential: octets(52), encryptedSecret: octets(count))
+            messages.append(Message(.activateCredential, body))
         }
         return messages
     }

@@ -74,14 +74,16 @@ enum ItemTarget: FuzzTarget {
         require(cbor { $0.write(attributes) } == map, "attributes have one encoding")
     }
 
-    private static let keys: KeyRing = {
+    /// All keys of a keybag.
+    static let keys: KeyRing = {
         var ring = KeyRing()
         for name in KeybagKeyName.allCases {
             ring[name] = Key(SecretBytes(copying: octets(32, from: name.rawValue)))
         }
         return ring
     }()
-    private static let proof = AuthenticationProof(
+    /// A proof that meets every constraint.
+    static let proof = AuthenticationProof(
         factors: [.biometry, .passcode],
         satisfied: Set(AccessConstraint.allCases),
         operation: nil,

@@ -23,7 +23,8 @@ enum KeybagTarget: FuzzTarget {
             // The engine reads it back once sealed with its code.
             let (again, isAuthentic) = try KeybagRecord.read(record.file(authenticatedBy: key), key: key)
             require(isAuthentic && again == record, "a file reads back")
-            let ring = Result { () throws(KeychainError) in try KeybagKeys.unwrapAll(of: record, with: key) }
+            let wrapping = KeybagKeys.Wrapping(keybagKey: key, epoch: key)
+            let ring = Result { () throws(KeychainError) in try KeybagKeys.unwrapAll(of: record, with: wrapping) }
             if case .success = ring { fatalError("keys that nobody wrapped") }
         } catch {
             require(error.status == .decode || error.status == .notAvailable, "a damaged record is damaged")
@@ -82,7 +83,7 @@ enum KeybagTarget: FuzzTarget {
         guard let cost else { return nil }
         let wrap = octets(Key.byteCount + AEAD.overheadByteCount)
         let names = exponent == 17 ? KeybagKeyName.allCases : []
-        return KeybagRecord(
+        var record = KeybagRecord(
             storeID: octets(16),
             cost: cost,
             salt: octets(32),
@@ -97,5 +98,9 @@ enum KeybagTarget: FuzzTarget {
             passcodePrivateWrap: wrap,
             passcodePrivateRecoveryWrap: wrap
         )
+        if assurance != .softwareUser {
+            record.hardware = .init(epoch: octets(90), generation: octets(60), isAdopted: exponent == 17)
+        }
+        return record
     }
 }

@@ -23,6 +23,8 @@ indirect enum QueryValue {
     case uuid
     case set([QueryValue])
     case other
+    case attributes([(QueryValue, QueryValue)])
+    case key(Int)
 
     /// Nesting beyond this is no other case.
     private static let greatestDepth = 6
@@ -40,10 +42,13 @@ indirect enum QueryValue {
         "genp", "inet", "keys", "cert", "idnt", "ak", "ck", "dk", "akpu", "aku", "cku", "dku", "syna",
         "m_LimitOne",
         "m_LimitAll", "u_AuthUIA", "u_AuthUIF", "u_AuthUIS", "alice", "",
+        "private", "public", "perm", "42", "73", "0", "1", "256", "2048", "com.apple.setoken", "esiz", "encr",
+        "decr", "drve", "sign", "vrfy", "wrap", "unwp", "sens", "extr", "m_HostOrSubdomainOfHost",
+        "u_UserIndependentKeychain",
     ]
 
     init(_ choices: inout Choices, depth: Int = 0) {
-        let kind = choices.octet() % 20
+        let kind = choices.octet() % 22
         let isDeep = depth >= Self.greatestDepth
         switch kind {
         case 0, 1: self = .knownText(Int(choices.octet()) % Self.knownTexts.count)
@@ -65,9 +70,39 @@ indirect enum QueryValue {
         case 16: self = .uuid
         case 17 where !isDeep: self = .set(Self.values(&choices, depth))
         case 18: self = .other
+        case 20 where !isDeep: self = .attributes(Self.pairs(&choices, depth: depth + 1))
+        case 21: self = .key(Int(choices.octet()) % Example.keys.count)
         default: self = .null
         }
     }
+
+    /// A key that ends a dictionary where there is more to come.
+    static let end: UInt8 = 0xFF
+    private static let mostPairs = 64
+
+    /// Keys, mostly known ones, and values, up to an ``end``.
+    static func pairs(_ choices: inout Choices, depth: Int = 0) -> [(QueryValue, QueryValue)] {
+        var pairs: [(QueryValue, QueryValue)] = []
+        while !choices.isAtEnd, pairs.count < mostPairs {
+            let octet = choices.octet()
+            if octet == end { break }
+            let key =
+                octet < knownTexts.count ? knownText(Int(octet)) : QueryValue(&choices, depth: depth)
+            pairs.append((key, QueryValue(&choices, depth: depth)))
+        }
+        return pairs
+    }
+
+    /// Writes what ``pairs(_:depth:)`` reads, without an end.
+    static func write(_ pairs: [(String, QueryValue)], to writer: inout ChoiceWriter) {
+        for (key, value) in pairs {
+            writer.write(UInt8(knownTexts.firstIndex(of: key) ?? 0))
+            value.write(to: &writer)
+        }
+    }
+
+    /// A text that is known.
+    static func known(_ text: String) -> QueryValue { .knownText(knownTexts.firstIndex(of: text) ?? 0) }
 
     private static func values(_ choices: inout Choices, _ depth: Int) -> [QueryValue] {
         (0..<Int(choices.octet() % 8)).map { _ in QueryValue(&choices, depth: depth + 1) }
@@ -96,6 +131,15 @@ indirect enum QueryValue {
         case .set(let values): kind(17); Self.write(values, to: &writer)
         case .other: kind(18)
         case .null: kind(19)
+        case .attributes(let pairs):
+            kind(20)
+            for (key, value) in pairs {
+                guard case .knownText(let index) = key else { continue }
+                writer.write(UInt8(index))
+                value.write(to: &writer)
+            }
+            writer.write(Self.end)
+        case .key(let index): kind(21); writer.write(UInt8(index))
         }
     }
 
@@ -120,12 +164,13 @@ indirect enum QueryValue {
         case .date(let seconds): NSDate(timeIntervalSince1970: seconds)
         case .null: NSNull()
         case .list(let values): NSArray(array: values.map(\.object))
-        case .dictionary(let pairs): Self.dictionary(pairs)
+        case .dictionary(let pairs), .attributes(let pairs): Self.object(of: pairs)
         case .accessControl(let index): SecAccessControl(Example.accessControls[index])
         case .url: NSURL(fileURLWithPath: "/")
         case .uuid: NSUUID()
         case .set(let values): NSSet(array: values.map(\.hashable))
         case .other: NSObject()
+        case .key(let index): Example.keys[index]
         }
     }
 
@@ -136,13 +181,13 @@ indirect enum QueryValue {
     private var hashable: NSObject {
         switch self {
         case .decimal(let text): NSString(string: text)
-        case .list, .dictionary, .set, .null: NSNumber(value: 0)
+        case .list, .dictionary, .attributes, .set, .null: NSNumber(value: 0)
         default: object
         }
     }
 
     /// A dictionary; a key that comes again replaces what it led to.
-    static func dictionary(_ pairs: [(QueryValue, QueryValue)]) -> NSMutableDictionary {
+    static func object(of pairs: [(QueryValue, QueryValue)]) -> NSMutableDictionary {
         let dictionary = NSMutableDictionary()
         for (key, value) in pairs { dictionary.setObject(value.object, forKey: key.hashable) }
         return dictionary

@@ -12,14 +12,12 @@ import SecretMemory
 enum QueryTarget: FuzzTarget {
     static let name = "query"
 
-    /// A key that ends the first dictionary of an update.
-    private static let separator: UInt8 = 0xFF
-    private static let mostPairs = 64
+    static func run(_ input: Span<UInt8>) { NoDaemon.run { runAlone(input) } }
 
-    static func run(_ input: Span<UInt8>) {
+    private static func runAlone(_ input: Span<UInt8>) {
         var choices = Choices(input)
         let flags = choices.octet()
-        let query = dictionary(&choices)
+        let query = QueryValue.object(of: QueryValue.pairs(&choices))
         let hasResult = flags & 4 == 0
         do throws(KeychainError) {
             switch flags & 3 {
@@ -30,7 +28,7 @@ enum QueryTarget: FuzzTarget {
                 let parsed = try ParsedQuery(query, for: .copyMatching, hasResult: hasResult)
                 try check(CopyItems.self, .copyItems, try parsed.copyRequest())
             case 2:
-                let changes = dictionary(&choices)
+                let changes = QueryValue.object(of: QueryValue.pairs(&choices))
                 let parsed = try ParsedQuery(query, for: .update, hasResult: false)
                 let parsedChanges = try ParsedChanges(changes, of: parsed.itemClass)
                 try check(UpdateItems.self, .updateItems, try parsed.updateRequest(parsedChanges))
@@ -41,22 +39,11 @@ enum QueryTarget: FuzzTarget {
         } catch {
             let known: [Status] = [
                 .param, .noSuchAttr, .noSuchClass, .unimplemented, .dataTooLarge, .itemNotFound,
+                // A match that the client makes needs the daemon.
+                .notAvailable,
             ]
             require(known.contains(error.status), "a refusal by Apple's rules, not \(error)")
         }
-    }
-
-    private static func dictionary(_ choices: inout Choices) -> NSMutableDictionary {
-        var pairs: [(QueryValue, QueryValue)] = []
-        while !choices.isAtEnd, pairs.count < mostPairs {
-            let octet = choices.octet()
-            if octet == separator { break }
-            let key =
-                octet < QueryValue.knownTexts.count
-                ? QueryValue.knownText(Int(octet)) : QueryValue(&choices)
-            pairs.append((key, QueryValue(&choices)))
-        }
-        return QueryValue.dictionary(pairs)
     }
 
     private static func check<Body: WireBody & ~Copyable>(
@@ -109,6 +96,8 @@ enum QueryTarget: FuzzTarget {
             ("u_OpPrompt", .text("because\u{0}")),
             ("u_AuthUI", text("u_AuthUIS")), ("u_AuthUI", text("u_AuthUIF")), ("u_NoAuthUI", .flag(true)),
             ("nleg", .flag(true)), ("unknown", .uuid), ("class", .integer(1)), ("class", text("keys")),
+            ("m_CaseInsensitive", .flag(true)), ("m_HostOrSubdomainOfHost", .text("example.org")),
+            ("v_Ref", .other), ("v_Ref", .key(0)),
         ]
         var seeds: [[UInt8]] = []
         for (index, attribute) in attributes.enumerated() {
@@ -123,22 +112,30 @@ enum QueryTarget: FuzzTarget {
         seeds.append(seed(2, Array(good.prefix(2)), changes: [("v_Data", .data(octets(30)))]))
         seeds.append(seed(3, Array(good.prefix(2))))
         seeds.append(seed(3, []))
+        for key in Example.keys.indices {
+            let pairs: [Pair] = [("class", text("keys")), ("v_Ref", .key(key)), ("atag", .data(octets(4)))]
+            for function: UInt8 in 0...3 {
+                seeds.append(seed(function, pairs, changes: [("labl", .text("new"))]))
+            }
+            seeds.append(seed(0, pairs + [("kcls", text("0")), ("r_Ref", .flag(true))]))
+            seeds.append(seed(0, pairs + [("v_Data", .data(octets(9)))]))
+        }
+        let stored: [Pair] = [
+            ("class", text("keys")), ("type", text("73")), ("kcls", text("0")), ("bsiz", .integer(256)),
+            ("v_Data", .data(Example.publicKey)),
+        ]
+        for function: UInt8 in [0, 1] { seeds.append(seed(function, stored + [("perm", .flag(true))])) }
         return seeds
     }
 
-    private static func text(_ known: String) -> QueryValue {
-        .knownText(QueryValue.knownTexts.firstIndex(of: known) ?? 0)
-    }
+    private static func text(_ known: String) -> QueryValue { .known(known) }
 
     private static func seed(_ function: UInt8, _ query: [Pair], changes: [Pair] = []) -> [UInt8] {
         var writer = ChoiceWriter()
         writer.write(function)
         for part in [query, changes] {
-            for (key, value) in part {
-                writer.write(UInt8(QueryValue.knownTexts.firstIndex(of: key) ?? 0))
-                value.write(to: &writer)
-            }
-            if function == 2 { writer.write(separator) }
+            QueryValue.write(part, to: &writer)
+            if function == 2 { writer.write(QueryValue.end) }
         }
         return writer.octets
     }

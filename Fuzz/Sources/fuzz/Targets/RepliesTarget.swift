@@ -16,6 +16,10 @@ enum RepliesTarget: FuzzTarget {
         runBody(AvailabilityReply.self, input)
         runBody(CountBody.self, input)
         runBody(Failure.self, input)
+        runBody(KeyReply.self, input)
+        runBody(Attestation.self, input)
+        runBody(AttestationIdentity.self, input)
+        runKeyResult(input)
         runItems(input, returns: [.attributes, .persistentRef])
         runItems(input, returns: [.data, .attributes, .persistentRef])
     }
@@ -38,6 +42,22 @@ enum RepliesTarget: FuzzTarget {
             let twice = headAgain.message(bodyAgain)
             twice.withOctets { require($0.array == once.array, "a \(type) has one encoding") }
         }
+    }
+
+    /// As ``runBody(_:_:)`` does, for a secret, which is not copied.
+    private static func runKeyResult(_ input: Span<UInt8>) {
+        let written = try? CBORReader.read(input, limits: Frame.limits) { reader in
+            let head = try ReplyHead(from: &reader)
+            let result = try KeyResult(from: &reader)
+            require(result.octets.count <= KeyResult.longest, "a result within its limit")
+            return head.message(result).withOctets { $0.array }
+        }
+        guard let written else { return }
+        let again = try? CBORReader.read(written.span, limits: Frame.limits) { reader in
+            let head = try ReplyHead(from: &reader)
+            return head.message(try KeyResult(from: &reader)).withOctets { $0.array }
+        }
+        require(again == written, "a result has one encoding")
     }
 
     private static func runItems(_ input: Span<UInt8>, returns: ItemQuery.Returns) {
@@ -71,7 +91,7 @@ enum RepliesTarget: FuzzTarget {
 
 extension RepliesTarget {
     static func seeds() -> [[UInt8]] {
-        let whole = statuses() + failures() + results()
+        let whole = statuses() + failures() + keys() + results()
         return whole + damaged(whole[0], most: 6) + damaged(whole[whole.count - 1], most: 6)
     }
 
@@ -133,6 +153,27 @@ extension RepliesTarget {
         seeds.append(reply(Failure(KeychainError(.diskFull)), .diskFull))
         seeds.append(reply(EvaluationReply(factors: [.biometry, .passcode], domainState: octets(32))))
         seeds.append(reply(EvaluationReply(factors: [], domainState: nil)))
+        return seeds
+    }
+
+    private static func keys() -> [[UInt8]] {
+        var seeds = Example.accessControls.map { control in
+            let key = EnclaveKey(
+                representation: octets(300),
+                publicKey: [4] + octets(64),
+                accessControl: control,
+                isHardware: true
+            )
+            return reply(KeyReply(key))
+        }
+        for attestation in Example.attestations {
+            seeds.append(reply(attestation))
+            if let identity = attestation.evidence?.identity { seeds.append(reply(identity)) }
+        }
+        for count in [0, 32, KeyResult.longest, KeyResult.longest + 1] {
+            let result = KeyResult(SecretBytes(copying: octets(count)))
+            seeds.append(ReplyHead(id: 2, status: .success).message(result).withOctets { $0.array })
+        }
         return seeds
     }
 

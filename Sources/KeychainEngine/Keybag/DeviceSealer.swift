@@ -1,11 +1,10 @@
-import Glibc
-import KeychainEngine
-import KeychainModel
-import SecretMemory
+internal import Glibc
+public import KeychainModel
+public import SecretMemory
 
 /// Seals with the TPM where there is one, and opens what either sealed: a keybag that was made in software goes on
 /// as it is until its passcode is changed or it is migrated.
-struct DeviceSealer: KeySealer {
+public struct DeviceSealer: KeySealer {
     private enum Kind: UInt8 {
         case file = 1
         case hardware = 2
@@ -16,13 +15,14 @@ struct DeviceSealer: KeySealer {
     private let obstacle: CInt?
 
     /// Seals with hardware where it is there; `obstacle` says why it is not, as `errno` does.
-    init(file: FileKeySealer, hardware: (any KeySealer)?, obstacle: CInt?) {
+    public init(file: FileKeySealer, hardware: (any KeySealer)?, obstacle: CInt? = nil) {
         self.file = file
         self.hardware = hardware
         self.obstacle = obstacle
     }
 
-    func assurance(of blob: [UInt8]?) async -> AssuranceReport {
+    /// How strong a seal is, and why.
+    public func assurance(of blob: [UInt8]?) async -> AssuranceReport {
         guard let blob else { return await (hardware ?? file).assurance(of: nil) }
         guard let (sealer, inner) = try? sealer(of: blob) else {
             return AssuranceReport(
@@ -44,19 +44,22 @@ struct DeviceSealer: KeySealer {
         return AssuranceReport(report.assurance, reasons: report.reasons + [reason])
     }
 
-    func isBest(_ blob: [UInt8]) async -> Bool {
+    /// Whether a new seal would be no better.
+    public func isBest(_ blob: [UInt8]) async -> Bool {
         guard let (sealer, inner) = try? sealer(of: blob) else { return false }
         guard hardware == nil || blob.first == Kind.hardware.rawValue else { return false }
         return await sealer.isBest(inner)
     }
 
-    func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {
+    /// Seals a new secret with the best there is.
+    public func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {
         let kind = hardware == nil ? Kind.file : .hardware
         let sealed = try await (hardware ?? file).seal(authorization: authorization)
         return SealedDeviceSecret(blob: [kind.rawValue] + sealed.blob, secret: sealed.secret.copy())
     }
 
-    func unseal(
+    /// Brings back the secret of a blob of either kind.
+    public func unseal(
         _ blob: [UInt8],
         authorization: borrowing SecretBytes
     ) async throws(KeychainError) -> SecretBytes {
@@ -64,7 +67,8 @@ struct DeviceSealer: KeySealer {
         return try await sealer.unseal(inner, authorization: authorization)
     }
 
-    func destroy(_ blob: [UInt8]) async {
+    /// Destroys what a blob of either kind stands for.
+    public func destroy(_ blob: [UInt8]) async {
         guard let (sealer, inner) = try? sealer(of: blob) else { return }
         await sealer.destroy(inner)
     }
@@ -74,7 +78,7 @@ struct DeviceSealer: KeySealer {
         switch blob.first.flatMap(Kind.init) {
         case .file?: return (file, inner)
         case .hardware?:
-            guard let hardware else { throw KeychainError(.decode, cause: .otherHardware, remedy: .recover) }
+            guard let hardware else { throw KeychainError(.decode, cause: .missingHardware, remedy: .check) }
             return (hardware, inner)
         case nil: throw KeychainError(.decode, cause: .damaged, remedy: .recover)
         }

@@ -1,0 +1,127 @@
+import CBOR
+import Foundation
+@_spi(AuthenticationEngine) import KeychainModel
+import SecretMemory
+
+@testable import KeychainEngine
+
+/// A private key's representation: the input as it is, and sealed, as the record within.
+enum PrivateKeyTarget: FuzzTarget {
+    static let name = "private-key"
+
+    private static let storeID = octets(16)
+    private static let epoch: UInt64 = 2
+    nonisolated(unsafe) private static let context = ItemContext(
+        storeID: storeID,
+        keys: ItemTarget.keys,
+        epoch: epoch,
+        passcodePublicKey: octets(PasscodeConstraint.publicKeyByteCount)
+    )
+    /// What a representation is bound to.
+    private static let label = Array("touchstone 1 private key ".utf8) + storeID
+
+    static func run(_ input: Span<UInt8>) {
+        require(read(input.array) == nil, "no record that nobody sealed")
+        let sealed = unsafe input.withUnsafeBytes { octets in
+            unsafe AEAD.seal(octets, with: metadata, authenticating: label)
+        }
+        guard let record = read([PrivateKeyRecord.format] + sealed) else { return }
+        require(content(of: record) == input.array, "a record has one encoding")
+        for current in [record.epoch, record.epoch &+ 1] {
+            guard let control = record.accessControl(atEpoch: current) else {
+                require(
+                    record.accessControl.flags.contains(.biometryCurrentSet),
+                    "only a bound key is invalidated"
+                )
+                continue
+            }
+            require(
+                control.constraints.isEmpty == record.accessControl.constraints.isEmpty,
+                "a change of fingers leaves constraints"
+            )
+            runAuthorization(record, control)
+        }
+    }
+
+    private static func runAuthorization(_ record: PrivateKeyRecord, _ control: AccessControl) {
+        do throws(KeychainError) {
+            _ = try unsafe record.authorization(
+                control,
+                proofs: [ItemTarget.proof],
+                password: nil,
+                in: context
+            )
+            fatalError("broken promise: no authorisation that nobody wrapped")
+        } catch {
+            require(error.status == .decode || error.status == .authFailed, "no authorisation, not \(error)")
+        }
+    }
+
+    private static func read(_ representation: [UInt8]) -> PrivateKeyRecord? {
+        do throws(KeychainError) {
+            return try unsafe PrivateKeyRecord(representation, in: context)
+        } catch {
+            require(error.status == .decode, "a damaged key is damaged, not \(error)")
+            return nil
+        }
+    }
+
+    private static var metadata: AEADKey {
+        guard let key = try? unsafe context.metadata else { fatalError("no metadata key") }
+        return key
+    }
+
+    /// What a record seals.
+    private static func content(of record: PrivateKeyRecord) -> [UInt8] {
+        let opened = try? unsafe AEAD.open(
+            Data(try record.sealed(in: context).dropFirst()),
+            with: metadata,
+            authenticating: label
+        ) { unsafe [UInt8]($0) }
+        guard let opened else { fatalError("broken promise: a record opens again") }
+        return opened
+    }
+
+    static func seeds() -> [[UInt8]] {
+        var seeds: [[UInt8]] = []
+        for control in Example.accessControls {
+            for (name, isHardware) in [("/usr/bin/mail", true), ("gr\u{FC}n", false)] {
+                guard let group = AccessGroup(name), let record = record(control, group, isHardware) else {
+                    continue
+                }
+                seeds.append(withoutChance(content(of: record)))
+            }
+        }
+        return seeds + damaged(seeds[0], most: 8) + [[], [0x82, 0x40, 0x40], [PrivateKeyRecord.format]]
+    }
+
+    private static func record(
+        _ control: AccessControl,
+        _ group: AccessGroup,
+        _ isHardware: Bool
+    ) -> PrivateKeyRecord? {
+        try? unsafe PrivateKeyRecord(
+            HardwareKey(blob: octets(200), publicKey: [4] + octets(64)),
+            isHardware: isHardware,
+            authorization: Key(SecretBytes(copying: octets(32))),
+            accessControl: control,
+            group: group,
+            password: Key(SecretBytes(copying: octets(32, from: 9))),
+            in: context
+        )
+    }
+
+    /// The same with fixed octets in the place of the wraps, which are others each time.
+    private static func withoutChance(_ content: [UInt8]) -> [UInt8] {
+        let parts = try? CBORReader.read(content) { reader in
+            _ = try reader.readArrayHead()
+            return (try reader.readBytes(), try reader.readBytes())
+        }
+        guard let (header, wraps) = parts, let kind = wraps.first else { return content }
+        return cbor { writer in
+            writer.writeArrayHead(count: 2)
+            writer.write(bytes: header)
+            writer.write(bytes: [kind] + octets(wraps.count - 1))
+        }
+    }
+}

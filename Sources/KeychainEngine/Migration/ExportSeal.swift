@@ -1,0 +1,87 @@
+internal import Crypto
+internal import Foundation
+internal import KeychainModel
+internal import SecretMemory
+
+/// How an export is sealed: a head of 40 octets, then records, each its length (4 octets, most significant first)
+/// and AES-256-GCM.
+///
+/// The head is `TchSExp`, the version (1), and 32 random octets: the salt of the key, which is derived from the
+/// recovery code. A record is bound to the head and to its own number, and the last one counts the items: cutting,
+/// reordering and mixing show. See ``ExportRecord`` for what records hold.
+struct ExportSeal {
+    static let headByteCount = 40
+    /// The longest record in clear: an item's data and attributes, with room for the rest.
+    static let longestRecord =
+        ItemLimits.longestData + ItemLimits.mostAttributes * ItemLimits.longestAttribute + (1 << 16)
+    static let lengthByteCount = 4
+
+    private static let magic = Array("TchSExp".utf8)
+    private static let version: UInt8 = 1
+
+    let head: [UInt8]
+    private let key: AEADKey
+    private let label: [UInt8]
+
+    /// The seal of a new export.
+    init(code: Key) {
+        self.init(head: Self.magic + [Self.version] + RandomBytes.array(count: 32), code: code)
+    }
+
+    /// The seal of the export that starts with `head`.
+    init(of file: any ExportFile, code: Key) throws(KeychainError) {
+        self.init(head: try Self.head(of: file), code: code)
+    }
+
+    private init(head: [UInt8], code: Key) {
+        self.head = head
+        key = KeyDerivation.derive("export", from: [code], salt: Array(head.suffix(32))).symmetric
+        label = Array("touchstone 1 export ".utf8) + Array(SHA256.hash(data: head))
+    }
+
+    /// Reads the start of an export.
+    static func head(of file: any ExportFile) throws(KeychainError) -> [UInt8] {
+        let head = try file.read(from: 0, upTo: headByteCount)
+        guard head.starts(with: magic) else { throw KeychainError(.decode, cause: .notAnExport) }
+        guard head.count == headByteCount else { throw .exportDamaged }
+        guard head[magic.count] == version else { throw KeychainError(.notAvailable, cause: .newerExport) }
+        return head
+    }
+
+    /// A record as it goes into the file.
+    func sealed(_ record: borrowing SecretBuffer, number: UInt64) -> [UInt8] {
+        let sealed = unsafe record.withUnsafeBytes {
+            unsafe AEAD.seal($0, with: key, authenticating: binding(number))
+        }
+        let length = UInt32(sealed.count)
+        return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: length >> UInt32($0)) } + Array(sealed)
+    }
+
+    /// Opens a record, without its length.
+    func open(_ sealed: [UInt8], number: UInt64) throws(AEAD.NotAuthentic) -> SecretBytes {
+        let binding = binding(number)
+        guard sealed.count >= AEAD.overheadByteCount else { throw AEAD.NotAuthentic() }
+        let count = sealed.count - AEAD.overheadByteCount
+        return try unsafe SecretBytes(octetCount: count) { (octets) throws(AEAD.NotAuthentic) in
+            let room = unsafe UnsafeMutableRawBufferPointer(rebasing: octets[..<count])
+            do {
+                try unsafe sealed.withUnsafeBytes { sealed in
+                    try unsafe binding.withUnsafeBytes { binding in
+                        try unsafe AEAD.open(sealed, with: key, authenticating: binding, into: room)
+                    }
+                }
+            } catch {
+                throw AEAD.NotAuthentic()
+            }
+        }
+    }
+
+    private func binding(_ number: UInt64) -> [UInt8] {
+        label + stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt64($0)) }
+    }
+}
+
+extension KeychainError {
+    /// The export is not as it was written, or not all of it is there.
+    static var exportDamaged: KeychainError { KeychainError(.decode, cause: .exportDamaged) }
+}

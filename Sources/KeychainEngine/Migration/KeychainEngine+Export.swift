@@ -1,0 +1,170 @@
+internal import Foundation
+public import KeychainModel
+public import SecretMemory
+
+extension KeychainEngine {
+    /// Seals all items that may leave this machine; nothing of the keychain changes.
+    public func export(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> KeychainExport {
+        guard let code = RecoveryCode.parse(recoveryCode) else {
+            throw KeychainError(.authFailed, cause: .mistyped)
+        }
+        await enterKeybag()
+        defer { leaveKeybag() }
+        let recovered = try recoveredKeys(code)
+        guard let store else { throw storeFault ?? .damaged }
+        try store.reopenIfNeeded(recovered.context)
+        let export = try store.export(with: recovered, code: code, into: UnnamedFile(in: directory))
+        let leftOut = export.report.leftOut.values.reduce(0, +)
+        report(.keybagRecovered, detail: "export of \(export.report.items) items, \(leftOut) left out")
+        return export
+    }
+
+    /// All that opens the items of this keybag, but for the current set's key, whose items stay here.
+    private func recoveredKeys(_ code: Key) throws(KeychainError) -> RecoveredKeys {
+        var (record, keybagKey, privateKey) = try openWithRecovery(code)
+        record.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil
+        let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: nil)
+        let context = ItemContext(
+            storeID: record.storeID,
+            keys: try KeybagKeys.unwrapAll(of: record, with: wrapping),
+            epoch: record.epoch,
+            passcodePublicKey: record.passcodePublicKey
+        )
+        return RecoveredKeys(context: context, passcodeKey: PasscodeKey(privateKey.copy()))
+    }
+}
+
+/// What the recovery code opened.
+struct RecoveredKeys {
+    let context: ItemContext
+    /// Opens what demands the passcode.
+    let passcodeKey: PasscodeKey
+}
+
+extension ItemStore {
+    /// Seals the items that may leave, one after the other.
+    fileprivate func export(
+        with keys: RecoveredKeys,
+        code: Key,
+        into file: UnnamedFile
+    ) throws(KeychainError) -> KeychainExport {
+        let seal = ExportSeal(code: code)
+        try file.append(seal.head)
+        try file.append(seal.sealed(ExportRecord.encodedStart(), number: 0))
+        var report = ExportReport()
+        var found = ItemSetDigest()
+        try ItemDatabase.translatingErrors {
+            _ = try ItemRow.forEach(database, after: .min, atMost: .max) { row in
+                guard let row, let leaving = try? row.leaving(seal, UInt64(report.items) + 1, keys) else {
+                    return report.leaveOut(.damaged)
+                }
+                found.insert(leaving.contribution)
+                switch leaving.outcome {
+                case .sealed(let octets):
+                    guard report.items < MigrationLimits.mostItems else { throw KeychainError(.dataTooLarge) }
+                    try file.append(octets)
+                    report.items += 1
+                case .stays(let item): report.leaveOut(item.reason, named: item)
+                }
+            }
+        }
+        try file.append(
+            seal.sealed(ExportRecord.encodedEnd(items: report.items), number: UInt64(report.items) + 1)
+        )
+        report.isSetAuthentic = try readSet(keys.context)?.hasItems(of: found) == true
+        return KeychainExport(file: file, report: report)
+    }
+}
+
+/// What becomes of an item that was opened.
+private enum Leaving {
+    case sealed([UInt8])
+    case stays(ExportReport.LeftOut)
+}
+
+extension ItemRow {
+    /// Seals the item for an export, or says why it stays.
+    fileprivate func leaving(
+        _ seal: ExportSeal,
+        _ number: UInt64,
+        _ keys: RecoveredKeys
+    ) throws -> (outcome: Leaving, contribution: SIMD4<UInt64>) {
+        let context = keys.context
+        return try open(in: context) { header in
+            guard hasDigests(of: header) else { throw AEAD.NotAuthentic() }
+            let contribution = try contribution(generation: header.generation, context)
+            var content = try ItemContent(header)
+            let effective = header.accessControl(atEpoch: context.epoch)
+            if case .some(.some(let control)) = effective { content.accessControl = control }
+            if let reason = content.reasonToStay ?? (effective == nil ? .enrolledSet : nil) {
+                let item = ExportReport.LeftOut(reason: reason, group: content.group, name: content.name)
+                return (.stays(item), contribution)
+            }
+            let count = try unsafe data.map { try unsafe AEAD.plaintextByteCount(of: $0) }
+            var record = ExportRecord.encoded(content, dataByteCount: count)
+            if let count { try appendData(count, to: &record, header, content.accessControl, with: keys) }
+            return (.sealed(seal.sealed(record, number: number)), contribution)
+        }
+    }
+
+    /// Opens the item's data, which are there, with what the recovery code opened.
+    private func appendData(
+        _ count: Int,
+        to record: inout SecretBuffer,
+        _ header: OpenedHeader,
+        _ control: AccessControl,
+        with keys: RecoveredKeys
+    ) throws {
+        guard let sealed = unsafe data, let wraps = unsafe self.keys else { throw KeychainError.damaged }
+        let context = keys.context
+        let binding = unsafe header.header
+        let key = try unsafe context.withBinding(of: .key, reference, binding) {
+            (binding) throws(KeychainError) in
+            try unsafe ItemKeyWrap.open(
+                Data(wraps),
+                control: control,
+                keys: context.keys,
+                shown: [ItemKeyWrap.Shown(biometry: true, passcodeKey: keys.passcodeKey)],
+                password: nil,
+                authenticating: Array(binding)
+            ).symmetric
+        }
+        _ = try unsafe record.append(upTo: count) { room in
+            try unsafe context.withBinding(of: .data, reference, binding) { binding in
+                try unsafe AEAD.open(sealed, with: key, authenticating: binding, into: room)
+            }
+            return count
+        }
+    }
+}
+
+extension ItemContent {
+    /// Why the item does not leave this keychain; nil when it does.
+    fileprivate var reasonToStay: ExportReport.Reason? {
+        let isToken = attributes[.tokenID].map { !$0.isBlank } ?? false
+        if isToken || accessControl.flags.contains(.privateKeyUsage) { return .privateKey }
+        if accessControl.accessibility.isThisDeviceOnly { return .thisDeviceOnly }
+        if accessControl.flags.contains(.biometryCurrentSet) { return .enrolledSet }
+        return accessControl.needsApplicationPassword ? .applicationPassword : nil
+    }
+
+    /// What a person may know the item by.
+    fileprivate var name: String {
+        for key in [AttributeKey.account, .label, .service, .server] {
+            if case .string(let text)? = attributes[key], !text.isEmpty { return text }
+        }
+        return itemClass.rawValue
+    }
+}
+
+extension Accessibility {
+    /// Whether items of it stay on their device.
+    fileprivate var isThisDeviceOnly: Bool {
+        switch self {
+        case .whenUnlocked, .afterFirstUnlock, .always: false
+        case .whenPasscodeSetThisDeviceOnly, .whenUnlockedThisDeviceOnly, .afterFirstUnlockThisDeviceOnly,
+            .alwaysThisDeviceOnly:
+            true
+        }
+    }
+}

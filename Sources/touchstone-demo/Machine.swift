@@ -1,0 +1,32 @@
+import Foundation
+import TouchstoneTesting
+
+/// A machine: a TPM, a disk, and a person at its terminal.
+struct Machine {
+    let chip: SoftwareTPM
+    let disk: TemporaryDirectory
+    let shell: Shell
+
+    /// A new machine on this system bus, or one that got the disk of another.
+    init(_ bus: PrivateBus, diskOf other: Machine? = nil) async throws {
+        chip = try await SoftwareTPM.start()
+        disk = try TemporaryDirectory()
+        shell = Shell(home: disk.path, programs: Bundle.main.bundlePath)
+        if let other {
+            try FileManager.default.copyItem(
+                atPath: other.disk.appending("data"),
+                toPath: disk.appending("data")
+            )
+        }
+        _ = try disk.write(
+            """
+            # The sensor is virtual and the TPM a program, so the daemon reports the assurance `test`.
+            pinentry-program = /usr/bin/pinentry-tty
+            test.system-bus-address = \(bus.address)
+            test.template-directory = \(bus.templateDirectory)
+            test.tpm = \(chip.tcti)
+            """,
+            to: "touchstoned.conf"
+        )
+    }
+}

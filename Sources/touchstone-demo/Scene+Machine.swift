@@ -1,0 +1,57 @@
+import Foundation
+import TouchstoneTesting
+
+/// What the TPM adds.
+extension Scene {
+    /// After a lock a finger is enough, because the TPM keeps the key; after a restart of the machine it is not.
+    mutating func restart(_ finger: SyntheticFinger, passcode: String) async throws {
+        transcript.step("touchstone lock, then unlock with the finger: the TPM kept the key")
+        try expect(try await shell.run("lock"), status: 0)
+        let picture = next(of: finger)
+        let bus = bus
+        let unlocked = try await shell.run("unlock") { terminal in
+            try await terminal.wait(for: "ouch the fingerprint sensor")
+            try await VirtualReader(bus).touch(picture)
+        }
+        try expect(unlocked, status: 0)
+        transcript.done("unlocked")
+
+        transcript.step("Restart the machine, daemon and TPM, then touchstone unlock")
+        try await shell.stopDaemon(with: SIGTERM)
+        try await machine.chip.reset()
+        let outcome = try await shell.run("unlock") { terminal in
+            try await terminal.wait(for: "Passcode:")
+            // The sensor stays dark: a finger is not even asked for.
+            guard (try? await VirtualReader(bus).waitUntilWanted(atMost: .seconds(1))) == nil else {
+                throw Surprise("the sensor was armed")
+            }
+            terminal.type(passcode)
+            terminal.press(.enter)
+        }
+        try expect(outcome, status: 0)
+        transcript.done("no finger was taken; the passcode unlocked")
+    }
+
+    /// A copied disk is worth nothing beside another TPM, and the copy costs the first machine nothing.
+    mutating func moveDisk(passcode: String) async throws {
+        transcript.step(
+            "Copy the disk to a machine with another TPM, then touchstone get wifi with the passcode"
+        )
+        let thief = try await Machine(bus, diskOf: machine)
+        let refused = try await thief.shell.run("get", "wifi") { terminal in
+            try await terminal.wait(for: "Passcode:")
+            terminal.type(passcode)
+            terminal.press(.enter)
+        }
+        guard refused.status != 0, refused.output.isEmpty else {
+            throw Surprise("the copy opened: \(refused.output)")
+        }
+        try await thief.shell.stopDaemon(with: SIGKILL)
+        transcript.done("exit \(refused.status): \(refused.error)")
+
+        transcript.step("The first machine lost nothing: touchstone get wifi")
+        let outcome = try await shell.run("get", "wifi")
+        try expect(outcome, status: 0, output: "open while unlocked")
+        transcript.done("“\(outcome.output)”")
+    }
+}

@@ -1,0 +1,160 @@
+import Glibc
+import KeychainModel
+import SecretMemory
+
+/// An export on its way to the disk: a file beside its place until it is whole and durable.
+final class ExportedFile: Sendable {
+    private struct State {
+        /// Open from the first octets on.
+        var descriptor: CInt?
+        var count = 0
+        var failure: CommandError?
+    }
+
+    private let path: String
+    private let temporary: String
+    private let replaces: Bool
+    private let state = Guarded(State())
+
+    /// Sees that the place can be written to; nothing is made yet.
+    init(_ path: String, replaces: Bool) throws(CommandError) {
+        self.path = path
+        self.replaces = replaces
+        temporary = "\(path).\(getpid()).new"
+        try checkPlace()
+        guard unsafe access(Self.directory(of: path), W_OK | X_OK) == 0 else { throw Self.failure(path) }
+    }
+
+    deinit { discard() }
+
+    /// How many octets were written.
+    var count: Int { state.withLock { $0.count } }
+
+    /// Why writing failed, where it did.
+    var failure: CommandError? { state.withLock { $0.failure } }
+
+    /// Adds octets at the end.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecIO`; ``failure`` then says more.
+    func append(_ octets: [UInt8]) throws(KeychainError) {
+        try state.withLock { state throws(KeychainError) in
+            do throws(CommandError) {
+                if state.descriptor == nil { state.descriptor = try open() }
+                guard let descriptor = state.descriptor else { return }
+                try write(octets, to: descriptor)
+                state.count += octets.count
+            } catch {
+                state.failure = error
+                throw KeychainError(.io)
+            }
+        }
+    }
+
+    /// Puts the file in its place, durably.
+    func finish() throws(CommandError) {
+        try state.withLock { state throws(CommandError) in
+            guard let descriptor = state.descriptor else { throw CommandError("the export is empty") }
+            guard fsync(descriptor) == 0 else { throw Self.failure(path) }
+            try checkPlace()
+            guard unsafe rename(temporary, path) == 0 else { throw Self.failure(path) }
+            close(descriptor)
+            state.descriptor = nil
+        }
+        let directory = unsafe Glibc.open(Self.directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { throw Self.failure(path) }
+        defer { close(directory) }
+        guard fsync(directory) == 0 else { throw Self.failure(path) }
+    }
+
+    /// Removes what is not whole.
+    func discard() {
+        state.withLock { state in
+            guard let descriptor = state.descriptor else { return }
+            close(descriptor)
+            unsafe unlink(temporary)
+            state.descriptor = nil
+        }
+    }
+
+    private func checkPlace() throws(CommandError) {
+        var status = stat()
+        guard !replaces, unsafe lstat(path, &status) == 0 else { return }
+        throw CommandError(
+            "\(path) exists already",
+            hint: "--replace puts the export in its place",
+            exitCode: .existsAlready
+        )
+    }
+
+    private func open() throws(CommandError) -> CInt {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        let descriptor = unsafe Glibc.open(temporary, flags, 0o600)
+        guard descriptor >= 0 else { throw Self.failure(path) }
+        return descriptor
+    }
+
+    private func write(_ octets: [UInt8], to descriptor: CInt) throws(CommandError) {
+        var done = 0
+        while done < octets.count {
+            let step = unsafe octets[done...].withUnsafeBytes {
+                unsafe Glibc.write(descriptor, $0.baseAddress, $0.count)
+            }
+            if step < 0, errno == EINTR { continue }
+            guard step > 0 else { throw Self.failure(path) }
+            done += step
+        }
+    }
+
+    private static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    private static func failure(_ path: String) -> CommandError {
+        CommandError("cannot write \(path): \(unsafe String(cString: strerror(errno)))")
+    }
+}
+
+/// An export on the disk.
+struct ImportedFile: ~Copyable {
+    private let descriptor: CInt
+    private let path: String
+    /// How many octets it has.
+    let count: Int
+
+    /// Opens an export.
+    init(_ path: String) throws(CommandError) {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw Self.failure(path) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
+            status.st_size <= MigrationLimits.mostOctets
+        else {
+            close(descriptor)
+            throw CommandError(
+                "\(path) is no export of a keychain",
+                hint: "touchstone migrate --export FILE makes one, on the other machine",
+                exitCode: .damaged
+            )
+        }
+        self.descriptor = descriptor
+        self.path = path
+        count = Int(status.st_size)
+    }
+
+    deinit { close(descriptor) }
+
+    /// The next octets, as many as go at once.
+    borrowing func read(from offset: Int) throws(CommandError) -> [UInt8] {
+        var octets = [UInt8](repeating: 0, count: min(MigrationLimits.partOctets, count - offset))
+        let step = unsafe octets.withUnsafeMutableBytes {
+            unsafe pread(descriptor, $0.baseAddress, $0.count, off_t(offset))
+        }
+        guard step > 0 else { throw Self.failure(path) }
+        return Array(octets[..<step])
+    }
+
+    private static func failure(_ path: String) -> CommandError {
+        CommandError("cannot read \(path): \(unsafe String(cString: strerror(errno)))")
+    }
+}

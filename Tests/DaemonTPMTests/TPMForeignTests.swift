@@ -1,0 +1,249 @@
+import Foundation
+import KeychainClient
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@Suite(
+    "A keychain that is not where or when it should be",
+    .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
+    .timeLimit(.minutes(3))
+)
+struct TPMForeignTests {
+    @Test("an older copy of the store is refused as such, not as damage, and accepted with the recovery code")
+    func olderStore() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("deleted", "should be gone", .devicePasscode)
+        keychain.stop(with: SIGTERM)
+        let older = try DataCopy.store(of: keychain)
+        try await keychain.start()
+        try keychain.unlock()
+        try keychain.delete("deleted")
+
+        try await keychain.stopped { try older.put(into: keychain) }
+        try keychain.unlock()
+        let refusal = try #require(keychain.failure { _ = try keychain.value("deleted") })
+        #expect(refusal.status == .decode)
+        #expect(refusal.cause == .rolledBack)
+        #expect(keychain.failure { try keychain.add("new", "no") }?.cause == .rolledBack)
+
+        try keychain.client.recover(keychain.prompt())
+        #expect(try keychain.value("deleted") == "should be gone")
+        try keychain.add("new", "yes")
+        try await keychain.stopped {}
+        try keychain.unlock()
+        #expect(try keychain.value("new") == "yes")
+    }
+
+    @Test("so is an older copy of everything")
+    func olderEverything() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("deleted", "should be gone", .devicePasscode)
+        keychain.stop(with: SIGTERM)
+        let older = try DataCopy(of: keychain)
+        try await keychain.start()
+        try keychain.unlock()
+        try keychain.delete("deleted")
+        try await keychain.stopped { try older.put(into: keychain) }
+        try keychain.unlock()
+        #expect(keychain.failure { _ = try keychain.value("deleted") }?.cause == .rolledBack)
+    }
+
+    @Test("a damaged store is damaged, on whatever chip")
+    func damage() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("free", "kept")
+        try await keychain.stopped {
+            for suffix in ["-wal", "-shm"] {
+                try? FileManager.default.removeItem(atPath: keychain.file("items.sqlite\(suffix)"))
+            }
+            try Data(repeating: 0x5A, count: 8192)
+                .write(to: URL(fileURLWithPath: keychain.file("items.sqlite")))
+        }
+        _ = keychain.refusal()
+        let refusal = try #require(keychain.failure { _ = try keychain.value("free") })
+        #expect(refusal.status == .decode)
+        #expect(refusal.cause == .damaged)
+    }
+
+    @Test("another chip refuses it and counts nothing; the recovery code moves it there (T07)")
+    func otherChip() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("free", "kept")
+        let other = try await SoftwareTPM.start()
+        try await keychain.stopped { try keychain.use(tpm: other.tcti) }
+        try await Self.expectRefused(keychain)
+
+        try keychain.client.recover(keychain.prompt())
+        #expect(try keychain.value("free") == "kept")
+        try await keychain.stopped {}
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "kept")
+        // It is there now, and no longer here.
+        try await keychain.stopped { try keychain.use(tpm: machine.recorder.tcti) }
+        try await Self.expectRefused(keychain)
+    }
+
+    @Test("a chip that was cleared is another one")
+    func clearedChip() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("free", "kept")
+        keychain.stop(with: SIGTERM)
+        try await machine.chip.clear()
+        try await keychain.start()
+        try await Self.expectRefused(keychain)
+        try keychain.client.recover(keychain.prompt())
+        #expect(try keychain.value("free") == "kept")
+    }
+
+    @Test("a counter of the store that was removed is no way around it (T06)")
+    func removedCounters() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("deleted", "should be gone", .devicePasscode)
+        keychain.stop(with: SIGTERM)
+        let older = try DataCopy(of: keychain)
+        try await keychain.start()
+        try keychain.unlock()
+        try keychain.delete("deleted")
+        keychain.stop(with: SIGTERM)
+        try older.put(into: keychain)
+        try await machine.chip.removeCounters()
+        try await keychain.start()
+        let refusal = try #require(keychain.refusal())
+        #expect(refusal.cause == .otherHardware)
+        #expect(refusal.remedy == .recover)
+        #expect(try keychain.client.status().keybag == .locked)
+        try keychain.client.recover(keychain.prompt())
+        #expect(try keychain.value("deleted") == "should be gone")
+        try await keychain.stopped {}
+        try keychain.unlock()
+        #expect(try keychain.value("deleted") == "should be gone")
+    }
+
+    @Test("without the chip it says that the chip is missing, counts nothing, and opens once it is back")
+    func noChip() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("free", "kept")
+        try await keychain.stopped { try keychain.use(tpm: nil) }
+        let refusal = try #require(keychain.refusal())
+        #expect(refusal.cause == .missingHardware)
+        #expect(try keychain.client.status().authentication.passcodeFailures == 0)
+        let reasons = try keychain.client.status().assuranceReasons
+        #expect(reasons.contains { $0.contains("not there") }, "\(reasons)")
+
+        try await keychain.stopped { try keychain.use(tpm: machine.recorder.tcti) }
+        machine.chip.powerOff()
+        let silence = try #require(keychain.refusal())
+        #expect(silence.cause?.domain == "tpm")
+        #expect(silence.remedy == .check)
+        try await machine.chip.powerOn()
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "kept")
+    }
+
+    @Test("a chip that refuses all guesses says for how long (T03)")
+    func lockedOutChip() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("free", "kept")
+        keychain.stop(with: SIGTERM)
+        // A power cut after a use counts as one wrong guess of any of the chip's users.
+        try await machine.chip.setGuessLimit(1, interval: 900)
+        try await keychain.start()
+        try keychain.unlock()
+        try await machine.chip.powerCut()
+        try keychain.client.lock()
+        let refusal = try #require(keychain.refusal())
+        #expect(refusal.cause == DriverCause(domain: "tpm", code: "lockout"))
+        #expect(refusal.remedy == .wait(seconds: 900))
+        let reasons = try keychain.client.status().assuranceReasons
+        #expect(reasons.contains { $0.contains("refuses all guesses now") }, "\(reasons)")
+        try await machine.chip.setGuessLimit(32)
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "kept")
+    }
+
+    @Test("a software keychain moves to the chip with all that it holds, and stays there")
+    func migration() async throws {
+        let machine = try await TPMMachine()
+        let keychain = machine.keychain
+        try keychain.use(tpm: nil)
+        try await keychain.start()
+        try keychain.client.setUp(keychain.prompt())
+        try keychain.add("free", "kept")
+        try keychain.add("guarded", "kept too", .devicePasscode)
+        #expect(keychain.failure { try keychain.client.migrate(keychain.prompt()) }?.status == .param)
+
+        try await keychain.stopped { try keychain.use(tpm: machine.recorder.tcti) }
+        try keychain.unlock()
+        let hint = try keychain.client.status().assuranceReasons
+        #expect(hint.contains { $0.contains("touchstone migrate") }, "\(hint)")
+        try keychain.client.migrate(keychain.prompt())
+        #expect(try keychain.value("free") == "kept")
+        #expect(keychain.failure { try keychain.client.migrate(keychain.prompt()) }?.status == .param)
+
+        try await machine.restart()
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "kept")
+        #expect(try keychain.value("guarded") == "kept too")
+        try await keychain.stopped { try keychain.use(tpm: nil) }
+        #expect(keychain.refusal() != nil)
+    }
+
+    @Test("a new passcode moves a software keychain to the chip too")
+    func movedByPasscode() async throws {
+        let machine = try await TPMMachine()
+        let keychain = machine.keychain
+        try keychain.use(tpm: nil)
+        try await keychain.start()
+        try keychain.client.setUp(keychain.prompt())
+        try keychain.add("free", "kept")
+        try await keychain.stopped { try keychain.use(tpm: machine.recorder.tcti) }
+        try keychain.client.changePasscode(keychain.prompt())
+        try await machine.restart()
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "kept")
+        let reasons = try keychain.client.status().assuranceReasons
+        #expect(!reasons.contains { $0.contains("touchstone migrate") }, "\(reasons)")
+    }
+
+    @Test("touchstone says which TPM is missing, with a status of its own, and doctor what to do")
+    func commands() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        let environment = ["TOUCHSTONE_HOME": keychain.home.path, "PATH": "/usr/bin:/bin"]
+        let doctor = try await Finished.running([Programs.touchstone, "doctor"], environment: environment)
+        #expect(doctor.output.contains("device key: test"), "\(doctor.output)")
+        #expect(doctor.output.contains("The TPM is a simulator"))
+        let other = try await SoftwareTPM.start()
+        try await keychain.stopped { try keychain.use(tpm: other.tcti) }
+        let terminal = keychain.prompt().origin.terminal ?? ""
+        let unlock = try await Finished.running(
+            [
+                "/bin/sh", "-c",
+                "exec \(Programs.touchstone) unlock 2>\(keychain.home.path)/errors <\(terminal)",
+            ],
+            environment: environment
+        )
+        let errors = try String(contentsOfFile: keychain.home.appending("errors"), encoding: .utf8)
+        #expect(unlock.status == 7, "\(errors)")
+        #expect(errors.contains("sealed to another TPM"))
+        #expect(errors.contains("touchstone recover"))
+    }
+
+    private static func expectRefused(_ keychain: TemporaryKeychain) async throws {
+        let refusal = try #require(keychain.refusal())
+        #expect(refusal.cause == .otherHardware)
+        #expect(refusal.remedy == .recover)
+        let status = try keychain.client.status()
+        #expect(status.keybag == .locked)
+        #expect(status.authentication.passcodeFailures == 0)
+    }
+}

@@ -1,0 +1,186 @@
+import Foundation
+import KeychainClient
+import KeychainModel
+import SecretMemory
+import Testing
+import TouchstoneTesting
+
+@Suite(
+    "A keychain on a TPM",
+    .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
+    .timeLimit(.minutes(3))
+)
+struct TPMKeychainTests {
+    @Test("is set up there and says so; its secrets outlive the daemon and the machine")
+    func life() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        let status = try keychain.client.status()
+        #expect(status.assurance == .test)
+        #expect(status.assuranceReasons.contains { $0.contains("simulator") }, "\(status.assuranceReasons)")
+        try keychain.add("free", "open while unlocked")
+        try keychain.add("guarded", "by passcode", .devicePasscode)
+
+        try await keychain.stopped {}
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "open while unlocked")
+        #expect(try keychain.value("guarded") == "by passcode")
+        try await machine.restart()
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "open while unlocked")
+        #expect(try keychain.value("guarded") == "by passcode")
+
+        // The new passcode opens it, the old one does not.
+        let other = "granite willow saffron meadow copper"
+        try keychain.tellPerson([.types(TemporaryKeychain.passcode), .types(other)])
+        try keychain.client.changePasscode(keychain.prompt())
+        try keychain.client.lock()
+        try keychain.tellPerson([.types(TemporaryKeychain.passcode), .cancels])
+        #expect(keychain.refusal()?.status == .userCanceled)
+        try keychain.tellPerson([.types(other)])
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "open while unlocked")
+        #expect(!machine.recorder.traffic.contains(Array(other.utf8)))
+    }
+
+    @Test(
+        "ten wrong passcodes close it for the daemon; for the chip too, whoever sets the daemon's count back"
+    )
+    func guesses() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("free", "kept")
+        try keychain.client.lock()
+        let untouched = try DataCopy(of: keychain, ["attempts"])
+        for guess in 1...10 {
+            // The daemon is killed once the passcode was found wrong, and its count set back.
+            try keychain.tellPerson([.types("wrong passcode number \(guess)"), .killsDaemon])
+            #expect(keychain.refusal() != nil)
+            keychain.stop(with: SIGKILL)
+            try untouched.put(into: keychain)
+            try await keychain.start()
+            #expect(try keychain.client.status().authentication.passcodeFailures == 0)
+        }
+        try keychain.tellPerson([.types(TemporaryKeychain.passcode)])
+        let refusal = try #require(keychain.refusal())
+        #expect(refusal.status == .authFailed)
+        #expect(refusal.cause == .exhausted)
+        #expect(refusal.remedy == .recover)
+        #expect(try keychain.client.status().keybag != .unlocked)
+
+        try keychain.client.recover(keychain.prompt())
+        #expect(try keychain.value("free") == "kept")
+        try await keychain.stopped {}
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "kept")
+    }
+
+    @Test("a lockout's owner is set once, with a code of its own")
+    func lockout() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.client.protectLockout(keychain.prompt())
+        let code = try String(contentsOfFile: keychain.home.appending("lockout-code"), encoding: .utf8)
+        #expect(code != (try String(contentsOfFile: keychain.home.appending("code"), encoding: .utf8)))
+        #expect(!machine.recorder.traffic.contains(Array(code.utf8)))
+        #expect(keychain.failure { try keychain.client.protectLockout(keychain.prompt()) }?.status == .param)
+        await #expect(throws: TestKitError.self, "anybody may change the chip's limits") {
+            try await machine.chip.setGuessLimit(5)
+        }
+        // The recovery code is still the one of set-up.
+        try keychain.client.recover(keychain.prompt())
+    }
+
+    @Test("a private key is made in the chip, signs with at most 5 commands in an authenticated context")
+    func key() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        let control = try AccessControl(
+            accessibility: .whenUnlocked,
+            flags: [.devicePasscode, .privateKeyUsage]
+        )
+        let key = try keychain.client.makeKey(MakeKey(accessControl: control, prompt: keychain.prompt()))
+        #expect(key.isHardware)
+        let digest = [UInt8](repeating: 9, count: 32)
+        let context = keychain.client.makeContextNumber()
+        func sign() throws -> Int {
+            let request = UseKey(
+                representation: key.representation,
+                use: .sign(digest: digest),
+                context: context,
+                prompt: keychain.prompt()
+            )
+            return try keychain.client.useKey(request).count
+        }
+        #expect(try sign() == 64)
+        machine.recorder.forget()
+        #expect(try sign() == 64)
+        #expect(machine.recorder.commands.count <= 5, "\(machine.recorder.commands.map(\.code))")
+
+        try await machine.restart()
+        let read = ReadKey(representation: key.representation, prompt: keychain.prompt())
+        #expect(try keychain.client.readKey(read) == key)
+        #expect(try sign() == 64)
+    }
+
+    @Test("hundreds of unlockings and signatures leave nothing loaded in the chip")
+    func handles() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        let control = AccessControl(accessibility: .whenUnlocked)
+        let key = try keychain.client.makeKey(MakeKey(accessControl: control, prompt: keychain.prompt()))
+        let request = UseKey(
+            representation: key.representation,
+            use: .sign(digest: [UInt8](repeating: 9, count: 32)),
+            context: nil,
+            prompt: keychain.prompt()
+        )
+        var loaded: [Int] = []
+        for round in 0..<20 {
+            try keychain.client.lock()
+            try keychain.unlock()
+            for _ in 0..<25 { _ = try keychain.client.useKey(request) }
+            if round == 0 || round == 19 { loaded.append(try await machine.chip.handles().count) }
+        }
+        #expect(loaded[0] == loaded[1], "\(loaded)")
+        #expect(loaded[1] <= 3)
+    }
+
+    @Test("a look-up of an item that demands nothing sends the chip nothing")
+    func quiet() async throws {
+        let machine = try await TPMMachine.ready()
+        try machine.keychain.add("free", "open while unlocked")
+        machine.recorder.forget()
+        for _ in 0..<20 { #expect(try machine.keychain.value("free") == "open while unlocked") }
+        #expect(machine.recorder.commands.isEmpty)
+    }
+
+    @Test("touchstone attest prints evidence whose certificate names the chip's authority")
+    func attest() async throws {
+        let machine = try await TPMMachine.ready(.certified(1))
+        let environment = ["TOUCHSTONE_HOME": machine.keychain.home.path, "PATH": "/usr/bin:/bin"]
+        let finished = try await Finished.running(
+            [Programs.touchstone, "attest", "--nonce", "0badc0de"],
+            environment: environment
+        )
+        #expect(finished.status == 0, "\(finished.output)")
+        let json = try JSONSerialization.jsonObject(with: Data(finished.output.utf8)) as? [String: Any]
+        #expect(json?["level"] as? String == "ekCertificate")
+        let certificates = try #require(json?["certificates"] as? [String])
+        let first = try #require(certificates.first)
+        var base64 = first.replacing("-", with: "+").replacing("_", with: "/")
+        base64 += String(repeating: "=", count: (4 - base64.count % 4) % 4)
+        let certificate = try #require(Data(base64Encoded: base64))
+
+        let directory = try TemporaryDirectory()
+        let authority = try await SoftwareTPM.authority()
+        try certificate.write(to: URL(fileURLWithPath: directory.appending("ek.der")))
+        _ = try directory.write(authority.root, to: "root.pem")
+        _ = try directory.write(authority.issuer, to: "issuer.pem")
+        let verified = try await Finished.running([
+            "/usr/bin/openssl", "verify", "-ignore_critical", "-CAfile", directory.appending("root.pem"),
+            "-untrusted", directory.appending("issuer.pem"), directory.appending("ek.der"),
+        ])
+        #expect(verified.status == 0, "\(verified.output)")
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import KeychainClient
+import KeychainModel
+import SecretMemory
+import TouchstoneTesting
+
+/// A machine with a TPM: the chip, what passes on its bus, and the keychain of a daemon that uses it.
+struct TPMMachine {
+    /// Whether the programs were built and a chip can be started.
+    static var isThere: Bool {
+        ["/usr/bin/swtpm", Programs.touchstoned, Programs.touchstone]
+            .allSatisfy(FileManager.default.isExecutableFile)
+    }
+
+    let chip: SoftwareTPM
+    let recorder: TPMRecorder
+    let keychain: TemporaryKeychain
+
+    /// A machine whose keychain is not set up.
+    init(_ chip: SoftwareTPM.Chip = .blank, bus: PrivateBus? = nil, settings: [String] = []) async throws {
+        self.chip = try await SoftwareTPM.start(chip)
+        recorder = try TPMRecorder(self.chip)
+        keychain = try TemporaryKeychain(bus: bus, tpm: recorder.tcti, settings: settings)
+    }
+
+    /// A machine whose keychain is set up and unlocked.
+    static func ready(
+        _ chip: SoftwareTPM.Chip = .blank,
+        bus: PrivateBus? = nil,
+        settings: [String] = []
+    ) async throws -> TPMMachine {
+        let machine = try await TPMMachine(chip, bus: bus, settings: settings)
+        try await machine.keychain.start()
+        try machine.keychain.client.setUp(machine.keychain.prompt())
+        return machine
+    }
+
+    /// Restarts the machine: the daemon, and the chip with it.
+    func restart() async throws {
+        keychain.stop(with: SIGTERM)
+        try await chip.reset()
+        try await keychain.start()
+    }
+}
+
+extension TemporaryKeychain {
+    private static let service = AttributeValue.string("machine")
+
+    /// Stores a secret.
+    func add(_ account: String, _ value: String, _ flags: AccessControlFlags = []) throws {
+        _ = try client.add(
+            AddItem(
+                itemClass: .genericPassword,
+                attributes: [.service: Self.service, .account: .string(account)],
+                accessControl: try AccessControl(accessibility: .whenUnlocked, flags: flags),
+                data: SecretBytes(copying: Array(value.utf8)),
+                prompt: prompt()
+            )
+        )
+    }
+
+    private func query(_ account: String) -> ItemQuery {
+        var query = ItemQuery(
+            itemClass: .genericPassword,
+            attributes: [.service: Self.service, .account: .string(account)]
+        )
+        query.returns = .data
+        return query
+    }
+
+    /// A secret.
+    func value(_ account: String) throws -> String? {
+        let results = try client.copy(CopyItems(query: query(account), prompt: prompt()))
+        var item = results.first()
+        guard let data = item?.data.take() else { return nil }
+        return data.withOctets { octets in
+            String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self)
+        }
+    }
+
+    /// Deletes a secret.
+    func delete(_ account: String) throws {
+        _ = try client.delete(DeleteItems(query: query(account), prompt: prompt()))
+    }
+
+    /// Runs `body` while the daemon does not, and starts it again.
+    func stopped(_ body: () throws -> Void) async throws {
+        stop(with: SIGTERM)
+        try body()
+        try await start()
+    }
+
+    /// The failure of unlocking; nil when it unlocks.
+    func refusal() -> KeychainError? { failure { try unlock() } }
+
+    /// The failure of an operation; nil when it succeeds.
+    func failure(_ body: () throws -> Void) -> KeychainError? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error as? KeychainError
+        }
+    }
+
+    /// A file of the data directory.
+    func file(_ name: String) -> String { "\(layout.dataDirectory)/\(name)" }
+
+    /// Runs the blocking `body` on a thread of its own.
+    func apart<R: Sendable>(
+        _ body: @escaping @Sendable (TemporaryKeychain) throws -> R
+    ) async throws -> R {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try body(self) }) }
+        }
+    }
+}
+
+/// Copies of a keychain's files.
+struct DataCopy {
+    private let files: [String: Data]
+
+    /// Copies the files of a directory; all, or those that are named.
+    init(of keychain: TemporaryKeychain, _ names: Set<String>? = nil) throws {
+        let directory = keychain.layout.dataDirectory
+        var files: [String: Data] = [:]
+        for name in try FileManager.default.contentsOfDirectory(atPath: directory)
+        where names?.contains(name) ?? !name.hasPrefix("daemon.log") {
+            files[name] = try Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(name)"))
+        }
+        self.files = files
+    }
+
+    /// Copies the store alone.
+    static func store(of keychain: TemporaryKeychain) throws -> DataCopy {
+        try DataCopy(of: keychain, ["items.sqlite", "items.sqlite-wal"])
+    }
+
+    /// Puts the files in the place of those of a keychain whose daemon does not run.
+    func put(into keychain: TemporaryKeychain) throws {
+        let directory = keychain.layout.dataDirectory
+        try FileManager.default.createDirectory(
+            atPath: directory,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+        for suffix in ["", "-wal", "-shm"] where files["items.sqlite"] != nil {
+            try? FileManager.default.removeItem(atPath: "\(directory)/items.sqlite\(suffix)")
+        }
+        for (name, content) in files {
+            try? FileManager.default.removeItem(atPath: "\(directory)/\(name)")
+            guard
+                FileManager.default.createFile(
+                    atPath: "\(directory)/\(name)",
+                    contents: content,
+                    attributes: [.posixPermissions: 0o600]
+                )
+            else { throw Surprise("\(name) cannot be put back") }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import KeychainEngine
+import KeychainModel
+import SecretMemory
+import Synchronization
+import Testing
+
+@Suite("An import makes the whole keychain or none")
+struct ImportTests {
+    /// More than are committed together.
+    private static let items = 600
+
+    private static func export() async throws -> (octets: [UInt8], code: String) {
+        let old = try await OldKeychain()
+        for index in 0..<items { try await old.engine.add("account \(index)", "secret \(index)") }
+        return (try await old.export().octets(), old.code)
+    }
+
+    @Test("it is refused where there is a keychain, which stays as it is")
+    func existing() async throws {
+        let old = try await OldKeychain()
+        try await old.engine.add("moves", "elsewhere")
+        let octets = try await old.export().octets()
+        let there = TestKeychain()
+        let (engine, _) = try await there.setUp()
+        try await engine.add("kept", "here")
+        await #expect(throws: KeychainError(.duplicateItem)) { _ = try await engine.makeExportFile() }
+        await #expect(throws: KeychainError(.duplicateItem)) {
+            try await engine.setUp(from: octets, code: old.code)
+        }
+        #expect(try await engine.opens(TestKeychain.passcode))
+        #expect(try await engine.all().map(\.text) == ["here"])
+    }
+
+    @Test("the octets of an upload are found again, and leave no file")
+    func upload() async throws {
+        let old = try await OldKeychain()
+        try await old.engine.add("moves", "in parts")
+        let octets = try await old.export().octets()
+        let there = TestKeychain()
+        let engine = try there.start()
+        let file = try await engine.makeExportFile()
+        for start in stride(from: 0, to: octets.count, by: 100) {
+            try file.append(Array(octets[start...].prefix(100)))
+        }
+        #expect(file.count == octets.count)
+        #expect(try file.read(from: 0, upTo: 1 << 20) == octets)
+        #expect(try file.read(from: octets.count, upTo: 1) == [])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: there.path) == [])
+        let count = try await engine.setUp(
+            from: file,
+            passcode: .text(TestKeychain.newPasscode),
+            recoveryCode: .text(old.code)
+        )
+        #expect(count == 1)
+        #expect(try await engine.secret("moves") == "in parts")
+    }
+
+    @Test("a crash at any moment leaves no keychain, and a second try makes it", .timeLimit(.minutes(3)))
+    func crashes() async throws {
+        let (octets, code) = try await Self.export()
+        let there = TestKeychain()
+        let images = Images(of: there)
+        let engine = try there.start()
+        let file = MemoryExport(octets) { () throws(KeychainError) in images.take() }
+        _ = try await engine.setUp(
+            from: file,
+            passcode: .text(TestKeychain.newPasscode),
+            recoveryCode: .text(code)
+        )
+        // Before the keybag's file, in between commits, and after the last item.
+        #expect(images.all.count > 20)
+        #expect(images.all.contains { FileManager.default.fileExists(atPath: $0.file("import")) })
+        for image in images.all {
+            let engine = try image.start()
+            #expect(await engine.state() == .notSetUp)
+            let files = Set(try FileManager.default.contentsOfDirectory(atPath: image.path))
+            #expect(files.isDisjoint(with: ["import", "items.sqlite-wal"]), "\(files)")
+        }
+        let last = try #require(images.all.last)
+        let again = try last.start()
+        #expect(try await again.setUp(from: octets, code: code) == Self.items)
+        #expect(try await again.secret("account \(Self.items - 1)") == "secret \(Self.items - 1)")
+        // A plain set-up works as well.
+        _ = try await images.all[images.all.count - 2].setUp()
+    }
+
+    @Test("a fault at any moment leaves no keychain, and the same engine makes it at a second try")
+    func faults() async throws {
+        let (octets, code) = try await Self.export()
+        let there = TestKeychain()
+        let engine = try there.start()
+        for fault in [1, 2, 3, 5, 400, 1000, 1205] {
+            let reads = Mutex(0)
+            let file = MemoryExport(octets) { () throws(KeychainError) in
+                let number = reads.withLock { count in
+                    count += 1
+                    return count
+                }
+                if number == fault { throw KeychainError(.io) }
+            }
+            await #expect(throws: KeychainError(.io), "read \(fault)") {
+                _ = try await engine.setUp(
+                    from: file,
+                    passcode: .text(TestKeychain.newPasscode),
+                    recoveryCode: .text(code)
+                )
+            }
+            #expect(await engine.state() == .notSetUp)
+            let files = try FileManager.default.contentsOfDirectory(atPath: there.path)
+            #expect(Set(files).isSubset(of: ["attempts", "device.key"]), "\(files)")
+        }
+        #expect(try await engine.setUp(from: octets, code: code) == Self.items)
+        #expect(await engine.check().items == Self.items)
+    }
+
+    @Test("a mark that outlived a finished import changes nothing")
+    func leftMark() async throws {
+        let (octets, code) = try await Self.export()
+        let there = TestKeychain()
+        let engine = try there.start()
+        try await engine.setUp(from: octets, code: code)
+        await engine.close()
+        let copy = try there.copy()
+        let made = FileManager.default.createFile(
+            atPath: copy.file("import"),
+            contents: nil,
+            attributes: [.posixPermissions: 0o600]
+        )
+        #expect(made)
+        let next = try copy.start()
+        _ = try await next.key(TestKeychain.newPasscode)
+        #expect(await next.check().items == Self.items)
+        #expect(!FileManager.default.fileExists(atPath: copy.file("import")))
+    }
+}
+
+/// Copies of a directory at moments of its making: what a crash at that moment leaves.
+private final class Images: Sendable {
+    private let there: TestKeychain
+    private let taken = Mutex<(moments: Int, images: [TestKeychain])>((0, []))
+
+    init(of there: TestKeychain) { self.there = there }
+
+    var all: [TestKeychain] { taken.withLock { $0.images } }
+
+    /// Keeps some moments, and all of the first and last ones.
+    func take() {
+        taken.withLock { taken in
+            taken.moments += 1
+            guard taken.moments % 40 == 0 || taken.moments < 6 || taken.moments > 1200 else { return }
+            if let image = try? there.copy() { taken.images.append(image) }
+        }
+    }
+}
