@@ -60,7 +60,10 @@ let package = Package(
         ),
         .target(
             name: "KeychainServer",
-            dependencies: ["CLinux", "KeychainModel", "SecretMemory", "CBOR", "Threads"],
+            dependencies: [
+                "CLinux", "KeychainModel", "SecretMemory", "CBOR", "Threads",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: nearC
         ),
         .target(

@@ -33,7 +33,7 @@ extension RequestHandler {
 
     /// Whether a policy could be evaluated now.
     func availability(of body: CanEvaluatePolicy) async throws(KeychainError) -> AuthenticationAvailability {
-        await services.authenticator.availability(of: try Self.policy(body.policy))
+        await availability(of: try Self.policy(body.policy))
     }
 
     /// Asks the user for one access control of an item call, and keeps the proof in the call's context.
@@ -90,8 +90,12 @@ extension RequestHandler {
         let context = try contexts.enter(number, request: request)
         defer { contexts.leave(context, request: request) }
         let proof = try await authenticate(target, in: context, reuse: reuse, prompt: prompt)
-        let availability = await services.authenticator.availability(of: .biometrics)
+        let availability = await availability(of: .biometrics)
         return EvaluationReply(factors: proof.factors, domainState: availability.domainState)
+    }
+
+    private func availability(of policy: AuthenticationPolicy) async -> AuthenticationAvailability {
+        await services.authenticator.availability(of: policy).told(to: caller.accessGroup)
     }
 
     private static func policy(_ number: Int64) throws(KeychainError) -> AuthenticationPolicy {

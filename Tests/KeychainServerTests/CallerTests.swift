@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Who is asking")
 struct CallerTests {
-    private static var ownPath: String {
+    static var ownPath: String {
         var path = [CChar](repeating: 0, count: 4096)
         let count = readlink("/proc/self/exe", &path, path.count)
         return String(decoding: path[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)

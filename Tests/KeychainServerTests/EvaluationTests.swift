@@ -77,8 +77,30 @@ struct EvaluationTests {
         let server = try TestServer()
         let client = try await server.greetedClient()
         let reply = try await client.call(.evaluatePolicy, EvaluatePolicy.policy(2))
-        #expect(reply.body == .array([.array([.unsigned(1)]), .bytes([UInt8](repeating: 7, count: 32))]))
+        #expect(reply.body == .array([.array([.unsigned(1)]), try await Self.domainState(server)]))
         #expect(server.authenticator.evaluations.first?.request.caller.pid ?? 0 > 0)
+    }
+
+    @Test("the domain state is another one for each group, and for one group always the same")
+    func domainState() async throws {
+        let one = try await Self.domainState(TestServer())
+        let again = try await Self.domainState(TestServer())
+        let ownGroup = ClientIdentity(ownProgram: CallerTests.ownPath)
+        let other = try await Self.domainState(TestServer(identity: ownGroup))
+        #expect(one == again)
+        #expect(one != other)
+        for case .bytes(let octets) in [one, other] {
+            #expect(octets.count == 32)
+            #expect(octets != [UInt8](repeating: 7, count: 32))
+        }
+    }
+
+    /// What an app of the server's is told before any evaluation.
+    private static func domainState(_ server: TestServer) async throws -> CBORValue {
+        let client = try await server.greetedClient()
+        let reply = try await client.call(.canEvaluatePolicy, CanEvaluatePolicy(policy: 1))
+        guard case .array(let fields)? = reply.body, let state = fields.last else { return .null }
+        return state
     }
 
     @Test("cancelling a request takes its prompt away")

@@ -101,9 +101,6 @@ public struct AccessControl: Hashable, Sendable {
     /// How the constraints combine; without `or`, all are needed.
     public var combination: Combination { flags.contains(.or) ? .any : .all }
 
-    /// Whether reading the data needs the user: a constraint on an item that is not a private key.
-    public var demandsUser: Bool { !constraints.isEmpty && !flags.contains(.privateKeyUsage) }
-
     /// Whether an application password is needed too.
     public var needsApplicationPassword: Bool { flags.contains(.applicationPassword) }
 

@@ -31,23 +31,27 @@ struct ItemObjects {
         case .ref: return try key(item)
         default: break
         }
-        var parts: [String: Any] = [:]
-        if returns.contains(.attributes), let attributes = item.attributes {
-            parts = Self.dictionary(attributes, itemClass)
-        }
-        if returns.contains(.data), hasData { parts["v_Data"] = NSData(optional: item.data) }
+        var parts = Parts()
+        if returns.contains(.data), hasData { parts.add("v_Data", NSData(optional: item.data)) }
         if returns.contains(.persistentRef), let reference = item.reference {
-            parts["v_PersistentRef"] = NSData(data: Data(reference.octets))
+            parts.add("v_PersistentRef", NSData(data: Data(reference.octets)))
         }
+        var accessControl: AccessControl?
         if returns.contains(.ref) {
             let key = try key(item)
-            parts["v_Ref"] = key
+            parts.add("v_Ref", key)
             // The item itself demands less than the key in it.
-            if returns.contains(.attributes), let token = key.material.token {
-                parts["accc"] = SecAccessControl(token.key.accessControl)
-            }
+            accessControl = key.material.token?.key.accessControl
         }
-        return parts as NSDictionary
+        if returns.contains(.attributes), let attributes = item.attributes {
+            for (key, value) in attributes where key != .accessControl {
+                parts.add(key.rawValue, value.object)
+            }
+            if let itemClass { parts.add("class", NSString(string: itemClass.rawValue)) }
+            accessControl = accessControl ?? Self.accessControl(of: attributes)
+            if let accessControl { parts.add("accc", SecAccessControl(accessControl)) }
+        }
+        return parts.dictionary
     }
 
     /// As ``object(_:)``, but one item that holds no key, or one that is gone, does not spoil a list.
@@ -70,33 +74,40 @@ struct ItemObjects {
         }
     }
 
-    private static func dictionary(_ attributes: ItemAttributes, _ itemClass: ItemClass?) -> [String: Any] {
-        var objects = [String: Any](minimumCapacity: attributes.count + 4)
-        for (key, value) in attributes { objects[key.rawValue] = value.object }
-        if let itemClass { objects["class"] = itemClass.rawValue }
-        // The access control comes as octets, and only where it says more than when to read the item.
-        if case .data(let octets)? = attributes[.accessControl],
-            let rules = try? AccessControl(decoding: octets)
-        {
-            objects["accc"] = SecAccessControl(rules)
-        } else if case .string(let name)? = attributes[.accessible], let when = Accessibility(rawValue: name)
-        {
-            objects["accc"] = SecAccessControl(AccessControl(accessibility: when))
+    /// The access control comes as octets, and only where it says more than when to read the item.
+    private static func accessControl(of attributes: ItemAttributes) -> AccessControl? {
+        if case .data(let octets)? = attributes[.accessControl] {
+            return try? AccessControl(decoding: octets)
         }
-        return objects
+        guard case .string(let name)? = attributes[.accessible] else { return nil }
+        return Accessibility(rawValue: name).map { AccessControl(accessibility: $0) }
     }
 
+    /// The keys and values of one dictionary, each key once.
+    ///
+    /// They are Foundation's objects from the start: converting a dictionary takes longer than a look-up.
+    private struct Parts {
+        private var keys: [NSString] = []
+        private var values: [NSObject] = []
+
+        var dictionary: NSDictionary { NSDictionary(objects: values, forKeys: keys) }
+
+        mutating func add(_ key: String, _ value: NSObject) {
+            keys.append(NSString(string: key))
+            values.append(value)
+        }
+    }
 }
 
 extension AttributeValue {
     /// The value as apps get it.
-    var object: Any {
+    var object: NSObject {
         switch self {
-        case .string(let text): text
-        case .data(let octets): Data(octets)
+        case .string(let text): NSString(string: text)
+        case .data(let octets): NSData(data: Data(octets))
         case .integer(let number): NSNumber(value: number)
         case .boolean(let flag): NSNumber(value: flag)
-        case .date(let microseconds): Date(microsecondsSince1970: microseconds)
+        case .date(let microseconds): NSDate(microsecondsSince1970: microseconds)
         }
     }
 }

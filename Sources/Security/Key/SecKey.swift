@@ -54,7 +54,7 @@ public func SecKeyGetBlockSize(_ key: SecKey) -> Int { key.material.blockByteCou
 /// `SecKeyCopyAttributes`: what can be told about a key, by the `kSecAttr…` constants; never the key.
 public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
     var attributes = key.material.attributes.mapValues(\.object)
-    attributes[.isPermanent] = key.item != nil
+    attributes[.isPermanent] = NSNumber(value: key.item != nil)
     var dictionary: [String: Any] = ["class": ItemClass.key.rawValue]
     for (name, value) in attributes { dictionary[name.rawValue] = value }
     if let token = key.material.token {

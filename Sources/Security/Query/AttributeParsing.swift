@@ -38,7 +38,7 @@ package struct ParsedAttributes: Sendable {
             guard let object = value as? SecAccessControl else { throw .wrongType(name) }
             accessControl = object.accessControl
         case .accessible:
-            guard let text = value as? String else { throw .wrongType(name) }
+            guard let text = text(value) else { throw .wrongType(name) }
             guard let accessibility = Accessibility(rawValue: text) else {
                 throw .param("unknown protection")
             }
@@ -81,19 +81,19 @@ package struct ParsedAttributes: Sendable {
     ) throws(KeychainError) -> AttributeValue {
         switch kind {
         case .text:
-            if let text = value as? String { return .string(text) }
+            if let text = text(value) { return .string(text) }
             if let octets = value as? Data {
                 guard octets.count <= ItemLimits.longestAttribute else { throw KeychainError(.dataTooLarge) }
                 return .data([UInt8](octets))
             }
         case .octets:
-            if let text = value as? String { return .data(Array(text.utf8)) }
+            if let text = text(value) { return .data(Array(text.utf8)) }
             if let octets = value as? Data {
                 guard octets.count <= ItemLimits.longestAttribute else { throw KeychainError(.dataTooLarge) }
                 return .data([UInt8](octets))
             }
         case .code:
-            if let text = value as? String { return .string(text) }
+            if let text = text(value) { return .string(text) }
             if let number = value as? Int64 { return .string(String(number)) }
         case .number:
             if let number = value as? Int64 { return .integer(number) }
@@ -104,12 +104,12 @@ package struct ParsedAttributes: Sendable {
                 return .date(microseconds)
             }
         case .accessGroup:
-            if let text = value as? String {
+            if let text = text(value) {
                 guard let group = AccessGroup(text) else { throw .param("access group") }
                 return .string(group.name)
             }
         case .synchronizable:
-            if let text = value as? String, text == "syna" { return .anySynchronizable }
+            if let text = text(value), text == "syna" { return .anySynchronizable }
             if let flag = value as? Bool { return .boolean(flag) }
         case .accessible, .accessControl: break
         }
@@ -141,9 +141,11 @@ extension Date {
     fileprivate var microsecondsSince1970: Int64? {
         Int64(exactly: (timeIntervalSince1970 * 1_000_000).rounded())
     }
+}
 
+extension NSDate {
     /// The date of an attribute.
-    init(microsecondsSince1970 microseconds: Int64) {
+    convenience init(microsecondsSince1970 microseconds: Int64) {
         self.init(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     }
 }

@@ -22,7 +22,7 @@ package struct ParsedChanges {
         var isEmpty = true
         for (key, value) in pairs {
             isEmpty = false
-            guard let name = key as? String else { throw .param("a key that is not text") }
+            guard let name = text(key) else { throw .param("a key that is not text") }
             try accept(name, value, itemClass)
         }
         if isEmpty { throw .param("nothing to change") }

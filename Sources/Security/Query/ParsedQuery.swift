@@ -62,7 +62,7 @@ package struct ParsedQuery {
         var rest: [(String, Any)] = []
         var hasForeignKey = false
         for (key, value) in pairs {
-            guard let name = key as? String else {
+            guard let name = text(key) else {
                 hasForeignKey = true
                 continue
             }
@@ -83,7 +83,7 @@ package struct ParsedQuery {
     }
 
     private static func itemClass(_ value: Any) throws(KeychainError) -> ItemClass {
-        guard let name = value as? String else { throw .wrongType("class") }
+        guard let name = text(value) else { throw .wrongType("class") }
         switch ItemClass(rawValue: name) {
         case nil: throw KeychainError(.noSuchClass)
         case .genericPassword?: return .genericPassword
@@ -274,10 +274,10 @@ extension PersistentReference {
 
 extension ItemQuery.Limit {
     fileprivate init(value: Any) throws(KeychainError) {
-        switch value {
-        case let name as String where name == "m_LimitOne": self = .one
-        case let name as String where name == "m_LimitAll": self = .all
-        case let number as Int where number >= 1: self = number == 1 ? .one : .count(number)
+        switch (text(value), value) {
+        case ("m_LimitOne", _): self = .one
+        case ("m_LimitAll", _): self = .all
+        case (_, let number as Int) where number >= 1: self = number == 1 ? .one : .count(number)
         default: throw .param("limit")
         }
     }

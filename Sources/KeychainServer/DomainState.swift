@@ -1,0 +1,24 @@
+import Crypto
+import Foundation
+import KeychainModel
+
+/// The state of the enrolled fingers as one app gets it (`evaluatedPolicyDomainState`).
+///
+/// It changes whenever the keybag's own does, and no two groups get the same octets: apps cannot tell by it that they
+/// are on one machine.
+enum DomainState {
+    /// HMAC-SHA256 of the group's name under the keybag's state, which no app gets.
+    static func of(_ state: [UInt8], for group: AccessGroup) -> [UInt8] {
+        let name = Data("touchstone 1 domain state \(group.name)".utf8)
+        return Array(HMAC<SHA256>.authenticationCode(for: name, using: SymmetricKey(data: state)))
+    }
+}
+
+extension AuthenticationAvailability {
+    /// The same, with the domain state that this group gets.
+    func told(to group: AccessGroup) -> AuthenticationAvailability {
+        var told = self
+        told.domainState = domainState.map { DomainState.of($0, for: group) }
+        return told
+    }
+}
