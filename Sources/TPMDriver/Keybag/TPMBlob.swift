@@ -70,8 +70,11 @@ extension TPMBlob {
         else { throw TPMError.damaged }
         self.kind = kind
         primaryName = try reader.readBytes()
-        index = try reader.readNullIfPresent() ? nil : TPM2_HANDLE(exactly: try reader.readUnsigned())
-        if let index, !NVIndex.handles.contains(index) { throw TPMError.damaged }
+        if try !reader.readNullIfPresent() {
+            guard let handle = TPM2_HANDLE(exactly: try reader.readUnsigned()), NVIndex.handles.contains(handle)
+            else { throw TPMError.damaged }
+            index = handle
+        }
         if try reader.readNullIfPresent() {
             try reader.readNull()
         } else {
