@@ -146,6 +146,8 @@ extension CBORReader {
 
     internal mutating func enter(_ inner: Container, at start: Int) throws(CBORError) {
         guard outer.count < limits.depth else { throw CBORError(.tooDeep, at: start) }
+        // Once for a message, and enough for most.
+        if outer.capacity == 0 { outer.reserveCapacity(8) }
         outer.append(container)
         container = inner
         if inner.remaining == 0 { try leave() }

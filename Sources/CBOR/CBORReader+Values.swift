@@ -21,6 +21,29 @@ extension CBORReader {
         return start..<position
     }
 
+    /// Reads past a byte string of definite length and returns where its octets stand in the message.
+    public mutating func skipBytes() throws(CBORError) -> Range<Int> {
+        let start = position
+        guard let content = try readContent(.bytes) else { throw CBORError(.indefiniteLength, at: start) }
+        try endItem()
+        return content
+    }
+
+    /// Reads past a text string of definite length, checked like any other, and returns where its octets stand.
+    public mutating func skipText() throws(CBORError) -> Range<Int> {
+        let start = position
+        guard let content = try readContent(.text) else { throw CBORError(.indefiniteLength, at: start) }
+        try checkUTF8(content)
+        try endItem()
+        return content
+    }
+
+    /// Whether all octets in a part of the message that has been read are ASCII.
+    public func isASCII(_ range: Range<Int>) -> Bool {
+        precondition(range.lowerBound >= 0 && range.upperBound <= position, "not read yet")
+        return unsafe octets[range].allSatisfy { $0 < 0x80 }
+    }
+
     /// Reads one item of any type.
     public mutating func readValue() throws(CBORError) -> CBORValue {
         switch try peekType() {

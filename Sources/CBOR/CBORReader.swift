@@ -119,6 +119,25 @@ extension CBORReader {
         try read(octets.span, limits: limits, body)
     }
 
+    /// Reads the first items of `octets` alone: what comes after them is neither looked at nor checked.
+    ///
+    /// - Parameters:
+    ///   - octets: the message.
+    ///   - limits: what is accepted.
+    ///   - body: reads the items.
+    /// - Returns: what `body` returned.
+    /// - Throws: ``CBORError``, or what `body` threw.
+    public static func readBeginning<R: ~Copyable>(
+        of octets: Span<UInt8>,
+        limits: CBORLimits = .init(),
+        _ body: (inout CBORReader) throws -> R
+    ) throws -> R {
+        try unsafe octets.withUnsafeBytes { octets in
+            var reader = try unsafe CBORReader(octets, limits: limits)
+            return try body(&reader)
+        }
+    }
+
     private func end() throws(CBORError) {
         guard outer.isEmpty else { throw CBORError(.unfinishedItem, at: position) }
         guard isAtEnd || limits.allowsTrailingOctets else { throw CBORError(.trailingOctets, at: position) }

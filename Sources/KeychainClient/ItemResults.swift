@@ -3,19 +3,28 @@ public import KeychainModel
 public import SecretMemory
 
 /// One item of a result; each part is there only if it was asked for.
-@frozen
 public struct ItemResult: ~Copyable, Sendable {
-    /// Its name for good.
-    public let reference: PersistentReference?
-    /// Its attributes, the access control among them.
-    public let attributes: ItemAttributes?
     /// Its secret, to be taken out: `item.data.take()`.
     public var data: SecretBytes?
+    private let page: ItemPage
+    private let entry: ItemPage.Entry
+
+    fileprivate init(_ page: ItemPage, _ entry: ItemPage.Entry, data: consuming SecretBytes?) {
+        self.page = page
+        self.entry = entry
+        self.data = data
+    }
+
+    /// Its name for good.
+    public var reference: PersistentReference? { page.reference(entry) }
+
+    /// Its attributes, the access control among them; decoded anew each time.
+    public var attributes: ItemAttributes? { page.attributes(entry) }
 }
 
 /// The items that a request brought.
 ///
-/// Secrets stay in the pages they arrived in, locked and wiped, and are taken out one by one.
+/// They stay in the pages they arrived in, secrets locked and wiped, and are taken out one by one.
 public struct ItemResults: ~Copyable, Sendable {
     private let replies: ItemReplies
 
@@ -28,43 +37,32 @@ public struct ItemResults: ~Copyable, Sendable {
     public borrowing func forEach<E: Error>(
         _ body: (inout ItemResult) throws(E) -> Void
     ) throws(E) {
-        for item in replies.plain {
-            var item = ItemResult(reference: item.reference, attributes: item.attributes, data: nil)
-            try body(&item)
+        for page in replies.pages {
+            for entry in page.entries {
+                var item = page.item(entry)
+                try body(&item)
+            }
         }
-        for page in replies.pages { try page.forEach(body) }
     }
 
     /// The first item, if there is one.
     public borrowing func first() -> ItemResult? {
-        var found: ItemResult?
-        do {
-            try forEach { (item: inout ItemResult) throws(Enough) in
-                found = ItemResult(
-                    reference: item.reference,
-                    attributes: item.attributes,
-                    data: item.data.take()
-                )
-                throw Enough()
-            }
-        } catch {}
-        return found
+        for page in replies.pages {
+            if let entry = page.entries.first { return page.item(entry) }
+        }
+        return nil
     }
-
-    private struct Enough: Error {}
 }
 
 /// Collects the pages of a result.
 ///
-/// A result without secrets is decoded as it arrives and kept in ordinary memory, because locked memory is scarce
-/// and a list may be long.
+/// A result without secrets is kept in ordinary memory, because locked memory is scarce and a list may be long.
 final class ItemReplies: ReplySink, @unchecked Sendable {  // the connection's monitor orders all access
     /// The most locked memory that one result may take, in octets; ordinary users have 8 MiB.
     static let mostLocked = 4 << 20
 
     // Written by the reading thread, read by the waiting one afterwards.
     private(set) var count = 0
-    private(set) var plain: [(reference: PersistentReference?, attributes: ItemAttributes?)] = []
     private(set) var pages: [ItemPage] = []
     private var locked = 0
     private let holdsSecrets: Bool
@@ -72,94 +70,109 @@ final class ItemReplies: ReplySink, @unchecked Sendable {  // the connection's m
     init(returns: ItemQuery.Returns) { holdsSecrets = returns.contains(.data) }
 
     func accept(_ message: consuming ReceivedMessage) throws {
-        guard holdsSecrets else {
-            try message.readItems { reader in
-                let item = try reader.readItem { _ in throw WireError.malformed }
-                plain.append((item.reference, item.attributes))
+        if holdsSecrets {
+            locked += message.count
+            guard locked <= Self.mostLocked else {
+                let cause = DriverCause(domain: "touchstone", code: "resultTooLarge")
+                throw KeychainError(.allocate, cause: cause)
             }
-            count = plain.count
-            return
         }
-        locked += message.count
-        guard locked <= Self.mostLocked else {
-            let cause = DriverCause(domain: "touchstone", code: "resultTooLarge")
-            throw KeychainError(.allocate, cause: cause)
-        }
-        let page = try ItemPage(message)
-        count += page.count
+        let page = try ItemPage(message, holdsSecrets: holdsSecrets)
+        count += page.entries.count
         pages.append(page)
     }
 }
 
-/// One page of a result, found to be whole when it arrived.
+/// One page of a result, found to be whole when it arrived; its parts are decoded when they are asked for.
 final class ItemPage: Sendable {
-    let count: Int
-    private let message: ReceivedMessage
-
-    init(_ message: consuming ReceivedMessage) throws {
-        var count = 0
-        try message.readItems { reader in
-            _ = try reader.readItem { _ in }
-            count += 1
-        }
-        self.count = count
-        self.message = message
+    /// Where the parts of an item stand in the message; empty for what is not there.
+    struct Entry {
+        fileprivate var reference = 0..<0
+        fileprivate var attributes = 0..<0
+        /// Nil for none: a secret may be empty.
+        fileprivate var data: Range<Int>?
     }
 
-    func forEach<E: Error>(_ body: (inout ItemResult) throws(E) -> Void) throws(E) {
-        var failure: E?
-        do {
-            try message.readItems { reader in
-                var data: SecretBytes?
-                let parts = try reader.readItem { data = SecretBytes(copying: $0) }
-                var item = ItemResult(
-                    reference: parts.reference,
-                    attributes: parts.attributes,
-                    data: data.take()
-                )
-                do throws(E) {
-                    try body(&item)
-                } catch {
-                    failure = error
-                    throw error
-                }
-            }
-        } catch {
-            if let failure { throw failure }
-            preconditionFailure("a page was read before and does not change")
-        }
-    }
-}
+    let entries: [Entry]
+    /// The message, while it holds secrets.
+    private let message: ReceivedMessage?
+    /// A copy of a message without secrets.
+    private let plain: [UInt8]
 
-extension ReceivedMessage {
-    /// Reads a reply whose body is an array of items.
-    fileprivate borrowing func readItems(_ item: (inout CBORReader) throws -> Void) throws {
-        try read { reader in
+    init(_ message: consuming ReceivedMessage, holdsSecrets: Bool) throws {
+        entries = try message.read { reader in
             _ = try ReplyHead(from: &reader)
             // `addItem` without anything to return.
-            if try reader.peekType() == .null { return try reader.readNull() }
-            for _ in 0..<(try reader.readArrayHead()) { try item(&reader) }
+            if try reader.readNullIfPresent() { return [] }
+            let count = try reader.readArrayHead()
+            var entries: [Entry] = []
+            entries.reserveCapacity(count)
+            for _ in 0..<count { entries.append(try reader.readEntry(mayHaveData: holdsSecrets)) }
+            return entries
+        }
+        if holdsSecrets {
+            plain = []
+            self.message = consume message
+        } else {
+            plain = message.withOctets { octets in unsafe octets.withUnsafeBytes { unsafe Array($0) } }
+            self.message = nil
+        }
+    }
+
+    fileprivate func item(_ entry: Entry) -> ItemResult {
+        guard let data = entry.data else { return ItemResult(self, entry, data: nil) }
+        return ItemResult(self, entry, data: withOctets { SecretBytes(copying: $0.extracting(data)) })
+    }
+
+    fileprivate func reference(_ entry: Entry) -> PersistentReference? {
+        withOctets { octets in
+            PersistentReference(octets: entry.reference.map { octets[$0] })
+        }
+    }
+
+    fileprivate func attributes(_ entry: Entry) -> ItemAttributes? {
+        guard !entry.attributes.isEmpty else { return nil }
+        return withOctets { octets in
+            do {
+                return try CBORReader.read(octets.extracting(entry.attributes), limits: Frame.limits) {
+                    reader in
+                    try reader.readAttributes()
+                }
+            } catch {
+                preconditionFailure("attributes were read before and do not change")
+            }
+        }
+    }
+
+    private func withOctets<R: ~Copyable>(_ body: (Span<UInt8>) -> R) -> R {
+        switch message {
+        case .some(let message): return message.withOctets(body)
+        case .none:
+            let plain = plain
+            let octets = plain.span
+            return body(octets)
         }
     }
 }
 
 extension CBORReader {
-    /// Reads one item's map; its secret is lent to `data`.
-    fileprivate mutating func readItem(
-        data: (Span<UInt8>) throws -> Void
-    ) throws -> (reference: PersistentReference?, attributes: ItemAttributes?) {
-        var reference: PersistentReference?
-        var attributes: ItemAttributes?
+    /// Reads past one item's map.
+    fileprivate mutating func readEntry(mayHaveData: Bool) throws -> ItemPage.Entry {
+        var entry = ItemPage.Entry()
         for _ in 0..<(try readMapHead()) {
             switch try readUnsigned() {
             case ItemField.reference:
-                reference = PersistentReference(octets: try readBytes())
-                guard reference != nil else { throw WireError.malformed }
-            case ItemField.attributes: attributes = try readAttributes()
-            case ItemField.data: try readBytes { (octets: Span<UInt8>) throws -> Void in try data(octets) }
+                entry.reference = try skipBytes()
+                guard entry.reference.count == PersistentReference.octetCount else {
+                    throw WireError.malformed
+                }
+            case ItemField.attributes: entry.attributes = try skipAttributes()
+            case ItemField.data:
+                guard mayHaveData else { throw WireError.malformed }
+                entry.data = try skipBytes()
             default: try skipValue()
             }
         }
-        return (reference, attributes)
+        return entry
     }
 }

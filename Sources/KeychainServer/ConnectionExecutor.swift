@@ -15,6 +15,9 @@ final class ConnectionExecutor: TaskExecutor {
         var wasWoken = false
         var hasEnded = false
     }
+    /// A request's own job, that of the vault's actor, and the rest of the request; one more for a commit.
+    private static let roundsBetweenLooks = 4
+
     private let state = Guarded(State())
     /// Readable when the thread has to look at its jobs.
     let wakeup: CInt
@@ -49,14 +52,18 @@ final class ConnectionExecutor: TaskExecutor {
         if mustWake { signal() }
     }
 
-    /// Runs the jobs that are there now, not those that they add.
+    /// Runs the jobs that are there, and those that they add, as far as a look-up goes: a request that goes on for
+    /// longer lets the thread look at the socket in between.
     func runJobs() {
-        let jobs = state.withLock { state in
-            let jobs = state.jobs
-            state.jobs = []
-            return jobs
+        for _ in 0..<Self.roundsBetweenLooks {
+            let jobs = state.withLock { state in
+                let jobs = state.jobs
+                state.jobs = []
+                return jobs
+            }
+            if jobs.isEmpty { return }
+            for job in jobs { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
         }
-        for job in jobs { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
     /// Whether the thread may sleep: nothing is waiting, and whatever comes from now on wakes it.

@@ -21,7 +21,8 @@ struct LockedMemory: Sendable {
 /// `RLIMIT_MEMLOCK` is 8 MiB for an ordinary user, and memory that cannot be locked ends the process: so room
 /// is asked for here before a frame is received and before items are opened, and who gets none waits.
 final class LockedMemoryBudget: Sendable {
-    /// What the arena of small blocks and the keys may take, which no request is charged for.
+    /// What the arena of small blocks, the regions kept beside it and the keys may take, which no request is charged
+    /// for.
     private static let reserved = 2 << 20
     /// Charged for what fits into the buffer that each connection has anyway.
     private static let smallest = 4096

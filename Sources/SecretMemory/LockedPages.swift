@@ -6,7 +6,8 @@ import Glibc
 /// Small blocks come from regions of 64 KiB that stay mapped for the life of the process, at most 1 MiB of them.
 /// Each block is wiped before it is free again, so that a test can look at a page after its owner let go and find
 /// zeros. A block larger than 16 KiB, or one for which the arena has no room left, has a region of its own that is
-/// wiped and unmapped. There is no third way: memory that cannot be locked is not handed out.
+/// wiped, and kept for the next one or unmapped. There is no third way: memory that cannot be locked is not handed
+/// out.
 public enum LockedPages {
     /// Blocks up to this size come from the arena.
     package static let largestSmallBlockByteCount = 16 * 1024
@@ -14,6 +15,9 @@ public enum LockedPages {
     package static let regionByteCount = 64 * 1024
     /// The arena's regions together; below the 8 MiB that `RLIMIT_MEMLOCK` grants an ordinary user.
     package static let arenaByteCount = 1024 * 1024
+
+    /// The regions that are kept together; a page of a long result has one of 272 KiB.
+    package static let spareByteCount = 640 * 1024
 
     private static let arena = Guarded(Arena())
 
@@ -33,8 +37,28 @@ public enum LockedPages {
                 return unsafe UnsafeMutableRawBufferPointer(start: start, count: sizeClass.byteCount)
             }
         }
-        let byteCount = wholePages(count)
-        return unsafe UnsafeMutableRawBufferPointer(start: try map(byteCount), count: byteCount)
+        let wanted = wholePages(count)
+        if let spare = arena.withLock({ $0.takeSpare(wanted) }) {
+            let start = unsafe UnsafeMutableRawPointer(bitPattern: spare.address)
+            return unsafe UnsafeMutableRawBufferPointer(start: start, count: spare.byteCount)
+        }
+        do throws(SecretMemoryError) {
+            return unsafe UnsafeMutableRawBufferPointer(start: try map(wanted), count: wanted)
+        } catch {
+            // Others may be kept that are too small.
+            guard unmapSpares() else { throw error }
+            return unsafe UnsafeMutableRawBufferPointer(start: try map(wanted), count: wanted)
+        }
+    }
+
+    /// - Returns: whether there were any.
+    private static func unmapSpares() -> Bool {
+        let spares = arena.withLock { $0.takeSpares() }
+        for spare in spares {
+            guard let start = unsafe UnsafeMutableRawPointer(bitPattern: spare.address) else { continue }
+            unsafe unmap(UnsafeMutableRawBufferPointer(start: start, count: spare.byteCount))
+        }
+        return !spares.isEmpty
     }
 
     /// ``allocate(_:)`` for those who cannot go on without: traps where memory cannot be locked.
@@ -49,13 +73,20 @@ public enum LockedPages {
     /// Wipes a block and takes it back.
     static func release(_ block: UnsafeMutableRawBufferPointer) {
         guard let start = block.baseAddress else { return }
-        if let sizeClass = SizeClass(holding: block.count) {
-            // Outside the lock: the block is still its owner's.
-            unsafe clinux_wipe(start, block.count)
-            let address = UInt(bitPattern: start)
-            let isTaken = arena.withLock { $0.takeBack(address, sizeClass) }
-            if isTaken { return }
+        // Outside the lock: the block is still its owner's.
+        unsafe clinux_wipe(start, block.count)
+        let (address, byteCount) = (UInt(bitPattern: start), block.count)
+        let isTaken = arena.withLock { arena in
+            if let sizeClass = SizeClass(holding: byteCount), arena.takeBack(address, sizeClass) {
+                return true
+            }
+            return arena.keep(Arena.Spare(address: address, byteCount: byteCount))
         }
+        if !isTaken { unsafe unmap(block) }
+    }
+
+    private static func unmap(_ block: UnsafeMutableRawBufferPointer) {
+        guard let start = block.baseAddress else { return }
         // Wipes, too.
         guard unsafe clinux_pages_unmap(start, block.count) == 0 else {
             fatalError("touchstone: munmap failed on a page of ours (errno \(errno))")
@@ -110,6 +141,14 @@ private struct SizeClass {
 /// Blocks are kept as addresses beside the pages, never in them: a free block holds nothing but zeros.
 private struct Arena {
     private var regions: [UInt] = []
+    /// A region of a large block, all zero, that waits for the next one.
+    struct Spare {
+        let address: UInt
+        let byteCount: Int
+    }
+    private var spares: [Spare] = []
+    private var spareByteCount = 0
+
     /// By the index of their size class.
     private var free = [[UInt]](repeating: [], count: SizeClass.count)
 
@@ -133,6 +172,31 @@ private struct Arena {
         guard holds(address, count: sizeClass.byteCount) else { return false }
         free[sizeClass.index].append(address)
         return true
+    }
+
+    /// The smallest spare region that a large block fits into without wasting most of it.
+    mutating func takeSpare(_ byteCount: Int) -> Spare? {
+        let fitting = spares.indices.filter {
+            byteCount <= spares[$0].byteCount && spares[$0].byteCount <= 2 * byteCount
+        }
+        guard let best = fitting.min(by: { spares[$0].byteCount < spares[$1].byteCount }) else { return nil }
+        spareByteCount -= spares[best].byteCount
+        return spares.remove(at: best)
+    }
+
+    /// False when enough are kept, and for the small blocks of a full arena.
+    mutating func keep(_ spare: Spare) -> Bool {
+        guard spare.byteCount > LockedPages.largestSmallBlockByteCount,
+            spareByteCount + spare.byteCount <= LockedPages.spareByteCount
+        else { return false }
+        spareByteCount += spare.byteCount
+        spares.append(spare)
+        return true
+    }
+
+    mutating func takeSpares() -> [Spare] {
+        defer { (spares, spareByteCount) = ([], 0) }
+        return spares
     }
 
     func holds(_ address: UInt, count: Int) -> Bool {

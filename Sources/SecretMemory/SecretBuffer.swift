@@ -1,3 +1,5 @@
+import Glibc
+
 /// Secret octets that arrive bit by bit, in one block of ``LockedPages`` that grows.
 ///
 /// Growing moves the octets to a larger block and wipes the old one. Like ``SecretBytes`` it cannot be copied or
@@ -52,6 +54,16 @@ public struct SecretBuffer: ~Copyable {
     @inlinable
     public mutating func append(contentsOf octets: Span<UInt8>) {
         unsafe octets.withUnsafeBytes { unsafe append(contentsOf: $0) }
+    }
+
+    /// Puts `octets`, which must not be this buffer's own, before all others.
+    public mutating func prepend(contentsOf octets: UnsafeRawBufferPointer) {
+        guard octets.count > 0 else { return }
+        reserve(count + octets.count)
+        let start = unsafe block.baseAddress.unsafelyUnwrapped
+        unsafe memmove(start + octets.count, start, count)
+        unsafe block.copyMemory(from: octets)
+        used += octets.count
     }
 
     /// Lets `fill` write up to `capacity` octets at the end, as read(2) does, and keeps as many as it returns.

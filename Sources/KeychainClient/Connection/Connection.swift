@@ -181,14 +181,9 @@ final class Connection: Sendable {
 
     /// Gives one reply to the request it belongs to.
     private func handOut(_ message: consuming ReceivedMessage) throws {
-        let (head, failure) = try message.read { reader in
-            let head = try ReplyHead(from: &reader)
-            if head.status == .success {
-                try reader.skipValue()
-                return (head, KeychainError?.none)
-            }
-            return (head, try Failure(from: &reader, status: head.status).error)
-        }
+        // The body of a success is read once, by the sink that wants it.
+        let head = try message.readBeginning { try ReplyHead(from: &$0) }
+        let failure = head.status == .success ? nil : try message.failure()
         // Id 0 speaks of the connection itself, and the greeting came before.
         if head.id == 0 { throw failure ?? WireError.malformed }
         guard let waiting = monitor.inspect({ $0.waiting[head.id] }), failure == nil || !head.more else {
@@ -201,7 +196,7 @@ final class Connection: Sendable {
             outcome = .failure(failure)
         } else {
             do {
-                try waiting.sink?.accept(message)
+                try (waiting.sink ?? Acknowledgement.shared).accept(message)
             } catch let error as KeychainError {
                 outcome = .failure(error)
             }

@@ -29,7 +29,24 @@ final class SingleReply<Body: WireBody & Sendable & ~Copyable>:
     }
 }
 
-/// Takes a reply that says only that it was done.
+/// Takes replies whose bodies nobody wants; they must be whole all the same.
 final class Acknowledgement: ReplySink {
-    func accept(_ message: consuming ReceivedMessage) throws {}
+    static let shared = Acknowledgement()
+
+    func accept(_ message: consuming ReceivedMessage) throws {
+        try message.read { reader in
+            _ = try ReplyHead(from: &reader)
+            try reader.skipValue()
+        }
+    }
+}
+
+extension ReceivedMessage {
+    /// What a reply that reports no success says.
+    borrowing func failure() throws -> KeychainError {
+        try read { reader in
+            let head = try ReplyHead(from: &reader)
+            return try Failure(from: &reader, status: head.status).error
+        }
+    }
 }

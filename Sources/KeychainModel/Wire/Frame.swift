@@ -97,6 +97,26 @@ public struct ReceivedMessage: ~Copyable, Sendable {
             try CBORReader.read(octets.extracting(Frame.headerOctetCount...), limits: Frame.limits, body)
         }
     }
+
+    /// ``read(_:)`` for the beginning alone: `body` need not read all, and what it leaves is not checked.
+    public borrowing func readBeginning<R: ~Copyable>(
+        _ body: (inout CBORReader) throws -> R
+    ) throws -> R {
+        try frame.withOctets { octets in
+            try CBORReader.readBeginning(
+                of: octets.extracting(Frame.headerOctetCount...),
+                limits: Frame.limits,
+                body
+            )
+        }
+    }
+
+    /// Lends the octets of the message, unread.
+    public borrowing func withOctets<R: ~Copyable, E: Error>(
+        _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R {
+        try frame.withOctets { octets throws(E) in try body(octets.extracting(Frame.headerOctetCount...)) }
+    }
 }
 
 /// Collects what arrives on a socket and gives it out frame by frame.

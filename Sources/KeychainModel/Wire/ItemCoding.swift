@@ -64,6 +64,36 @@ extension CBORReader {
         return attributes
     }
 
+    /// Reads past attributes that ``readAttributes()`` reads, and refuses those that it refuses.
+    ///
+    /// - Returns: where they stand in the message.
+    public mutating func skipAttributes() throws -> Range<Int> {
+        let start = offset
+        let count = try readMapHead()
+        guard count <= ItemLimits.mostAttributes else { throw WireError.malformed }
+        for _ in 0..<count {
+            let key = try skipText()
+            guard key.count <= 32, isASCII(key) else { throw WireError.malformed }
+            try skipAttributeValue()
+        }
+        return start..<offset
+    }
+
+    private mutating func skipAttributeValue() throws {
+        switch try peekType() {
+        case .text:
+            guard try skipText().count <= ItemLimits.longestAttribute else { throw WireError.malformed }
+        case .bytes:
+            guard try skipBytes().count <= ItemLimits.longestAttribute else { throw WireError.malformed }
+        case .unsigned, .negative: _ = try readInteger()
+        case .bool: _ = try readBool()
+        case .array:
+            try readFields(1)
+            _ = try readInteger()
+        default: throw WireError.malformed
+        }
+    }
+
     private mutating func readAttributeValue() throws -> AttributeValue {
         switch try peekType() {
         case .text:

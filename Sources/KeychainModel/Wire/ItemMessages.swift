@@ -207,12 +207,14 @@ public struct DeleteItems: WireBody, Sendable {
 
 /// The body of a result: an array of ``EncodedItems``' maps.
 public enum ItemsReply {
-    /// A whole reply message with a page of items.
-    public static func message(head: ReplyHead, items: borrowing EncodedItems) -> SecretBuffer {
-        var writer = WireWriter(SecretBuffer(minimumCapacity: items.octets.count + 64))
+    /// A whole reply message with a page of items, made in the page's own memory.
+    public static func message(head: ReplyHead, items: consuming EncodedItems) -> SecretBuffer {
+        var writer = WireWriter(SecretBuffer(minimumCapacity: 64))
         head.encode(to: &writer)
         writer.writeArrayHead(count: items.count)
-        unsafe items.octets.withUnsafeBytes { unsafe writer.writeRaw($0) }
-        return writer.finish()
+        let start = writer.finish()
+        var message = items.octets
+        unsafe start.withUnsafeBytes { unsafe message.prepend(contentsOf: $0) }
+        return message
     }
 }
