@@ -163,8 +163,10 @@ final class ItemStore {
     /// The most octets that are kept in the emptied log for the next changes.
     private static let mostRoomInLog = 1 << 20
 
-    /// Fills the emptied log with zeros, as many octets as it held: a flush of octets that the file has room for
-    /// takes half the time of one that makes it longer. To SQLite, a log without a header is empty.
+    /// Fills the emptied log with zeros, as many octets as it held.
+    ///
+    /// A flush of octets that the file has room for takes half the time of one that makes it longer. To SQLite, a log
+    /// without a header is empty.
     ///
     /// Best effort: a log that is shorter works as well.
     private func makeRoomInLog(_ count: Int) {

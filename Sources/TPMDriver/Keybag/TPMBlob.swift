@@ -71,7 +71,8 @@ extension TPMBlob {
         self.kind = kind
         primaryName = try reader.readBytes()
         if try !reader.readNullIfPresent() {
-            guard let handle = TPM2_HANDLE(exactly: try reader.readUnsigned()), NVIndex.handles.contains(handle)
+            guard let handle = TPM2_HANDLE(exactly: try reader.readUnsigned()),
+                NVIndex.handles.contains(handle)
             else { throw TPMError.damaged }
             index = handle
         }
