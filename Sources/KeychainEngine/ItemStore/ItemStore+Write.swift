@@ -13,6 +13,7 @@ extension ItemStore {
             let writes = try admit(writes)
             guard !writes.isEmpty else { return }
             let former = itemSet
+            let log = logByteCount()
             hasRemovedProtected = false
             do throws(KeychainError) {
                 try database.transaction {
@@ -29,6 +30,7 @@ extension ItemStore {
                     }
                     return true
                 }
+                lengthenLog(since: log)
                 // Rolled back because nothing changed: the digest did not either.
             } catch {
                 itemSet = former
