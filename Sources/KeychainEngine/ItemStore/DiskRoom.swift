@@ -44,8 +44,14 @@ extension ItemStore {
         let log = unsafe openat(directory.descriptor, StoreFile.itemsLog.rawValue, flags)
         guard log >= 0 else { return }
         defer { Glibc.close(log) }
-        let zeros = [UInt8](repeating: 0, count: count)
-        _ = unsafe pwrite(log, zeros, count, off_t(length))
+        // By single pages: the kernel keeps what is written together as one, and counts all of it at each change.
+        let zeros = [UInt8](repeating: 0, count: 4096)
+        var place = length
+        while place < length + count {
+            let written = unsafe pwrite(log, zeros, zeros.count - place % zeros.count, off_t(place))
+            guard written > 0 else { return }
+            place += written
+        }
     }
 
     /// What deletions left free in the file.
