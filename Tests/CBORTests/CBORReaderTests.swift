@@ -154,6 +154,43 @@ struct CBORReaderTests {
         }
     }
 
+    @Test("a beginning is read without what comes after it")
+    func beginning() throws {
+        let message: [UInt8] = [0x82, 0x01, 0xFF, 0xFF]
+        let first = try CBORReader.readBeginning(of: message.span) { reader in
+            _ = try reader.readArrayHead()
+            return try reader.readUnsigned()
+        }
+        #expect(first == 1)
+        #expect(throws: CBORError(.unexpectedBreak, at: 2)) {
+            try CBORReader.read(message) { try $0.skipValue() }
+        }
+    }
+
+    @Test("strings that are read past are checked like any other, and their place is told")
+    func skippedStrings() throws {
+        let message: [UInt8] = [0x83, 0x42, 1, 2, 0x62, 0xC3, 0xA9, 0x61, 0x61]
+        try CBORReader.read(message) { reader in
+            _ = try reader.readArrayHead()
+            let bytes = try reader.skipBytes()
+            #expect(bytes == 2..<4)
+            let accented = try reader.skipText()
+            #expect(accented == 5..<7)
+            let isAccentedASCII = reader.isASCII(accented)
+            #expect(!isAccentedASCII)
+            let plain = try reader.skipText()
+            #expect(plain == 8..<9)
+            let isPlainASCII = reader.isASCII(plain)
+            #expect(isPlainASCII)
+        }
+        #expect(throws: CBORError(.invalidUTF8, at: 0)) {
+            try CBORReader.read([0x61, 0xFF] as [UInt8]) { _ = try $0.skipText() }
+        }
+        #expect(throws: CBORError(.typeMismatch, at: 0)) {
+            try CBORReader.read([0x61, 0x61] as [UInt8]) { _ = try $0.skipBytes() }
+        }
+    }
+
     @Test("a raw value is the encoding itself")
     func rawValue() throws {
         let raw = try CBORReader.read(Self.message) { reader in

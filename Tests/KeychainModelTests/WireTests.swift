@@ -45,6 +45,25 @@ struct WireTests {
         #expect(try roundTrip(PromptFields()) == PromptFields())
     }
 
+    @Test(
+        "attributes that are read past are those that can be read",
+        arguments: [
+            [0xA0], [0xA1, 0x61, 0x61, 0x01], [0xA1, 0x61, 0x61, 0x81, 0x20], [0xA1, 0x61, 0x61, 0xF5],
+            [0xA1, 0x61, 0x61, 0x42, 0, 1], [0xA1, 0x61, 0x61, 0x62, 0xC3, 0xA9],
+            // Not a name, not a value, two numbers, a map, a number as name, twice the same.
+            [0xA1, 0x62, 0xC3, 0xA9, 0x01], [0xA1, 0x61, 0x61, 0xF6], [0xA1, 0x61, 0x61, 0x82, 0x01, 0x01],
+            [0xA1, 0x61, 0x61, 0xA0], [0xA1, 0x01, 0x01], [0xA2, 0x61, 0x61, 0x01, 0x61, 0x61, 0x01],
+            [0xA1, 0x61, 0x61, 0x61, 0xFF], [0xA1, 0x78, 33] + [UInt8](repeating: 0x61, count: 33) + [0x01],
+            [0xA1, 0x61, 0x61, 0x59, 0x40, 0x01] + [UInt8](repeating: 0, count: 0x4001),
+        ] as [[UInt8]]
+    )
+    func skippedAttributes(octets: [UInt8]) {
+        let read = try? CBORReader.read(octets) { try $0.readAttributes() }
+        let skipped = try? CBORReader.read(octets) { try $0.skipAttributes() }
+        #expect((read == nil) == (skipped == nil))
+        if let skipped { #expect(skipped == octets.indices) }
+    }
+
     @Test("a look-up comes back the same")
     func copyItems() throws {
         let copy = try roundTrip(CopyItems(query: query, context: 3, prompt: prompt))

@@ -60,6 +60,19 @@ extension SecretMemoryTests {
             #expect(LockedPages.inspect(address: again.address, count: 1) == [1])
         }
 
+        @Test("the region of a large secret is used again, and holds nothing of it")
+        func spareRegion() {
+            let addresses = (0..<20).map { round -> UInt in
+                let secret = SecretBytes(count: 100_000) { octets in
+                    let isClean = octets.indices.allSatisfy { octets[$0] == 0 }
+                    #expect(isClean)
+                    for index in octets.indices { octets[index] = UInt8(round + 1) }
+                }
+                return secret.address
+            }
+            #expect(Set(addresses).count < addresses.count)
+        }
+
         @Test("an arena that was cut into the smallest blocks can be whole again")
         func fragmentation() {
             // Every second one is let go first, so that halves come back apart.

@@ -19,6 +19,16 @@ extension SecretMemoryTests {
             #expect(octets == [UInt8](0..<200) + more)
         }
 
+        @Test("octets can be put before all others", arguments: [0, 10, 16_380])
+        func prepends(count: Int) {
+            var buffer = SecretBuffer()
+            for index in 0..<count { buffer.append(UInt8(truncatingIfNeeded: index)) }
+            let start = [UInt8](200..<230)
+            unsafe start.withUnsafeBytes { unsafe buffer.prepend(contentsOf: $0) }
+            let octets = buffer.finish().octets
+            #expect(octets == start + (0..<count).map { UInt8(truncatingIfNeeded: $0) })
+        }
+
         @Test("growing leaves no copy behind")
         func growthLeavesNoCopy() {
             var buffer = SecretBuffer(minimumCapacity: 64)

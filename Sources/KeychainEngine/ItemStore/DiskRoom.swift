@@ -7,6 +7,8 @@ internal import KeychainModel
 extension ItemStore {
     /// What a few deletions write to the log before it is emptied.
     private static let reserve = 64 * 1024
+    /// By how much the log is made longer at once: the next flush takes it along.
+    private static let mostRoomInLog = 256 * 1024
     /// What an item changes beside its own octets: pages of seven indexes, and the set.
     private static let pagesBeside = 16 * 1024
 
@@ -29,6 +31,29 @@ extension ItemStore {
         return writes.filter { $0.growth == 0 }
     }
 
+    /// Makes the log longer once more, by zeros, when the last change did: up to twice as long, and no longer than it
+    /// gets.
+    ///
+    /// A flush of octets that a file has room for takes half the time of one that makes it longer. SQLite takes a
+    /// record of zeros for the log's end. Best effort: a log that is shorter works as well.
+    func lengthenLog(since former: Int) {
+        let length = logByteCount()
+        let count = min(length, Self.mostRoomInLog, ItemDatabase.longestLog - length)
+        guard length > former, count > 0 else { return }
+        let flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC
+        let log = unsafe openat(directory.descriptor, StoreFile.itemsLog.rawValue, flags)
+        guard log >= 0 else { return }
+        defer { Glibc.close(log) }
+        // By single pages: the kernel keeps what is written together as one, and counts all of it at each change.
+        let zeros = [UInt8](repeating: 0, count: 4096)
+        var place = length
+        while place < length + count {
+            let written = unsafe pwrite(log, zeros, zeros.count - place % zeros.count, off_t(place))
+            guard written > 0 else { return }
+            place += written
+        }
+    }
+
     /// What deletions left free in the file.
     private func freeByteCount() throws(KeychainError) -> Int {
         try database.perform { try Int.fetchOne($0, sql: "PRAGMA freelist_count") ?? 0 }
@@ -48,7 +73,8 @@ extension ItemStore {
         return isTooMany ? .max : Int(clamping: octets)
     }
 
-    private func logByteCount() -> Int {
+    /// How long the log is, be it of records or of zeros.
+    func logByteCount() -> Int {
         var status = stat()
         let found = unsafe fstatat(
             directory.descriptor,

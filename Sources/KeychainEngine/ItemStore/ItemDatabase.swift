@@ -9,8 +9,8 @@ internal import KeychainModel
 final class ItemDatabase {
     /// The write-ahead log is written back at this many pages, 4 MiB.
     static let checkpointPageCount = 4000
-    /// What stands before each page in the log (SQLite's file format, section 4.1).
-    private static let frameHeaderByteCount = 24
+    /// As long as the log gets, but for a large last change: a header, and 24 octets before each page.
+    static let longestLog = 32 + checkpointPageCount * (24 + ItemSchema.pageByteCount)
     private static let file = StoreFile.items.rawValue
 
     private let queue: DatabaseQueue
@@ -111,16 +111,8 @@ final class ItemDatabase {
     var isInsideTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
 
     /// Brings the write-ahead log into the file and empties it, so that deleted records are gone from both.
-    ///
-    /// - Returns: how many octets the log held.
-    @discardableResult
-    func checkpoint() throws(KeychainError) -> Int {
-        try perform { database in
-            let answer = try Row.fetchOne(database, sql: "PRAGMA wal_checkpoint(PASSIVE)")
-            let frames: Int = answer?["log"] ?? 0
-            try database.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
-            return max(0, frames) * (ItemSchema.pageByteCount + Self.frameHeaderByteCount)
-        }
+    func checkpoint() throws(KeychainError) {
+        try perform { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
     }
 
     /// Closes the file; best effort, because SQLite recovers what is left.

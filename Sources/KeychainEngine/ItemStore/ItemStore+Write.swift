@@ -13,6 +13,7 @@ extension ItemStore {
             let writes = try admit(writes)
             guard !writes.isEmpty else { return }
             let former = itemSet
+            let log = logByteCount()
             do throws(KeychainError) {
                 try database.transaction {
                     for write in writes { try run(write, alone: writes.count == 1, context) }
@@ -28,6 +29,7 @@ extension ItemStore {
                     }
                     return true
                 }
+                lengthenLog(since: log)
                 // Rolled back because nothing changed: the digest did not either.
             } catch {
                 itemSet = former

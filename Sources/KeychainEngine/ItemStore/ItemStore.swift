@@ -1,6 +1,5 @@
 internal import Foundation
 internal import GRDB
-internal import Glibc
 internal import KeychainModel
 
 /// The items of a keychain in their file; knows how to find and seal them, not who may ask.
@@ -129,7 +128,7 @@ final class ItemStore {
 
     /// Closes the file.
     func close() {
-        purge(keepsLog: false)
+        purge()
         database.shut()
     }
 
@@ -147,35 +146,14 @@ final class ItemStore {
     var isPurgeDue: Bool { deletedCount > Self.mostDeletedRecords }
 
     /// Empties the log, so that deleted records are in no file any more; what fails is tried again.
-    ///
-    /// - Parameter keepsLog: whether changes are expected to follow.
-    func purge(keepsLog: Bool = true) {
+    func purge() {
         guard deletedCount > 0, !needsReopening else { return }
         do throws(KeychainError) {
-            let octets = try database.checkpoint()
+            try database.checkpoint()
             deletedCount = 0
-            if keepsLog { makeRoomInLog(min(octets, Self.mostRoomInLog)) }
         } catch {
             needsReopening = error.status == .io
         }
-    }
-
-    /// The most octets that are kept in the emptied log for the next changes.
-    private static let mostRoomInLog = 1 << 20
-
-    /// Fills the emptied log with zeros, as many octets as it held.
-    ///
-    /// A flush of octets that the file has room for takes half the time of one that makes it longer. To SQLite, a log
-    /// without a header is empty.
-    ///
-    /// Best effort: a log that is shorter works as well.
-    private func makeRoomInLog(_ count: Int) {
-        let flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC
-        let log = unsafe openat(directory.descriptor, StoreFile.itemsLog.rawValue, flags)
-        guard log >= 0 else { return }
-        defer { Glibc.close(log) }
-        let zeros = [UInt8](repeating: 0, count: count)
-        if unsafe pwrite(log, zeros, count, 0) == count { fdatasync(log) } else { ftruncate(log, 0) }
     }
 
     // MARK: The set
