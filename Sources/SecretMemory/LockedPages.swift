@@ -17,7 +17,7 @@ public enum LockedPages {
     package static let arenaByteCount = 1024 * 1024
 
     /// The regions that are kept together; a page of a long result has one of 272 KiB.
-    package static let spareByteCount = 640 * 1024
+    package static let spareByteCount = 320 * 1024
 
     private static let arena = Guarded(Arena())
 
