@@ -73,7 +73,7 @@ struct BusTests {
         try await sealer.open(blob, 1)
         #expect(try await count { try await sealer.open(blob, 1) } == 6)
         // StartAuthSession, PolicySecret, FlushContext.
-        #expect(try await count { _ = await failure { try await sealer.open(blob, 2) } } == 3)
+        #expect(await count { _ = await failure { try await sealer.open(blob, 2) } } == 3)
         // NV_DefineSpace, NV_Increment, NV_Read, Create.
         #expect(try await count { blob = try await hardware.makeEpoch().blob } == 4)
         // StartAuthSession, PolicyNV, Load, Unseal, FlushContext.
