@@ -23,12 +23,14 @@ struct ItemObjects {
     /// - Throws: why a key cannot be had (``SecKey/init(_:_:_:_:)``), `errSecUnimplemented` for the reference of a
     ///   password.
     func object(_ item: borrowing ItemResult) throws(KeychainError) -> NSObject? {
+        // Decoded once: an item decodes them at each look.
+        let attributes = item.attributes
         // The data of a key in hardware is not for apps.
-        let hasData = item.attributes.map { !$0.isToken } ?? true
+        let hasData = attributes.map { !$0.isToken } ?? true
         switch returns {
         case .data: return hasData ? NSData(optional: item.data) : nil
         case .persistentRef: return NSData(data: Data(item.reference?.octets ?? []))
-        case .ref: return try key(item)
+        case .ref: return try key(item, attributes)
         default: break
         }
         var parts = Parts()
@@ -38,12 +40,12 @@ struct ItemObjects {
         }
         var accessControl: AccessControl?
         if returns.contains(.ref) {
-            let key = try key(item)
+            let key = try key(item, attributes)
             parts.add("v_Ref", key)
             // The item itself demands less than the key in it.
             accessControl = key.material.token?.key.accessControl
         }
-        if returns.contains(.attributes), let attributes = item.attributes {
+        if returns.contains(.attributes), let attributes {
             for (key, value) in attributes where key != .accessControl {
                 parts.add(key.rawValue, value.object)
             }
@@ -64,8 +66,11 @@ struct ItemObjects {
         }
     }
 
-    private func key(_ item: borrowing ItemResult) throws(KeychainError) -> SecKey {
-        guard let attributes = item.attributes, itemClass == .key || attributes[.keyClass] != nil else {
+    private func key(
+        _ item: borrowing ItemResult,
+        _ attributes: ItemAttributes?
+    ) throws(KeychainError) -> SecKey {
+        guard let attributes, itemClass == .key || attributes[.keyClass] != nil else {
             throw .unimplemented("references of passwords")
         }
         switch item.data {
