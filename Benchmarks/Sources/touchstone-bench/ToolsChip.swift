@@ -178,7 +178,8 @@ struct ToolsChip: ChipUser {
 
     private var sessionAuthorization: String { "session:\(file("session"))+\(Self.authorization)" }
     private var flushObjects: [String] { ["flushcontext", "-t"] }
-    private var flushSessions: [String] { ["flushcontext", "-l"] }
+    // Between two tools a session is a saved one.
+    private var flushSessions: [String] { ["flushcontext", "-s"] }
     private var flushed: [[String]] { [flushObjects, flushSessions] }
 
     private func file(_ name: String) -> String { directory.appending(name) }
