@@ -32,48 +32,52 @@ extension RequestHandler {
 
     /// Uses a key; what is shown counts for this use's operation alone.
     func useKey(_ body: UseKey, request: UInt64) async throws(KeychainError) -> SecretBytes {
-        let context = try contexts.enter(body.context, request: request)
-        defer { contexts.leave(context, request: request) }
-        var turns = UserTurns(context: context, prompt: body.prompt)
-        while true {
-            let outcome = try await unlocking(&turns) { () throws(KeychainError) in
-                try await services.keys.use(
-                    body.representation,
-                    for: body.use,
-                    groups: groups.all,
-                    authorization: try contexts.authorization(of: context)
-                )
-            }
-            switch consume outcome {
-            case .result(let octets):
-                record(Self.verb(of: body.use))
-                return octets
-            case .needsAuthentication(let control):
-                try await ask(for: [control], body.use.operation, &turns)
-            }
+        let result = try await authorized(for: body.use.operation, body.context, body.prompt, request) {
+            authorization async throws(KeychainError) in
+            try await services.keys.use(
+                body.representation,
+                for: body.use,
+                groups: groups.all,
+                authorization: authorization
+            )
         }
+        record(Self.verb(of: body.use))
+        return result
     }
 
     /// Has hardware vouch for a key, after what signing with it demands.
     func attestKey(_ body: AttestKey, request: UInt64) async throws(KeychainError) -> Attestation {
-        let context = try contexts.enter(body.context, request: request)
+        let attestation = try await authorized(for: .useKeySign, body.context, body.prompt, request) {
+            authorization async throws(KeychainError) in
+            try await services.keys.attest(
+                body.representation,
+                qualifyingData: body.qualifyingData,
+                groups: groups.all,
+                authorization: authorization
+            )
+        }
+        record("attest")
+        return attestation
+    }
+
+    /// Runs a call with what the user has shown in its context, asking for what it still needs.
+    private func authorized<Result: ~Copyable & Sendable>(
+        for operation: AccessOperation,
+        _ number: UInt64?,
+        _ prompt: PromptFields,
+        _ request: UInt64,
+        _ call: (ItemAuthorization) async throws(KeychainError) -> KeyOutcome<Result>
+    ) async throws(KeychainError) -> Result {
+        let context = try contexts.enter(number, request: request)
         defer { contexts.leave(context, request: request) }
-        var turns = UserTurns(context: context, prompt: body.prompt)
+        var turns = UserTurns(context: context, prompt: prompt)
         while true {
             let outcome = try await unlocking(&turns) { () throws(KeychainError) in
-                try await services.keys.attest(
-                    body.representation,
-                    qualifyingData: body.qualifyingData,
-                    groups: groups.all,
-                    authorization: try contexts.authorization(of: context)
-                )
+                try await call(try contexts.authorization(of: context))
             }
-            switch outcome {
-            case .attestation(let attestation):
-                record("attest")
-                return attestation
-            case .needsAuthentication(let control):
-                try await ask(for: [control], .useKeySign, &turns)
+            switch consume outcome {
+            case .result(let result): return result
+            case .needsAuthentication(let control): try await ask(for: [control], operation, &turns)
             }
         }
     }

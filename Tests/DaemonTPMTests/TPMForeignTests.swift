@@ -10,16 +10,25 @@ import TouchstoneTesting
     .timeLimit(.minutes(3))
 )
 struct TPMForeignTests {
-    @Test("an older copy of the store is refused as such, not as damage, and accepted with the recovery code")
-    func olderStore() async throws {
+    /// A machine whose keychain has deleted an item that demands the passcode, and a copy from before.
+    private static func machineThatForgot(
+        _ copy: (TemporaryKeychain) throws -> DataCopy
+    ) async throws -> (TPMMachine, older: DataCopy) {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
         try keychain.add("deleted", "should be gone", .devicePasscode)
         keychain.stop(with: SIGTERM)
-        let older = try DataCopy.store(of: keychain)
+        let older = try copy(keychain)
         try await keychain.start()
         try keychain.unlock()
         try keychain.delete("deleted")
+        return (machine, older)
+    }
+
+    @Test("an older copy of the store is refused as such, not as damage, and accepted with the recovery code")
+    func olderStore() async throws {
+        let (machine, older) = try await Self.machineThatForgot(DataCopy.store(of:))
+        let keychain = machine.keychain
 
         try await keychain.stopped { try older.put(into: keychain) }
         try keychain.unlock()
@@ -38,14 +47,8 @@ struct TPMForeignTests {
 
     @Test("so is an older copy of everything")
     func olderEverything() async throws {
-        let machine = try await TPMMachine.ready()
+        let (machine, older) = try await Self.machineThatForgot { try DataCopy(of: $0) }
         let keychain = machine.keychain
-        try keychain.add("deleted", "should be gone", .devicePasscode)
-        keychain.stop(with: SIGTERM)
-        let older = try DataCopy(of: keychain)
-        try await keychain.start()
-        try keychain.unlock()
-        try keychain.delete("deleted")
         try await keychain.stopped { try older.put(into: keychain) }
         try keychain.unlock()
         #expect(keychain.failure { _ = try keychain.value("deleted") }?.cause == .rolledBack)
@@ -103,14 +106,8 @@ struct TPMForeignTests {
 
     @Test("a counter of the store that was removed is no way around it (T06)")
     func removedCounters() async throws {
-        let machine = try await TPMMachine.ready()
+        let (machine, older) = try await Self.machineThatForgot { try DataCopy(of: $0) }
         let keychain = machine.keychain
-        try keychain.add("deleted", "should be gone", .devicePasscode)
-        keychain.stop(with: SIGTERM)
-        let older = try DataCopy(of: keychain)
-        try await keychain.start()
-        try keychain.unlock()
-        try keychain.delete("deleted")
         keychain.stop(with: SIGTERM)
         try older.put(into: keychain)
         try await machine.chip.removeCounters()

@@ -56,7 +56,7 @@ actor ScriptedKeys: KeyVault {
         for use: KeyUse,
         groups: [AccessGroup],
         authorization: ItemAuthorization
-    ) async throws(KeychainError) -> KeyUseOutcome {
+    ) async throws(KeychainError) -> KeyOutcome<SecretBytes> {
         calls.append(.use(representation, use, groups: groups, authorization))
         switch try await script(calls) {
         case .done: return .result(SecretBytes(copying: Self.result))
@@ -69,10 +69,10 @@ actor ScriptedKeys: KeyVault {
         qualifyingData: [UInt8],
         groups: [AccessGroup],
         authorization: ItemAuthorization
-    ) async throws(KeychainError) -> KeyAttestationOutcome {
+    ) async throws(KeychainError) -> KeyOutcome<Attestation> {
         calls.append(.attest(representation, qualifyingData, groups: groups, authorization))
         switch try await script(calls) {
-        case .done: return .attestation(Attestation(publicKey: Self.key.publicKey, evidence: nil))
+        case .done: return .result(Attestation(publicKey: Self.key.publicKey, evidence: nil))
         case .needs(let control): return .needsAuthentication(control)
         }
     }

@@ -1,4 +1,3 @@
-internal import Foundation
 public import KeychainModel
 public import SecretMemory
 
@@ -25,104 +24,6 @@ extension KeychainEngine: KeybagKeeper {
     /// A new recovery code as text.
     public nonisolated func makeRecoveryCode() throws(KeychainError) -> SecretBytes {
         RecoveryCode.make()
-    }
-
-    /// Makes the keybag, durably, and leaves it unlocked.
-    public func setUp(
-        passcode: consuming SecretBytes,
-        recoveryCode: borrowing SecretBytes
-    ) async throws(KeychainError) {
-        guard let code = RecoveryCode.parse(recoveryCode) else { throw KeychainError(.param) }
-        try await makeKeybag(passcode: passcode, code: code) { _, _ in }
-    }
-
-    /// Makes the keybag after `fill` put items into its new store; one after the other, durably, the keybag last.
-    func makeKeybag(
-        passcode: consuming SecretBytes,
-        code: Key,
-        fill: (ItemStore, ItemContext) throws(KeychainError) -> Void
-    ) async throws(KeychainError) {
-        let passcode = try Self.acceptable(passcode)
-        await enterKeybag()
-        defer { leaveKeybag() }
-        guard record == nil, !isKeybagDamaged else { throw KeychainError(.duplicateItem) }
-        let cost: PasscodeDerivation.Cost
-        if let requestedCost { cost = requestedCost } else { cost = await PasscodeDerivation.calibrated() }
-
-        let storeID = RandomBytes.array(count: KeybagRecord.storeIDByteCount)
-        let keybagKey = Key.random()
-        let pair = PasscodeConstraint.makePair()
-        let recovery = KeybagKeys.recoveryKeys(code: code, storeID: storeID)
-        let binding = try await bind(passcode, keybagKey, pair.privateKey, storeID: storeID, cost: cost)
-        let counters: NewCounters?
-        do {
-            counters = try await makeCounters()
-        } catch {
-            await sealer.destroy(binding.blob)
-            throw error
-        }
-        var record = KeybagRecord(
-            storeID: storeID,
-            cost: cost,
-            salt: binding.salt,
-            assurance: binding.assurance,
-            blob: binding.blob,
-            passcodeWrap: binding.passcodeWrap,
-            recoveryWrap: KeybagKeys.wrap(
-                keybagKey,
-                KeybagKeys.byRecovery,
-                storeID: storeID,
-                with: recovery.keybag
-            ),
-            keys: [:],
-            epoch: 1,
-            enrolment: nil,
-            passcodePublicKey: pair.publicKey,
-            passcodePrivateWrap: binding.privateWrap,
-            passcodePrivateRecoveryWrap: KeybagKeys.wrap(
-                pair.privateKey,
-                KeybagKeys.privateByRecovery,
-                storeID: storeID,
-                with: recovery.constraint
-            ),
-            hardware: counters?.names
-        )
-        let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: counters?.epochSecret)
-        for name in KeybagKeyName.allCases {
-            KeybagKeys.wrap(.random(), as: name, in: &record, with: wrapping)
-        }
-        let ring = try KeybagKeys.unwrapAll(of: record, with: wrapping)
-
-        // The keybag comes last: without it, what else is there is nothing yet.
-        do throws(KeychainError) {
-            try DeviceKeyFile(directory: directory).make()
-            try attempts.reset()
-            let itemSet = try ring.require(.itemSet)
-            let fresh = try ItemStore.make(
-                in: directory,
-                storeID: storeID,
-                setKey: itemSet,
-                generation: counters?.generation ?? 0
-            )
-            let context = ItemContext(
-                storeID: storeID,
-                keys: ring,
-                epoch: record.epoch,
-                passcodePublicKey: record.passcodePublicKey
-            )
-            try fill(fresh, context)
-            try writeKeybag(record)
-            store = fresh
-            countedGeneration = counters?.generation
-        } catch {
-            await sealer.destroy(binding.blob)
-            await destroy(counters?.names)
-            throw error
-        }
-        keys = ring
-        storeFault = nil
-        await renewEscrow(of: keybagKey)
-        report(.keybagCreated, detail: binding.assurance.name)
     }
 
     /// Opens the keybag with a passcode.
@@ -265,68 +166,6 @@ extension KeychainEngine: KeybagKeeper {
 }
 
 extension KeychainEngine {
-    /// What a passcode adds to a record.
-    struct PasscodeBinding {
-        let salt: [UInt8]
-        let cost: PasscodeDerivation.Cost
-        let assurance: Assurance
-        let blob: [UInt8]
-        let passcodeWrap: [UInt8]
-        let privateWrap: [UInt8]
-
-        func apply(to record: inout KeybagRecord) {
-            record.salt = salt
-            record.cost = cost
-            record.assurance = assurance
-            record.blob = blob
-            record.passcodeWrap = passcodeWrap
-            record.passcodePrivateWrap = privateWrap
-        }
-    }
-
-    /// Binds the keybag key to a passcode and a new device secret.
-    private func bind(
-        _ passcode: Key,
-        _ keybagKey: Key,
-        _ privateKey: Key,
-        storeID: [UInt8],
-        cost: PasscodeDerivation.Cost
-    ) async throws(KeychainError) -> PasscodeBinding {
-        let salt = RandomBytes.array(count: KeybagRecord.saltByteCount)
-        let stretched = await PasscodeDerivation.derive(passcode, salt: salt, cost: cost)
-        return try await bind(stretched, keybagKey, privateKey, storeID: storeID, salt: salt, cost: cost)
-    }
-
-    /// Binds the keybag key to a passcode that was derived already, and a new device secret.
-    private func bind(
-        _ stretched: Key,
-        _ keybagKey: Key,
-        _ privateKey: Key,
-        storeID: [UInt8],
-        salt: [UInt8],
-        cost: PasscodeDerivation.Cost
-    ) async throws(KeychainError) -> PasscodeBinding {
-        let authorization = KeybagKeys.sealAuthorization(stretched: stretched, storeID: storeID)
-        let sealed = try await sealer.seal(authorization: authorization.copy())
-        let blob = sealed.blob
-        let device = Key(sealed.secret.copy())
-        let wrapping = KeybagKeys.passcodeKey(stretched: stretched, device: device, storeID: storeID)
-        let constraint = KeybagKeys.constraintKey(passcodeKey: wrapping, storeID: storeID)
-        return PasscodeBinding(
-            salt: salt,
-            cost: cost,
-            assurance: await sealer.assurance(of: blob).assurance,
-            blob: blob,
-            passcodeWrap: KeybagKeys.wrap(keybagKey, KeybagKeys.byPasscode, storeID: storeID, with: wrapping),
-            privateWrap: KeybagKeys.wrap(
-                privateKey,
-                KeybagKeys.privateByPasscode,
-                storeID: storeID,
-                with: constraint
-            )
-        )
-    }
-
     /// The keybag as it lies on the disk now: damage is found before a passcode is tried.
     func authenticRecord() throws(KeychainError) -> KeybagRecord {
         switch try Self.readKeybag(keybagFile, directory) {
@@ -401,30 +240,7 @@ extension KeychainEngine {
         await renewEscrow(of: keybagKey)
     }
 
-    /// Seals the keybag anew with the passcode that just opened it.
-    private func migrate(
-        _ record: inout KeybagRecord,
-        _ stretched: Key,
-        _ keybagKey: Key,
-        _ privateKey: Key
-    ) async throws(KeychainError) {
-        isMigrating = false
-        let former = record
-        let binding = try await bind(
-            stretched,
-            keybagKey,
-            privateKey,
-            storeID: former.storeID,
-            salt: former.salt,
-            cost: former.cost
-        )
-        binding.apply(to: &record)
-        try await replace(former, with: &record, keybagKey: keybagKey)
-        try await unlock(record, with: keybagKey)
-        report(.passcodeChanged, detail: "moved from \(former.assurance.name) to \(record.assurance.name)")
-    }
-
-    private static func acceptable(_ passcode: consuming SecretBytes) throws(KeychainError) -> Key {
+    static func acceptable(_ passcode: consuming SecretBytes) throws(KeychainError) -> Key {
         guard (1...longestPasscode).contains(passcode.count) else { throw KeychainError(.param) }
         return Key(passcode)
     }

@@ -46,7 +46,7 @@ extension KeychainEngine: KeyVault {
         for use: KeyUse,
         groups: [AccessGroup],
         authorization: ItemAuthorization
-    ) async throws(KeychainError) -> KeyUseOutcome {
+    ) async throws(KeychainError) -> KeyOutcome<SecretBytes> {
         guard use.isWellFormed else { throw KeychainError(.param) }
         let record: PrivateKeyRecord
         let key: Key
@@ -73,7 +73,7 @@ extension KeychainEngine: KeyVault {
         qualifyingData: [UInt8],
         groups: [AccessGroup],
         authorization: ItemAuthorization
-    ) async throws(KeychainError) -> KeyAttestationOutcome {
+    ) async throws(KeychainError) -> KeyOutcome<Attestation> {
         let record: PrivateKeyRecord
         let key: Key
         switch try await open(representation, .useKeySign, groups, authorization) {
@@ -81,9 +81,9 @@ extension KeychainEngine: KeyVault {
         case .needs(let control): return .needsAuthentication(control)
         }
         guard record.isHardware, let attester else {
-            return .attestation(Attestation(publicKey: record.hardwareKey.publicKey, evidence: nil))
+            return .result(Attestation(publicKey: record.hardwareKey.publicKey, evidence: nil))
         }
-        return .attestation(
+        return .result(
             try await attester.attest(
                 record.hardwareKey.blob,
                 authorization: key.copy(),

@@ -32,17 +32,18 @@ public protocol KeyVault: Sendable {
         for use: KeyUse,
         groups: [AccessGroup],
         authorization: ItemAuthorization
-    ) async throws(KeychainError) -> KeyUseOutcome
+    ) async throws(KeychainError) -> KeyOutcome<SecretBytes>
 
     /// Has hardware vouch for a key; needs what signing with it needs.
     ///
-    /// The statement carries the qualifying data, at most 64 octets.
+    /// The statement carries the qualifying data, at most 64 octets; there is no evidence for a key that hardware does
+    /// not keep.
     func attest(
         _ representation: [UInt8],
         qualifyingData: [UInt8],
         groups: [AccessGroup],
         authorization: ItemAuthorization
-    ) async throws(KeychainError) -> KeyAttestationOutcome
+    ) async throws(KeychainError) -> KeyOutcome<Attestation>
 
     /// Who vouches for this machine's keys.
     ///
@@ -54,14 +55,6 @@ public protocol KeyVault: Sendable {
     /// - Returns: the secret, at most 64 octets.
     /// - Throws: as ``KeyAttester/activate(_:)``, and `errSecUnimplemented` without hardware.
     func activate(_ challenge: ActivationChallenge) async throws(KeychainError) -> SecretBytes
-}
-
-/// What an attestation came to.
-public enum KeyAttestationOutcome: Sendable {
-    /// The attestation, without evidence for a key that hardware does not keep.
-    case attestation(Attestation)
-    /// The user is needed for this access control; then ask again.
-    case needsAuthentication(AccessControl)
 }
 
 /// A key of the vault.
@@ -125,10 +118,10 @@ extension DriverCause {
     public static let otherGroup = DriverCause(domain: "touchstone", code: "key of another access group")
 }
 
-/// What a use came to.
-public enum KeyUseOutcome: ~Copyable, Sendable {
-    /// The signature or the shared secret.
-    case result(SecretBytes)
+/// What a call that needs a key's authorisation came to.
+public enum KeyOutcome<Result: ~Copyable & Sendable>: ~Copyable, Sendable {
+    /// The signature, the shared secret or the attestation.
+    case result(Result)
     /// The user is needed for this access control; then ask again.
     case needsAuthentication(AccessControl)
 }

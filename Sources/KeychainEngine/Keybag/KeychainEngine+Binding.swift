@@ -1,0 +1,90 @@
+internal import KeychainModel
+internal import SecretMemory
+
+/// Binding the keybag key to a passcode and to what seals here.
+extension KeychainEngine {
+    /// What a passcode adds to a record.
+    struct PasscodeBinding {
+        let salt: [UInt8]
+        let cost: PasscodeDerivation.Cost
+        let assurance: Assurance
+        let blob: [UInt8]
+        let passcodeWrap: [UInt8]
+        let privateWrap: [UInt8]
+
+        func apply(to record: inout KeybagRecord) {
+            record.salt = salt
+            record.cost = cost
+            record.assurance = assurance
+            record.blob = blob
+            record.passcodeWrap = passcodeWrap
+            record.passcodePrivateWrap = privateWrap
+        }
+    }
+
+    /// Binds the keybag key to a passcode and a new device secret.
+    func bind(
+        _ passcode: Key,
+        _ keybagKey: Key,
+        _ privateKey: Key,
+        storeID: [UInt8],
+        cost: PasscodeDerivation.Cost
+    ) async throws(KeychainError) -> PasscodeBinding {
+        let salt = RandomBytes.array(count: KeybagRecord.saltByteCount)
+        let stretched = await PasscodeDerivation.derive(passcode, salt: salt, cost: cost)
+        return try await bind(stretched, keybagKey, privateKey, storeID: storeID, salt: salt, cost: cost)
+    }
+
+    /// Binds the keybag key to a passcode that was derived already, and a new device secret.
+    func bind(
+        _ stretched: Key,
+        _ keybagKey: Key,
+        _ privateKey: Key,
+        storeID: [UInt8],
+        salt: [UInt8],
+        cost: PasscodeDerivation.Cost
+    ) async throws(KeychainError) -> PasscodeBinding {
+        let authorization = KeybagKeys.sealAuthorization(stretched: stretched, storeID: storeID)
+        let sealed = try await sealer.seal(authorization: authorization.copy())
+        let blob = sealed.blob
+        let device = Key(sealed.secret.copy())
+        let wrapping = KeybagKeys.passcodeKey(stretched: stretched, device: device, storeID: storeID)
+        let constraint = KeybagKeys.constraintKey(passcodeKey: wrapping, storeID: storeID)
+        return PasscodeBinding(
+            salt: salt,
+            cost: cost,
+            assurance: await sealer.assurance(of: blob).assurance,
+            blob: blob,
+            passcodeWrap: KeybagKeys.wrap(keybagKey, KeybagKeys.byPasscode, storeID: storeID, with: wrapping),
+            privateWrap: KeybagKeys.wrap(
+                privateKey,
+                KeybagKeys.privateByPasscode,
+                storeID: storeID,
+                with: constraint
+            )
+        )
+    }
+
+    /// Seals the keybag anew with the passcode that just opened it.
+    func migrate(
+        _ record: inout KeybagRecord,
+        _ stretched: Key,
+        _ keybagKey: Key,
+        _ privateKey: Key
+    ) async throws(KeychainError) {
+        isMigrating = false
+        let former = record
+        let binding = try await bind(
+            stretched,
+            keybagKey,
+            privateKey,
+            storeID: former.storeID,
+            salt: former.salt,
+            cost: former.cost
+        )
+        binding.apply(to: &record)
+        try await replace(former, with: &record, keybagKey: keybagKey)
+        try await unlock(record, with: keybagKey)
+        report(.passcodeChanged, detail: "moved from \(former.assurance.name) to \(record.assurance.name)")
+    }
+}
