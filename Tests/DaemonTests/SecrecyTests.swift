@@ -65,6 +65,22 @@ struct SecrecyTests {
         #expect(!daemon.log.contains("Crash"))
     }
 
+    @Test("without locked memory for secrets the daemon refuses to start, and says what to do")
+    func noLockedMemory() async throws {
+        let home = try DaemonHome()
+        let withoutCapability = ["--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"]
+        let finished = try await Finished.running(
+            ["/usr/bin/prlimit", "--memlock=0:0"]
+                + (Programs.canChangeUser ? [Programs.setpriv] + withoutCapability : [])
+                + [Programs.touchstoned, "--foreground"],
+            environment: home.environment
+        )
+        #expect(finished.status == 1)
+        #expect(finished.output.contains("error: no locked memory for secrets"))
+        #expect(finished.output.contains("hint: raise the limit on locked memory"))
+        #expect(access(home.layout.socket, F_OK) != 0)
+    }
+
     @Test(
         "a client of another user is turned away, root not excepted",
         .enabled(if: Programs.canChangeUser && Python.isThere, "needs root, setpriv and python3")

@@ -37,11 +37,11 @@ enum KeyringRows {
         let keyring = try await Keyring.start(program, items: scale.middle)
         defer { keyring.stop() }
         if let libsecret = programs.libsecret {
-            let times = keyring.directory.appending("times")
+            let times = keyring.bus.directory.appending("times")
             let run = CommandRun(
                 path: libsecret,
                 arguments: ["200", "\(mostAdds)", "\(scale.middle)", times],
-                environment: keyring.environment
+                environment: keyring.bus.environment
             )
             try run.run()
             let theirs = try TextFile.read(times).split(separator: "\n").compactMap { Nanoseconds($0) }
@@ -66,7 +66,7 @@ enum KeyringRows {
         let run = CommandRun(
             path: secretTool,
             arguments: ["lookup", "account", BenchItem.account(scale.middle / 2)],
-            environment: keyring.environment
+            environment: keyring.bus.environment
         )
         let median = try run.median(of: scale.processes)
         table.add(Row(processName, ours: Figure(process), "secret-tool", Figure(median), .atMost(1.0 / 3)))
@@ -75,73 +75,38 @@ enum KeyringRows {
 
 /// A running gnome-keyring on a bus of its own.
 private struct Keyring {
-    let directory: TemporaryDirectory
-    let environment: [String: String]
-    private let bus: ChildProcess
+    let bus: SessionBus
     private let daemon: ChildProcess
 
     static func start(_ program: String, items: Int) async throws -> Keyring {
-        let directory = try TemporaryDirectory()
+        let bus = try await SessionBus.start()
+        let directory = bus.directory
         _ = try directory.makeDirectory("share")
         _ = try directory.makeDirectory("share/keyrings")
         _ = try directory.write("bench", to: "share/keyrings/default")
         _ = try directory.write(contents(items), to: "share/keyrings/bench.keyring")
         let passcode = try directory.write("unused", to: "passcode")
-        let address = "unix:path=\(directory.appending("bus"))"
-        let configuration = try directory.write(busConfiguration(address), to: "bus.conf")
-        let environment = [
-            "HOME": directory.path, "XDG_DATA_HOME": directory.appending("share"),
-            "XDG_RUNTIME_DIR": directory.path, "XDG_CACHE_HOME": directory.path,
-            "DBUS_SESSION_BUS_ADDRESS": address, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8",
-        ]
-        let bus = try await ChildProcess.start(
-            "/usr/bin/dbus-daemon",
-            ["--config-file=\(configuration)", "--nofork", "--nopidfile", "--nosyslog"],
-            environment: environment,
-            log: directory.appending("bus.log")
-        )
         let daemon = try await ChildProcess.start(
             "/bin/sh",
             [
                 "-c", "exec \"$0\" --foreground --unlock --components=secrets < \"$1\"", program, passcode,
             ],
-            environment: environment,
+            environment: bus.environment,
             log: directory.appending("keyring.log")
         )
-        let keyring = Keyring(directory: directory, environment: environment, bus: bus, daemon: daemon)
+        let keyring = Keyring(bus: bus, daemon: daemon)
         let probe = CommandRun(
             path: "/usr/bin/dbus-send",
             arguments: [
                 "--session", "--print-reply", "--dest=org.freedesktop.secrets",
                 "/org/freedesktop/secrets/collection/bench", "org.freedesktop.DBus.Peer.Ping",
             ],
-            environment: environment,
+            environment: bus.environment,
             isQuiet: true
         )
         // It reads its plain-text format slowly.
         try await Deadline.wait(for: "gnome-keyring", atMost: .seconds(180)) { try? probe.run() }
         return keyring
-    }
-
-    /// A session bus that starts no services by itself.
-    private static func busConfiguration(_ address: String) -> String {
-        """
-        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
-         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-        <busconfig>
-          <type>session</type>
-          <listen>\(address)</listen>
-          <auth>EXTERNAL</auth>
-          <policy context="default">
-            <allow user="*"/>
-            <allow send_destination="*"/>
-            <allow receive_sender="*"/>
-            <allow own="*"/>
-          </policy>
-          <limit name="max_match_rules_per_connection">100000</limit>
-          <limit name="max_replies_per_connection">100000</limit>
-        </busconfig>
-        """
     }
 
     /// The keyring's plain-text format, as gnome-keyring writes it for an empty password.

@@ -10,6 +10,8 @@ struct Programs {
     var pinentry = ""
     /// `libsecret-bench`; nil where there is no libsecret to build it with.
     var libsecret: String?
+    /// `kwallet-bench`; nil in a smoke run.
+    var kwallet: String?
     /// Little of everything, no peers, no judgement.
     var isSmoke = false
 
@@ -28,6 +30,7 @@ struct Programs {
             case "--limit-daemon": limit = value
             case "--pinentry": pinentry = value
             case "--libsecret": libsecret = value
+            case "--kwallet": kwallet = value
             default: throw BenchError("\(name) is not an option; use Scripts/benchmark")
             }
         }

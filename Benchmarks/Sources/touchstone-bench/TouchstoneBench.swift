@@ -28,6 +28,7 @@ enum TouchstoneBench {
     private static func measure(_ programs: Programs, _ scale: Scale) async -> Table {
         var table = Table()
         var lookup: Nanoseconds?
+        var list: Nanoseconds?
         var process: Nanoseconds?
         var bulk: FrontRows.Bulk?
         do {
@@ -36,7 +37,7 @@ enum TouchstoneBench {
                 stages.append(try await Stage.start(programs, count: count, clients: scale.clients))
             }
             table.run("look-up") { lookup = try LookupRows.measure(stages, scale, into: &$0) }
-            table.run("all items") { try ListRows.measure(stages[1], scale, into: &$0) }
+            table.run("all items") { list = try ListRows.measure(stages[1], scale, into: &$0) }
             table.run("Apple's functions") { bulk = try FrontRows.measure(stages[1], scale, into: &$0) }
             table.run("resident memory") { try DaemonRows.measureMemory(stages[1], into: &$0) }
             table.run("whole process") {
@@ -66,6 +67,11 @@ enum TouchstoneBench {
         table.run("systemd-creds") { try ProcessRows.measureCredentials(process, scale, into: &$0) }
         await table.run("gnome-keyring") {
             try await KeyringRows.measure(programs, lookup: lookup, process: process, bulk, scale, into: &$0)
+        }
+        if let list, let client = programs.kwallet {
+            await table.run("KWallet") {
+                try await KWalletRows.measure(client, lookup: lookup, list: list, scale, into: &$0)
+            }
         }
         return table
     }

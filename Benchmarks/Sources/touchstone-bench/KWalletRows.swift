@@ -1,0 +1,67 @@
+import Glibc
+import TouchstoneTesting
+
+/// KWallet as a peer: kwalletd5 on a private session bus, its wallet opened as PAM opens it at login.
+enum KWalletRows {
+    private static let program = "/usr/bin/kwalletd5"
+
+    /// Looks items up in it and lists them, and compares with our figures of the same run.
+    ///
+    /// - Parameters:
+    ///   - client: `kwallet-bench`.
+    ///   - lookup: our median look-up.
+    ///   - list: our median of all items with attributes and secrets.
+    ///   - scale: how many items.
+    ///   - table: takes the rows.
+    /// - Throws: ``BenchError`` when the peer fails.
+    static func measure(
+        _ client: String,
+        lookup: Nanoseconds,
+        list: Nanoseconds,
+        _ scale: Scale,
+        into table: inout Table
+    ) async throws {
+        guard unsafe access(program, X_OK) == 0 else {
+            return table.add(Row("KWallet", notMeasured: "\(program) is missing"))
+        }
+        let bus = try await SessionBus.start(["QT_QPA_PLATFORM": "offscreen"])
+        defer { bus.stop() }
+        _ = try bus.directory.write(
+            "[Wallet]\nEnabled=true\nFirst Use=false\nPrompt on Open=false\nDefault Wallet=kdewallet\n",
+            to: "kwalletrc"
+        )
+        let daemon = try await ChildProcess.start(
+            program,
+            [],
+            environment: bus.environment,
+            log: bus.directory.appending("kwallet.log")
+        )
+        defer { daemon.stop() }
+        let probe = CommandRun(
+            path: "/usr/bin/dbus-send",
+            arguments: [
+                "--session", "--print-reply", "--dest=org.kde.kwalletd5", "/modules/kwalletd5",
+                "org.kde.KWallet.isEnabled",
+            ],
+            environment: bus.environment,
+            isQuiet: true
+        )
+        try await Deadline.wait(for: "kwalletd5", atMost: .seconds(60)) { try? probe.run() }
+        let times = bus.directory.appending("times")
+        let run = CommandRun(
+            path: client,
+            arguments: ["200", "\(scale.middle)", times],
+            environment: bus.environment
+        )
+        try run.run()
+        let theirs = try TextFile.read(times).split(separator: "\n").compactMap { Nanoseconds($0) }
+        guard theirs.count == 2 else { throw BenchError("kwallet-bench gave no times") }
+        let rows = [
+            ("look-up beside KWallet, \(scale.middle) items", lookup, theirs[0]),
+            ("all \(scale.middle) items, attributes and secrets, beside KWallet", list, theirs[1]),
+        ]
+        for (name, ours, theirs) in rows {
+            table.add(Row(name, ours: Figure(ours), "KWallet", Figure(theirs), .atMost(1)))
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import TouchstoneTesting
+
+/// A session bus of its own that starts no services by itself, and a home for what runs on it.
+struct SessionBus {
+    /// The home, the data and the runtime directory of those who use the bus.
+    let directory: TemporaryDirectory
+    /// What they are started with.
+    let environment: [String: String]
+    private let daemon: ChildProcess
+
+    /// Starts it.
+    ///
+    /// - Parameter more: added to the environment.
+    /// - Returns: the running bus.
+    /// - Throws: an error when there is no dbus-daemon, or no room.
+    static func start(_ more: [String: String] = [:]) async throws -> SessionBus {
+        let directory = try TemporaryDirectory()
+        let address = "unix:path=\(directory.appending("bus"))"
+        let configuration = try directory.write(configuration(address), to: "bus.conf")
+        let environment = [
+            "HOME": directory.path, "XDG_DATA_HOME": directory.appending("share"),
+            "XDG_CONFIG_HOME": directory.path, "XDG_RUNTIME_DIR": directory.path, "XDG_CACHE_HOME": directory.path,
+            "DBUS_SESSION_BUS_ADDRESS": address, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8",
+        ].merging(more) { $1 }
+        let daemon = try await ChildProcess.start(
+            "/usr/bin/dbus-daemon",
+            ["--config-file=\(configuration)", "--nofork", "--nopidfile", "--nosyslog"],
+            environment: environment,
+            log: directory.appending("bus.log")
+        )
+        return SessionBus(directory: directory, environment: environment, daemon: daemon)
+    }
+
+    func stop() { daemon.stop() }
+
+    private static func configuration(_ address: String) -> String {
+        """
+        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
+         "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+        <busconfig>
+          <type>session</type>
+          <listen>\(address)</listen>
+          <auth>EXTERNAL</auth>
+          <policy context="default">
+            <allow user="*"/>
+            <allow send_destination="*"/>
+            <allow receive_sender="*"/>
+            <allow own="*"/>
+          </policy>
+          <limit name="max_match_rules_per_connection">100000</limit>
+          <limit name="max_replies_per_connection">100000</limit>
+        </busconfig>
+        """
+    }
+}

@@ -1,0 +1,57 @@
+import Glibc
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@Suite("Slow clients", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+struct SlowClientTests {
+    @Test("a thousand connections that send an octet now and then are all ended, and others are served")
+    func slowHellos() async throws {
+        let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
+        // The first octets of a frame, of which more could come for a long time.
+        let octets = TestClient.header(1000) + [UInt8](repeating: 0x18, count: 999)
+        var waiting = 1000
+        var open: [SlowClient] = []
+        let end = ContinuousClock.now + .seconds(120)
+        while ContinuousClock.now < end, waiting > 0 || !open.isEmpty {
+            while waiting > 0, open.count < 200, let client = SlowClient(daemon.home.layout.socket) {
+                open.append(client)
+                waiting -= 1
+            }
+            open.removeAll { !$0.sendOne(of: octets) }
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        #expect(waiting == 0)
+        #expect(open.isEmpty)
+        #expect(try await daemon.client().call(.status, EmptyBody()).status == .success)
+    }
+}
+
+/// A connection over which a frame goes octet by octet.
+private final class SlowClient {
+    private let socket: CInt
+    private var count = 0
+
+    init?(_ path: String) {
+        guard let socket = try? RunningDaemon.socket(at: path) else { return nil }
+        self.socket = socket
+    }
+
+    deinit { close(socket) }
+
+    /// False when the daemon has hung up.
+    func sendOne(of octets: [UInt8]) -> Bool {
+        var received: [UInt8] = Array(repeating: 0, count: 4096)
+        while true {
+            let length = recv(socket, &received, received.count, CInt(MSG_DONTWAIT))
+            if length == 0 { return false }
+            if length < 0 {
+                if errno == EAGAIN { break }
+                return false
+            }
+        }
+        var octet = octets[count % octets.count]
+        count += 1
+        return send(socket, &octet, 1, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)) == 1
+    }
+}
