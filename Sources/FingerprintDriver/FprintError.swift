@@ -6,8 +6,7 @@ extension FingerprintError {
     package init(_ error: BusError) {
         switch error {
         case .system(let number):
-            let text = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "errno \(number)"
-            self.init(number == ETIMEDOUT ? .noReply : .noBus, message: text)
+            self.init(number == ETIMEDOUT ? .noReply : .noBus, message: SystemError.name(of: number))
         case .malformed:
             self.init(.internal, message: "a message is not what its interface says")
         case .remote(let name, let message):

@@ -1,3 +1,5 @@
+import KeychainModel
+
 /// Why the daemon cannot listen or run.
 ///
 /// Only ``code`` takes part in `==`; ``detail`` is for the person who started it.
@@ -29,7 +31,7 @@ public struct ServerError: Error, Sendable {
 
     /// The system call `call` failed with `number`.
     init(call: String, errno number: CInt) {
-        self.init(.system, "\(call) failed (errno \(number))")
+        self.init(.system, "\(call) failed (\(SystemError.name(of: number)))")
     }
 }
 

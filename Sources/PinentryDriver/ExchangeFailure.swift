@@ -38,7 +38,7 @@ enum ExchangeFailure: Error, Equatable {
                 detail: "pinentry refused \(command) with error \(code.rawValue)"
             )
         case .system(let errno):
-            PromptError(.prompterFailed, detail: "talking to pinentry: errno \(errno)")
+            PromptError(.prompterFailed, detail: "talking to pinentry: \(SystemError.name(of: errno))")
         case .needsTerminal:
             PromptError(.notInteractive, detail: "this pinentry draws on terminals only")
         }

@@ -111,7 +111,8 @@ public struct PinentryPrompter: SecretPrompter {
                     continuation.resume()
                 }
                 guard failure != 0 else { return }
-                outcome.put(.failure(PromptError(.prompterFailed, detail: "no thread: errno \(failure)")))
+                let reason = SystemError.name(of: failure)
+                outcome.put(.failure(PromptError(.prompterFailed, detail: "no thread: \(reason)")))
                 continuation.resume()
             }
         } onCancel: {

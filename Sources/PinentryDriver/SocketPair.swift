@@ -15,7 +15,7 @@ struct SocketPair: ~Copyable {
         var descriptors: [CInt] = [-1, -1]
         let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
         guard unsafe socketpair(AF_UNIX, type, 0, &descriptors) == 0 else {
-            throw PromptError(.prompterFailed, detail: "socketpair: errno \(errno)")
+            throw PromptError(.prompterFailed, detail: "socketpair: \(SystemError.name(of: errno))")
         }
         ours = descriptors[0]
         theirs = descriptors[1]

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import KeychainModel
 
 /// What the process gives up before it does anything else.
 enum Hardening {
@@ -12,7 +13,7 @@ enum Hardening {
             clinux_process_no_new_privileges() == 0
         else {
             StartError(
-                "the process cannot be protected (errno \(errno))",
+                "the process cannot be protected (\(SystemError.name(of: errno)))",
                 hint: "start it outside the sandbox"
             ).tell()
             _exit(StartError.exitStatus)

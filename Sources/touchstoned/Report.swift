@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import KeychainModel
 
 /// Tells whoever started the daemon in the background how it went, once.
 struct Report: Sendable {
@@ -11,7 +12,10 @@ struct Report: Sendable {
     static func afterForking() throws(StartError) -> Report {
         let descriptor = clinux_daemonize()
         guard descriptor >= 0 else {
-            throw StartError("the daemon cannot be forked (errno \(errno))", hint: "use --foreground")
+            throw StartError(
+                "the daemon cannot be forked (\(SystemError.name(of: errno)))",
+                hint: "use --foreground"
+            )
         }
         return Report(descriptor: descriptor)
     }

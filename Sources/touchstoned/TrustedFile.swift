@@ -1,4 +1,5 @@
 import Glibc
+import KeychainModel
 
 /// A file that decides what the daemon does: believed only if nobody but its owners can write it.
 struct TrustedFile {
@@ -46,7 +47,10 @@ struct TrustedFile {
             }
             if step < 0 && errno == EINTR { continue }
             guard step >= 0 else {
-                throw StartError("\(path) cannot be read (errno \(errno))", hint: "check the file system")
+                throw StartError(
+                    "\(path) cannot be read (\(SystemError.name(of: errno)))",
+                    hint: "check the file system"
+                )
             }
             if step == 0 { break }
             count += step
@@ -62,7 +66,7 @@ struct TrustedFile {
         guard let descriptor = try open(flags: O_DIRECTORY) else { return [] }
         guard let directory = unsafe fdopendir(descriptor) else {
             close(descriptor)
-            throw StartError("\(path) cannot be read (errno \(errno))", hint: hint)
+            throw StartError("\(path) cannot be read (\(SystemError.name(of: errno)))", hint: hint)
         }
         defer { unsafe closedir(directory) }
         try check(descriptor, is: S_IFDIR)
@@ -86,7 +90,7 @@ struct TrustedFile {
         let descriptor = unsafe Glibc.open(path, flags | O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor < 0 else { return descriptor }
         if errno == ENOENT || errno == ENOTDIR && flags & O_DIRECTORY == 0 { return nil }
-        throw StartError("\(path) cannot be read (errno \(errno))", hint: hint)
+        throw StartError("\(path) cannot be read (\(SystemError.name(of: errno)))", hint: hint)
     }
 
     private func check(_ descriptor: CInt, is kind: mode_t) throws(StartError) {

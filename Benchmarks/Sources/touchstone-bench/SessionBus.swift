@@ -19,7 +19,8 @@ struct SessionBus {
         let configuration = try directory.write(configuration(address), to: "bus.conf")
         let environment = [
             "HOME": directory.path, "XDG_DATA_HOME": directory.appending("share"),
-            "XDG_CONFIG_HOME": directory.path, "XDG_RUNTIME_DIR": directory.path, "XDG_CACHE_HOME": directory.path,
+            "XDG_CONFIG_HOME": directory.path, "XDG_RUNTIME_DIR": directory.path,
+            "XDG_CACHE_HOME": directory.path,
             "DBUS_SESSION_BUS_ADDRESS": address, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8",
         ].merging(more) { $1 }
         let daemon = try await ChildProcess.start(

@@ -14,7 +14,7 @@ enum SystemChecks {
         } catch {
             return .fail(
                 "locked memory",
-                "no page can be locked (errno \(error.errno))",
+                "no page can be locked (\(SystemError.name(of: error.errno)))",
                 "raise the limit: LimitMEMLOCK= in systemd, or memlock in /etc/security/limits.conf"
             )
         }
@@ -33,7 +33,7 @@ enum SystemChecks {
     static func directory(_ part: String, _ path: String) -> Finding {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else {
-            let reason = unsafe String(cString: strerror(errno))
+            let reason = SystemError.name(of: errno)
             return .fail(part, "\(path): \(reason)", "start the daemon: touchstone status")
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
@@ -56,7 +56,7 @@ enum SystemChecks {
             if errno == ENOENT { return .ok("configuration", "none; the defaults hold") }
             return .fail(
                 "configuration",
-                "\(path): \(unsafe String(cString: strerror(errno)))",
+                "\(path): \(SystemError.name(of: errno))",
                 "check its directory"
             )
         }
@@ -89,7 +89,7 @@ enum SystemChecks {
         guard unsafe access(path, R_OK | W_OK) == 0 else {
             return .warn(
                 "system bus",
-                "\(path): \(unsafe String(cString: strerror(errno)))",
+                "\(path): \(SystemError.name(of: errno))",
                 "start dbus; fingers need it"
             )
         }

@@ -111,7 +111,7 @@ final class ExportedFile: Sendable {
     }
 
     private static func failure(_ path: String) -> CommandError {
-        CommandError("cannot write \(path): \(unsafe String(cString: strerror(errno)))")
+        CommandError("cannot write \(path): \(SystemError.name(of: errno))")
     }
 }
 
@@ -155,6 +155,6 @@ struct ImportedFile: ~Copyable {
     }
 
     private static func failure(_ path: String) -> CommandError {
-        CommandError("cannot read \(path): \(unsafe String(cString: strerror(errno)))")
+        CommandError("cannot read \(path): \(SystemError.name(of: errno))")
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import KeychainModel
 
 /// Standard output and standard error, written at once and whole.
 enum Output {
@@ -24,7 +25,7 @@ enum Output {
     /// Writes octets to standard output.
     static func write(_ octets: UnsafeRawBufferPointer) throws(CommandError) {
         guard unsafe writeAll(octets, to: STDOUT_FILENO) else {
-            throw CommandError("cannot write to standard output: \(unsafe String(cString: strerror(errno)))")
+            throw CommandError("cannot write to standard output: \(SystemError.name(of: errno))")
         }
     }
 

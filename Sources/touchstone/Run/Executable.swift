@@ -1,4 +1,5 @@
 import Glibc
+import KeychainModel
 
 /// The program that `run` becomes, found as execvp(3) finds it.
 struct Executable {
@@ -27,7 +28,7 @@ struct Executable {
     }
 
     static func notExecutable(_ path: String, _ reason: CInt) -> CommandError {
-        let reason = unsafe String(cString: strerror(reason))
+        let reason = SystemError.name(of: reason)
         return CommandError("cannot execute \(path): \(reason)", exitCode: .notExecutable)
     }
 

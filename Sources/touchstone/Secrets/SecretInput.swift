@@ -68,6 +68,6 @@ enum SecretInput {
     }
 
     private static func failure(_ place: String) -> CommandError {
-        CommandError("cannot read \(place): \(unsafe String(cString: strerror(errno)))")
+        CommandError("cannot read \(place): \(SystemError.name(of: errno))")
     }
 }

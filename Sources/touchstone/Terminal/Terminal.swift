@@ -1,4 +1,5 @@
 import Glibc
+import KeychainModel
 import SecretMemory
 
 /// The terminal the person sits at, also where standard input and output are something else.
@@ -85,7 +86,7 @@ struct Terminal: ~Copyable {
     }
 
     private static func failure() -> CommandError {
-        CommandError("cannot use the terminal: \(unsafe String(cString: strerror(errno)))")
+        CommandError("cannot use the terminal: \(SystemError.name(of: errno))")
     }
 }
 

@@ -1,9 +1,9 @@
 import Glibc
 
 /// Error numbers of the system in words, for causes.
-enum SystemError {
+package enum SystemError {
     /// For example `No such file or directory`.
-    static func name(of number: CInt) -> String {
+    package static func name(of number: CInt) -> String {
         // Since glibc 2.32 the text belongs to the thread.
         unsafe strerror(number).map { unsafe String(cString: $0) } ?? "errno \(number)"
     }
