@@ -10,7 +10,9 @@ final class CancelSignal: Sendable {
     /// Makes one that is not raised.
     init() throws(PromptError) {
         descriptor = clinux_eventfd(0)
-        guard descriptor >= 0 else { throw PromptError(.prompterFailed, detail: "eventfd: \(SystemError.name(of: errno))") }
+        guard descriptor >= 0 else {
+            throw PromptError(.prompterFailed, detail: "eventfd: \(SystemError.name(of: errno))")
+        }
     }
 
     /// May be called more than once, and from anywhere.

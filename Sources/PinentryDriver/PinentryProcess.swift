@@ -23,7 +23,10 @@ struct PinentryProcess: ~Copyable {
         defer { unsafe (arguments + variables).forEach { unsafe free($0) } }
         identifier = unsafe clinux_spawn(path, &arguments, &variables, socket, socket, -1)
         guard identifier > 0 else {
-            throw PromptError(.prompterFailed, detail: "\(path) did not start: \(SystemError.name(of: errno))")
+            throw PromptError(
+                .prompterFailed,
+                detail: "\(path) did not start: \(SystemError.name(of: errno))"
+            )
         }
         descriptor = clinux_pidfd_open(identifier)
     }

@@ -47,7 +47,9 @@ public struct PinentryProgram: Sendable {
         let path = unsafe String(cString: resolved)
         unsafe free(resolved)
         var status = stat()
-        guard unsafe stat(path, &status) == 0 else { return .failure(Fault(reason: "\(SystemError.name(of: errno))")) }
+        guard unsafe stat(path, &status) == 0 else {
+            return .failure(Fault(reason: "\(SystemError.name(of: errno))"))
+        }
         guard status.st_mode & S_IFMT == S_IFREG else { return .failure(Fault(reason: "not a file")) }
         guard unsafe access(path, X_OK) == 0 else { return .failure(Fault(reason: "not executable")) }
         guard checksOwner else { return .success(path) }

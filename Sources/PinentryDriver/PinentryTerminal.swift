@@ -13,7 +13,9 @@ final class PinentryTerminal {
     init(path: String, owner: uid_t) throws(PromptError) {
         var before = stat()
         // Before it is opened: opening a device may act on it.
-        guard unsafe lstat(path, &before) == 0 else { throw Self.refused(path, "\(SystemError.name(of: errno))") }
+        guard unsafe lstat(path, &before) == 0 else {
+            throw Self.refused(path, "\(SystemError.name(of: errno))")
+        }
         guard Self.isTerminal(before, of: owner) else { throw Self.refused(path, "not the user's terminal") }
         let descriptor = unsafe open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.refused(path, "\(SystemError.name(of: errno))") }
