@@ -168,7 +168,7 @@ let package = Package(
         ),
 
         .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory"], swiftSettings: settings),
-        .testTarget(name: "CBORTests", dependencies: ["CBOR"], swiftSettings: settings),
+        .testTarget(name: "CBORTests", dependencies: ["CBOR", "TouchstoneTesting"], swiftSettings: settings),
         .testTarget(
             name: "KeychainModelTests",
             dependencies: ["CBOR", "KeychainModel", "SecretMemory"],
@@ -182,7 +182,7 @@ let package = Package(
         .testTarget(
             name: "KeychainEngineTests",
             dependencies: [
-                "KeychainEngine", "KeychainModel", "SecretMemory", "CBOR",
+                "KeychainEngine", "KeychainModel", "SecretMemory", "CBOR", "TouchstoneTesting",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
@@ -209,7 +209,7 @@ let package = Package(
         ),
         .testTarget(
             name: "KeychainServerTests",
-            dependencies: ["CBOR", "KeychainModel", "KeychainServer", "SecretMemory"],
+            dependencies: ["CBOR", "KeychainModel", "KeychainServer", "SecretMemory", "TouchstoneTesting"],
             swiftSettings: settings
         ),
         // A scripted peer at the other end of the client's socket.
@@ -253,7 +253,9 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "CLinux", "KeychainModel", "ScriptedDaemon", "TouchstoneTesting", "touchstone", "touchstoned",
+                "CLinux", "KeychainClient", "KeychainModel", "ScriptedDaemon", "TouchstoneTesting",
+                "touchstone",
+                "touchstoned",
             ],
             swiftSettings: settings
         ),

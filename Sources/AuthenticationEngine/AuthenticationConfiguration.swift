@@ -41,8 +41,6 @@ extension DriverCause {
     public static let passcodeDelayed = DriverCause(domain: "touchstone", code: "passcodeDelayed")
     /// The passcode is due: too long ago, or the keybag is locked.
     public static let passcodeDue = DriverCause(domain: "touchstone", code: "passcodeDue")
-    /// The enrolled fingers are others than before: the passcode is due.
-    public static let enrolmentChanged = DriverCause(domain: "touchstone", code: "enrolmentChanged")
     /// The machine is about to sleep.
     public static let suspended = DriverCause(domain: "touchstone", code: "suspended")
     /// The counts of failed attempts could not be read or saved: nothing may be tried.

@@ -57,6 +57,8 @@ public struct DriverCause: Error, Hashable, Sendable {
 
     /// The item was there and its key was destroyed when the enrolled fingers changed.
     public static let invalidated = DriverCause(domain: "touchstone", code: "invalidated")
+    /// The enrolled fingers are others than before: the passcode is due.
+    public static let enrolmentChanged = DriverCause(domain: "touchstone", code: "enrolmentChanged")
     /// Stored bytes failed their authentication: the item or the keybag is damaged.
     public static let damaged = DriverCause(domain: "touchstone", code: "damaged")
     /// The keybag is locked; its passcode opens it.

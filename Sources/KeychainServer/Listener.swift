@@ -65,6 +65,8 @@ public struct Listener: ~Copyable, Sendable {
 
     deinit {
         close(socket)
+        // Not by the close alone: a process that is just being started may hold a copy of the descriptor.
+        flock(lock, LOCK_UN)
         close(lock)
     }
 
@@ -99,11 +101,11 @@ public struct Listener: ~Copyable, Sendable {
             guard unsafe unlink(path) == 0 || errno == ENOENT else {
                 throw ServerError(call: "unlink \(path)", errno: errno)
             }
-            let previous = umask(0o177)
-            let result = unsafe withAddress(path) { unsafe Glibc.bind(descriptor, $0, $1) }
-            let number = errno
-            _ = umask(previous)
-            guard result == 0 else { throw ServerError(call: "bind \(path)", errno: number) }
+            // The name that bind(2) makes gets the socket's own mode (unix(7)): no moment at which it is open.
+            guard fchmod(descriptor, 0o600) == 0 else { throw ServerError(call: "fchmod", errno: errno) }
+            guard unsafe withAddress(path, { unsafe Glibc.bind(descriptor, $0, $1) }) == 0 else {
+                throw ServerError(call: "bind \(path)", errno: errno)
+            }
             guard listen(descriptor, backlog) == 0 else { throw ServerError(call: "listen", errno: errno) }
             return descriptor
         } catch {

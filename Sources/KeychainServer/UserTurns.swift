@@ -9,6 +9,8 @@ struct UserTurns {
     /// Whether a box may be shown.
     let mayAsk: Bool
     private var rounds = 0
+    /// Whether an evaluation found that the enrolled fingers are others.
+    fileprivate var hasSeenChange = false
 
     init(context: ContextID?, prompt: PromptFields, mayAsk: Bool? = nil) {
         self.context = context
@@ -67,7 +69,17 @@ extension RequestHandler {
             case .denied(let error): throw KeychainError(error)
             case .needs: break
             }
-            _ = try await authenticate(.accessControl(control, operation), in: context, prompt: turns.prompt)
+            do throws(KeychainError) {
+                _ = try await authenticate(
+                    .accessControl(control, operation),
+                    in: context,
+                    prompt: turns.prompt
+                )
+            } catch {
+                // What demanded the former fingers is gone now: the call's next run tells.
+                guard error.cause == .enrolmentChanged, !turns.hasSeenChange else { throw error }
+                turns.hasSeenChange = true
+            }
             hasAsked = true
         }
         // More is wanted than the user can show, for example another application password.

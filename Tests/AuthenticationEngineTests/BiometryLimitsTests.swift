@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("Fingers are counted", .timeLimit(.minutes(1)))
+@Suite("Fingers are counted", .timeLimit(.minutes(20)))
 struct BiometryLimitsTests {
     @Test("five refused fingers lock biometry out (B05)")
     func fiveRefused() async {
@@ -194,7 +194,7 @@ struct BiometryLimitsTests {
     }
 }
 
-@Suite("A failing sensor", .timeLimit(.minutes(1)))
+@Suite("A failing sensor", .timeLimit(.minutes(20)))
 struct FailingSensorTests {
     static let table: [(FingerprintError.Code, AuthenticationError.Code)] = [
         (.permissionDenied, .biometryNotAvailable), (.noEnrolledPrints, .biometryNotEnrolled),

@@ -19,7 +19,7 @@ enum Enrolments {
     )
 }
 
-@Suite("A change of the enrolled fingers", .timeLimit(.minutes(1)))
+@Suite("A change of the enrolled fingers", .timeLimit(.minutes(20)))
 struct EnrolmentTests {
     private func known() async -> World {
         let world = World()
@@ -105,7 +105,7 @@ struct EnrolmentTests {
     }
 }
 
-@Suite("What can be told without asking", .timeLimit(.minutes(1)))
+@Suite("What can be told without asking", .timeLimit(.minutes(20)))
 struct AvailabilityTests {
     @Test("everything is there")
     func available() async {

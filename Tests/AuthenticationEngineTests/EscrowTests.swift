@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("A key in the hardware's escrow", .timeLimit(.minutes(1)))
+@Suite("A key in the hardware's escrow", .timeLimit(.minutes(20)))
 struct EscrowTests {
     private func lockedWorld() -> World {
         let world = World(state: .lockedAfterFirstUnlock)
@@ -71,7 +71,7 @@ struct EscrowTests {
     }
 }
 
-@Suite("Moving to hardware", .timeLimit(.minutes(1)))
+@Suite("Moving to hardware", .timeLimit(.minutes(20)))
 struct HardwareFlowTests {
     @Test("migration asks for the passcode once, counted like any other")
     func migration() async throws {

@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("An evaluation", .timeLimit(.minutes(1)))
+@Suite("An evaluation", .timeLimit(.minutes(20)))
 struct EvaluationTests {
     @Test("a finger satisfies a policy for fingers")
     func finger() async throws {

@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("An evaluation that is ended from outside", .timeLimit(.minutes(1)))
+@Suite("An evaluation that is ended from outside", .timeLimit(.minutes(20)))
 struct InterruptionTests {
     @Test("takes the box away and lets go of the sensor when its task is cancelled")
     func appCancel() async {

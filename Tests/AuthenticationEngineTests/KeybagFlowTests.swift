@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("Making, changing and recovering a keybag", .timeLimit(.minutes(1)))
+@Suite("Making, changing and recovering a keybag", .timeLimit(.minutes(20)))
 struct KeybagFlowTests {
     private static let good = "orbit hazel trumpet velvet quarry"
 

@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("Passcodes are counted", .timeLimit(.minutes(1)))
+@Suite("Passcodes are counted", .timeLimit(.minutes(20)))
 struct PasscodeLimitsTests {
     @Test("ten different wrong ones close the keybag, and the right one no longer opens it")
     func tenClose() async {

@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("Boxes", .timeLimit(.minutes(1)))
+@Suite("Boxes", .timeLimit(.minutes(20)))
 struct PromptTurnTests {
     @Test("a touch counts only once the box was visible for 500 ms (B10)")
     func settling() async {

@@ -4,7 +4,7 @@ import TouchstoneTesting
 
 @testable import AuthenticationEngine
 
-@Suite("Using a finger again", .timeLimit(.minutes(1)))
+@Suite("Using a finger again", .timeLimit(.minutes(20)))
 struct ReuseTests {
     private func touched(_ world: World, _ target: Evaluation.Target = .policy(.biometrics)) async {
         let task = world.start(world.evaluation(target))

@@ -1,5 +1,6 @@
 import CBOR
 import Testing
+import TouchstoneTesting
 
 @Suite("CBOR reader")
 struct CBORReaderTests {
@@ -265,7 +266,7 @@ struct CBORReaderTests {
 
     @Test("a hundred thousand random messages neither trap nor read to another value than they encode")
     func randomMessages() {
-        var generator = SystemRandomNumberGenerator()
+        var generator = SplitMix64(seed: 3)
         for _ in 1...100_000 {
             let count = Int.random(in: 0...24, using: &generator)
             let octets = (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }

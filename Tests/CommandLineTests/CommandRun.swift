@@ -2,6 +2,7 @@ import CLinux
 import Foundation
 import Glibc
 import ScriptedDaemon
+import Synchronization
 import TouchstoneTesting
 
 /// How a run of `touchstone` ended.
@@ -86,6 +87,7 @@ struct CommandRun: Sendable {
 final class StartedCommand: Sendable {
     let processID: Int32
     private let outcome: Task<CommandResult, Never>
+    private let running: RunningProcess
 
     fileprivate init(
         _ command: [String],
@@ -98,19 +100,19 @@ final class StartedCommand: Sendable {
         let errors = terminal == nil ? clinux_memfd("errors") : dup(output)
         let isTerminal = terminal != nil
         let started = DispatchSemaphore(value: 0)
-        let processID = Started()
+        let running = RunningProcess()
         let (stream, end) = AsyncStream.makeStream(of: CommandResult.self)
         // The program is killed when the thread that started it ends: that thread waits for it.
         Thread.detachNewThread {
             var argv: [UnsafeMutablePointer<CChar>?] = unsafe command.map { unsafe strdup($0) } + [nil]
             let variables = environment.map { "\($0.key)=\($0.value)" }
             var envp: [UnsafeMutablePointer<CChar>?] = unsafe variables.map { unsafe strdup($0) } + [nil]
-            processID.value = unsafe clinux_spawn(command[0], &argv, &envp, input, output, errors)
+            let processID = unsafe clinux_spawn(command[0], &argv, &envp, input, output, errors)
             unsafe (argv + envp).forEach { unsafe free($0) }
+            running.start(processID)
             started.signal()
-            guard processID.value > 0 else { return end.finish() }
-            var status: CInt = 0
-            while waitpid(processID.value, &status, 0) < 0, errno == EINTR {}
+            guard processID > 0 else { return end.finish() }
+            let status = running.reap()
             let signal = status & 0x7F
             end.yield(
                 CommandResult(
@@ -124,22 +126,19 @@ final class StartedCommand: Sendable {
             close(errors)
         }
         started.wait()
-        guard processID.value > 0 else { throw TestKitError.missingProgram(command[0]) }
-        self.processID = processID.value
+        guard let processID = running.number else { throw TestKitError.missingProgram(command[0]) }
+        self.processID = processID
+        self.running = running
         outcome = Task {
             for await result in stream { return result }
             return CommandResult(status: nil, signal: nil, output: [], errors: "")
         }
     }
 
-    deinit { kill(processID, SIGKILL) }
+    deinit { running.kill() }
 
     /// Waits for its end.
     func result() async -> CommandResult { await outcome.value }
-
-    private final class Started: @unchecked Sendable {  // written before the semaphore, read after it
-        var value: pid_t = -1
-    }
 
     private static func contents(_ file: CInt) -> [UInt8] {
         var octets: [UInt8] = []
@@ -148,5 +147,34 @@ final class StartedCommand: Sendable {
             octets += room[..<count]
         }
         return octets
+    }
+}
+
+/// A child process; its number is somebody else's once it was reaped.
+private final class RunningProcess: Sendable {
+    private let state = Mutex<(number: pid_t, isReaped: Bool)>((-1, true))
+
+    /// Its number, also once it was reaped; nil where it was not started.
+    var number: pid_t? { state.withLock { $0.number > 0 ? $0.number : nil } }
+
+    func start(_ number: pid_t) { state.withLock { $0 = (number, number <= 0) } }
+
+    /// Waits for its end, and gives what waitpid(2) says.
+    func reap() -> CInt {
+        guard let number else { return 0 }
+        var information = siginfo_t()
+        while unsafe waitid(P_PID, id_t(number), &information, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        return state.withLock { state in
+            var status: CInt = 0
+            waitpid(number, &status, 0)
+            state.isReaped = true
+            return status
+        }
+    }
+
+    func kill() {
+        state.withLock { state in
+            if !state.isReaped { _ = Glibc.kill(state.number, SIGKILL) }
+        }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import KeychainClient
 import KeychainModel
 import ScriptedDaemon
 import TouchstoneTesting
@@ -43,8 +44,11 @@ final class RealKeychain: Sendable {
     }
 
     deinit {
-        // The daemon holds its lock while it runs, and says in it who it is.
-        if let daemon = Self.lockOwner(home.layout.lockFile) { kill(daemon, SIGTERM) }
+        let client = RemoteKeychain(layout: home.layout, daemon: .none)
+        guard let daemon = try? client.status().daemonProcess, let process = pid_t(exactly: daemon) else {
+            return
+        }
+        kill(process, SIGTERM)
     }
 
     /// The boxes shown so far.
@@ -65,19 +69,5 @@ final class RealKeychain: Sendable {
     /// Whether the person cancels every box from now on.
     func setCancels(_ cancels: Bool) throws {
         try ScriptedPinentry.tell(cancels ? Array(repeating: .cancels, count: 100) : [], home: home.path)
-    }
-
-    /// The process that holds a lock of flock(2), from `/proc/locks`.
-    private static func lockOwner(_ path: String) -> pid_t? {
-        var status = stat()
-        guard stat(path, &status) == 0,
-            let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
-        else {
-            return nil
-        }
-        let line = locks.split(separator: "\n").first {
-            $0.contains("FLOCK") && $0.contains(":\(status.st_ino) ")
-        }
-        return line?.split(separator: " ").dropFirst(4).first.flatMap { pid_t($0) }
     }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite(
     "SecureEnclave",
     .enabled(if: RunningKeychain.isBuilt, "touchstoned is not built"),
-    .timeLimit(.minutes(2))
+    .timeLimit(.minutes(20))
 )
 struct SecureEnclaveTests {
     private static let message = Data("meet me at the bridge".utf8)

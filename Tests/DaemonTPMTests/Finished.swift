@@ -18,7 +18,7 @@ struct Finished {
             environment: environment,
             log: log
         )
-        let end = try await process.waitUntilEnd(atMost: .seconds(30))
+        let end = try await process.waitUntilEnd()
         let signal = end & 0x7F
         return Finished(
             status: signal == 0 ? end >> 8 : 128 + signal,

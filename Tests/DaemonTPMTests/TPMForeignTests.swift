@@ -7,7 +7,7 @@ import TouchstoneTesting
 @Suite(
     "A keychain that is not where or when it should be",
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
-    .timeLimit(.minutes(3))
+    .timeLimit(.minutes(20))
 )
 struct TPMForeignTests {
     /// A machine whose keychain has deleted an item that demands the passcode, and a copy from before.

@@ -10,7 +10,7 @@ import TouchstoneTesting
 @Suite(
     "A chip or a daemon that ends at any command,",
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
-    .timeLimit(.minutes(4))
+    .timeLimit(.minutes(20))
 )
 struct TPMInterruptionTests {
     enum Fate: CaseIterable {

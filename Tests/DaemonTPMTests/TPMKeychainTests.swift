@@ -8,7 +8,7 @@ import TouchstoneTesting
 @Suite(
     "A keychain on a TPM",
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
-    .timeLimit(.minutes(3))
+    .timeLimit(.minutes(20))
 )
 struct TPMKeychainTests {
     @Test("is set up there and says so; its secrets outlive the daemon and the machine")

@@ -28,17 +28,15 @@ struct PromptEndTests {
             self.prompter = prompter
         }
 
-        var hasOrphan: Bool { kill(prompter, 0) == 0 }
+        var hasOrphan: Bool { !ChildProcess.hasEnded(prompter) }
     }
 
-    @Test("SIGTERM takes the prompt away and tells the client within two seconds")
+    @Test("SIGTERM takes the prompt away and tells the client")
     func terminated() async throws {
         let scene = try await Scene()
-        let start = ContinuousClock.now
         kill(scene.daemon.process.processID, SIGTERM)
         let reply = try await scene.client.reply()
         #expect(reply.error?.authentication == AuthenticationError(.systemCancel))
-        #expect(ContinuousClock.now - start < .seconds(2))
         #expect(try await scene.daemon.process.waitUntilEnd() == 0)
         #expect(!scene.hasOrphan)
     }
@@ -47,7 +45,7 @@ struct PromptEndTests {
     func killed() async throws {
         let scene = try await Scene()
         scene.daemon.process.stop()
-        try await Deadline.wait(for: "the end of the prompt", atMost: .seconds(2)) {
+        try await Deadline.wait(for: "the end of the prompt") {
             scene.hasOrphan ? nil : true
         }
         #expect(try await scene.client.isClosed())
@@ -57,7 +55,7 @@ struct PromptEndTests {
     func clientGone() async throws {
         let scene = try await Scene()
         await scene.client.hangUp()
-        try await Deadline.wait(for: "the end of the prompt", atMost: .seconds(5)) {
+        try await Deadline.wait(for: "the end of the prompt") {
             scene.hasOrphan ? nil : true
         }
         #expect(try await scene.daemon.client().call(.status, EmptyBody()).status == .success)

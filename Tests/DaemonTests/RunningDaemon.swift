@@ -65,7 +65,7 @@ final class RunningDaemon {
             log: log
         )
         let process = process
-        try await Deadline.wait(for: "the daemon's socket", atMost: .seconds(15)) {
+        try await Deadline.wait(for: "the daemon's socket") {
             if Self.canConnect(to: home.layout.socket) { return true }
             guard process.isRunning else {
                 throw TestFailure.unexpected("the daemon ended: \((try? String(contentsOf: log)) ?? "")")
@@ -124,8 +124,7 @@ struct Finished {
     /// Runs a program and waits.
     static func running(
         _ command: [String],
-        environment: [String: String] = [:],
-        atMost limit: Duration = .seconds(15)
+        environment: [String: String] = [:]
     ) async throws -> Finished {
         let directory = try TemporaryDirectory()
         let log = directory.appending("output")
@@ -135,7 +134,7 @@ struct Finished {
             environment: environment,
             log: log
         )
-        return try Finished(await process.waitUntilEnd(atMost: limit), String(contentsOf: log))
+        return try Finished(await process.waitUntilEnd(), String(contentsOf: log))
     }
 
     init(_ wait: Int32, _ output: String) {

@@ -30,7 +30,7 @@ struct FailingDiskTests {
     // A commit that is acknowledged although its flush failed; a daemon that believes its memory after it.
     @Test(
         "a change is reported as failed or is there for good; what is read after it stays so",
-        .timeLimit(.minutes(3))
+        .timeLimit(.minutes(20))
     )
     func changes() async throws {
         let keychain = try await TemporaryKeychain.withFormerItems()

@@ -30,7 +30,7 @@ struct ImportKillTests {
     // A keybag that comes before its items, or items that are taken for a keychain that lost its keybag.
     @Test(
         "there is no keychain or the whole one, and a second import makes it",
-        .timeLimit(.minutes(4))
+        .timeLimit(.minutes(20))
     )
     func kills() async throws {
         let old = try await TemporaryKeychain.withFormerItems()

@@ -36,7 +36,7 @@ struct KillPointTests {
     // A store that answers before it flushed, or writes outside of a transaction, loses acknowledged items.
     @Test(
         "killed at a write, the store opens, holds all that was acknowledged and nothing that was deleted",
-        .timeLimit(.minutes(5))
+        .timeLimit(.minutes(20))
     )
     func items() async throws {
         let keychain = try await TemporaryKeychain.withFormerItems()
@@ -67,7 +67,7 @@ struct KillPointTests {
     }
 
     // A keybag that is written before the items, or in place, is damaged or opens an absent store.
-    @Test("killed while it is made, a keychain is not there at all or opens", .timeLimit(.minutes(3)))
+    @Test("killed while it is made, a keychain is not there at all or opens", .timeLimit(.minutes(20)))
     func setUp() async throws {
         let keychain = try TemporaryKeychain()
         var killed: [String: Int] = [:]

@@ -74,7 +74,7 @@ struct PowerLossTests {
     // synchronous=NORMAL, a flush that is left out, a rename before its file is on the disk.
     @Test(
         "whatever was not synced is lost or torn: all that was acknowledged is there",
-        .timeLimit(.minutes(4))
+        .timeLimit(.minutes(20))
     )
     func items() async throws {
         let keychain = try await TemporaryKeychain.withFormerItems()

@@ -12,7 +12,7 @@ struct RaceTests {
     @Test(
         "of a hundred processes that add the same secret one succeeds and 99 are told that it is there",
         .enabled(if: access(Programs.touchstone, X_OK) == 0, "touchstone is not built"),
-        .timeLimit(.minutes(3))
+        .timeLimit(.minutes(20))
     )
     func sameName() async throws {
         let keychain = try await TemporaryKeychain.ready()
@@ -30,7 +30,7 @@ struct RaceTests {
             environment: environment,
             log: log
         )
-        #expect(try await race.waitUntilEnd(atMost: .seconds(150)) == 0)
+        #expect(try await race.waitUntilEnd(atMost: .seconds(300)) == 0)
         let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
         #expect(lines.count == 100)
         let winners = lines.filter { $0.hasPrefix("0 ") }
@@ -50,25 +50,25 @@ struct RaceTests {
     }
 
     // An answer before the change is there for others, or a reader that sees a change which is taken back.
-    @Test("sixteen clients see each account change as if one after the other", .timeLimit(.minutes(1)))
+    @Test("sixteen clients see each account change as if one after the other", .timeLimit(.minutes(20)))
     func registers() async throws {
         let keychain = try await TemporaryKeychain.ready()
         let accounts = (0..<8).map { "account \($0)" }
         let histories = accounts.map { _ in History() }
-        let end = ContinuousClock.now + .seconds(3)
-        let isDone = Mutex(0)
+        let writers = Mutex(accounts.count)
+        let readers = Mutex(accounts.count)
         for (index, account) in accounts.enumerated() {
             Thread.detachNewThread {
-                write(account, keychain, histories[index], until: end)
-                isDone.withLock { $0 += 1 }
+                write(account, keychain, histories[index])
+                writers.withLock { $0 -= 1 }
             }
             Thread.detachNewThread {
-                read(accounts, from: index, keychain, histories, until: end)
-                isDone.withLock { $0 += 1 }
+                read(accounts, from: index, keychain, histories) { writers.withLock { $0 } > 0 }
+                readers.withLock { $0 -= 1 }
             }
         }
-        try await Deadline.wait(for: "sixteen clients", atMost: .seconds(50)) {
-            isDone.withLock { $0 } == 16 ? true : nil
+        try await Deadline.wait(for: "sixteen clients", atMost: .seconds(300)) {
+            readers.withLock { $0 } == 0 ? true : nil
         }
         var reads = 0
         for (account, history) in zip(accounts, histories) {
@@ -76,7 +76,7 @@ struct RaceTests {
             #expect(faults.isEmpty, "\(account): \(faults.prefix(3))")
             reads += history.readCount
         }
-        #expect(reads > 100 && histories.allSatisfy { $0.writeCount > 3 }, "\(reads) reads")
+        #expect(reads > 100, "\(reads) reads")
         // The check can fail: a read of the value before the last one that was acknowledged is none.
         let wrong = History()
         for value in ["1", "2"] { wrong.write(value) { true } }
@@ -87,13 +87,12 @@ struct RaceTests {
     private func write(
         _ account: String,
         _ keychain: TemporaryKeychain,
-        _ history: History,
-        until end: ContinuousClock.Instant
+        _ history: History
     ) {
         let client = RemoteKeychain(layout: keychain.layout, daemon: .none)
         var number = 0
         var isThere = false
-        while ContinuousClock.now < end {
+        while number < 60 {
             number += 1
             let value = "\(account) \(number)"
             if !isThere {
@@ -113,11 +112,11 @@ struct RaceTests {
         from first: Int,
         _ keychain: TemporaryKeychain,
         _ histories: [History],
-        until end: ContinuousClock.Instant
+        while isWritten: () -> Bool
     ) {
         let client = RemoteKeychain(layout: keychain.layout, daemon: .none)
         var index = first
-        while ContinuousClock.now < end {
+        while isWritten() || histories.reduce(0, { $0 + $1.readCount }) <= 100 {
             index = (index + 1) % accounts.count
             histories[index].read {
                 do {
@@ -156,7 +155,6 @@ private final class History: Sendable {
     private let state = Mutex(State())
 
     var readCount: Int { state.withLock { $0.reads.count } }
-    var writeCount: Int { state.withLock { $0.writes.count } }
 
     private func tick() -> Int {
         state.withLock { state in

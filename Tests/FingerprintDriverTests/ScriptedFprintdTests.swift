@@ -126,7 +126,7 @@ struct ScriptedFprintdTests {
         }
         try await heard.wait(for: .armed)
         try await fprintd.stop()
-        try await Deadline.wait(for: "the end", atMost: .seconds(2)) { ended.count > 0 ? true : nil }
+        try await Deadline.wait(for: "the end") { ended.count > 0 ? true : nil }
         let successor = try await ScriptedFprintd.start(on: bus)
         try await successor.announce(.match)
         await #expect(throws: FingerprintError(.ownerLost)) { try await task.value }
@@ -220,7 +220,7 @@ struct ScriptedFprintdTests {
         let reader = FprintReader(
             busAddress: bus.busAddress,
             templateDirectory: nil,
-            callTimeout: .milliseconds(300)
+            callTimeout: .seconds(3)
         )
         await #expect(throws: FingerprintError(.noReply)) { try await reader.claim() }
         #expect(fprintd.calls == ["Claim", "Release"])

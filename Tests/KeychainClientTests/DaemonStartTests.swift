@@ -70,7 +70,9 @@ struct DaemonStartTests {
         let home = home
         Thread.detachNewThread {
             // An external condition: the program that the client starts.
-            while !FileManager.default.fileExists(atPath: home.path + "/starts") { usleep(1000) }
+            while !FileManager.default.fileExists(atPath: home.path + "/starts") {
+                Thread.sleep(forTimeInterval: 0.001)
+            }
             daemon.withLock { daemon in
                 daemon = try? ScriptedDaemon(home) { peer in
                     try peer.welcome()

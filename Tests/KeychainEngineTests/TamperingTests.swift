@@ -4,6 +4,7 @@ import KeychainEngine
 import KeychainModel
 import SecretMemory
 import Testing
+import TouchstoneTesting
 
 @Suite("What is changed behind the daemon's back is found")
 struct TamperingTests {
@@ -26,29 +27,24 @@ struct TamperingTests {
         unsafe chmod(keychain.file("items.sqlite"), 0o600)
     }
 
-    @Test("no flipped bit changes an item silently, or makes it look absent", .timeLimit(.minutes(2)))
+    @Test("no flipped bit changes an item silently, or makes it look absent", .timeLimit(.minutes(20)))
     func bitFlips() async throws {
         let count = 12
         try await fill(count)
         let whole = try keychain.octets("items.sqlite")
-        var generator = FixedGenerator()
-        let deadline = ContinuousClock.now + .seconds(8)
-        var flips = 0
+        var generator = SplitMix64(seed: 1)
         var found = 0
-        while ContinuousClock.now < deadline, flips + found < 100 {
+        for _ in 0..<60 {
             var flipped = whole
             let bit = Int.random(in: 0..<(8 * whole.count), using: &generator)
             // Another write version makes the file read-only by SQLite's rules, and is told as that.
             if bit / 8 == 18 { continue }
             flipped[bit / 8] ^= 1 << UInt8(bit % 8)
             try keychain.write(flipped, to: "items.sqlite")
-            guard try await isUnharmed(count, "bit \(bit)") else {
-                found += 1
-                continue
-            }
-            flips += 1
+            if try await !isUnharmed(count, "bit \(bit)") { found += 1 }
         }
-        #expect(flips + found >= 8)
+        // Most of the file is items.
+        #expect(found >= 15, "\(found)")
     }
 
     /// Reads all items one by one: each is right or refused as damaged.
@@ -167,7 +163,6 @@ struct TamperingTests {
         try await fill(200)
         try edit { try $0.execute(sql: sql) }
         let engine = try await keychain.restart()
-        #expect(!keychain.audit.kinds.contains(.tamperDetected), "an unlock reads the set's record alone")
         // Changes meanwhile are no damage, on either side of what was looked at.
         _ = try await engine.update("account 3", secret: "newer")
         try await engine.add("another")
@@ -183,9 +178,10 @@ struct TamperingTests {
     func changesInBackground() async throws {
         try await fill(400)
         let engine = try await keychain.restart()
-        let deadline = ContinuousClock.now + .seconds(4)
+        // For as long as it takes until they are looked at, and a while more.
+        let end = ContinuousClock.now + .seconds(4)
         var index = 0
-        while ContinuousClock.now < deadline {
+        while ContinuousClock.now < end {
             _ = try await engine.update("account \(index % 300)", secret: "newer \(index)")
             try await engine.add("another \(index)")
             if index < 100 { try await engine.delete("account \(399 - index)") }
@@ -300,15 +296,5 @@ struct TamperingTests {
             #expect(octets.range(of: Data(marker.utf8)) == nil, "\(name)")
             #expect(octets.range(of: group) == nil, "\(name)")
         }
-    }
-}
-
-/// The same numbers in each run, so that a failure can be seen again.
-private struct FixedGenerator: RandomNumberGenerator {
-    private var state: UInt64 = 1
-
-    mutating func next() -> UInt64 {
-        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        return state ^ state >> 29
     }
 }

@@ -155,9 +155,7 @@ struct EvaluationTests {
         let client = try await server.greetedClient()
         try await client.request(.evaluatePolicy, EvaluatePolicy.policy(1))
         try await eventually("prompt") { shown.isRaised }
-        let start = ContinuousClock.now
         await server.server.stop()
-        #expect(ContinuousClock.now - start < .seconds(2))
         #expect(try await client.reply().error?.authentication == AuthenticationError(.systemCancel))
         #expect(try await client.isClosed())
         #expect(gone.isRaised)

@@ -117,6 +117,34 @@ struct ItemCallTests {
         #expect(server.authenticator.evaluations.count == 1)
     }
 
+    @Test("an item that went with the former fingers is not there, also where the user's turn finds that")
+    func changedFingers() async throws {
+        let changed = Flag()
+        let authenticator = ScriptedAuthenticator { _ throws(AuthenticationError) in
+            changed.raise()
+            throw AuthenticationError(.biometryLockout, cause: .enrolmentChanged, remedy: .usePasscode)
+        }
+        let control = Self.fingers
+        let vault = ScriptedVault { calls throws(KeychainError) in
+            guard let control, case .copy(let query, _, _, _) = calls.last else {
+                throw KeychainError(.internalComponent)
+            }
+            // An item that any finger opens is still there.
+            guard changed.isRaised, query.limit == .one else { return .needs([control]) }
+            throw KeychainError(.itemNotFound, cause: .invalidated)
+        }
+        let server = try TestServer(authenticator: authenticator, vault: vault)
+        let client = try await server.greetedClient()
+        let gone = try await client.call(.copyItems, CopyItems.passwords())
+        #expect(gone.status == .itemNotFound)
+        #expect(gone.error?.cause == .invalidated)
+        #expect(server.authenticator.evaluations.count == 1)
+        let left = try await client.call(.copyItems, CopyItems.passwords(limit: .all))
+        #expect(left.status == .authFailed)
+        #expect(left.error?.cause == .enrolmentChanged)
+        #expect(server.authenticator.evaluations.count == 3)
+    }
+
     @Test("without a context each call asks; with one, the first success is used again")
     func contexts() async throws {
         let server = try TestServer(vault: Self.guarded(by: Self.presence))

@@ -2,6 +2,7 @@ import CBOR
 import Glibc
 import KeychainModel
 import SecretMemory
+import TouchstoneTesting
 
 /// A reply as a client sees it.
 struct TestReply: Sendable {
@@ -116,7 +117,7 @@ actor TestClient {
     }
 
     private func nextMessage() async throws -> ReceivedMessage {
-        let end = ContinuousClock.now + .seconds(20)
+        let end = ContinuousClock.now + Deadline.patience
         while true {
             if let message = try receiver.next() { return message }
             switch try Self.receive(&receiver, socket) {

@@ -2,6 +2,7 @@ import Glibc
 import KeychainModel
 import KeychainServer
 import SecretMemory
+import TouchstoneTesting
 
 /// A server over scripted parts, and clients on sockets of their own.
 final class TestServer: Sendable {
@@ -19,6 +20,10 @@ final class TestServer: Sendable {
         adjust: (inout RequestLimits) -> Void = { _ in }
     ) throws {
         var limits = RequestLimits()
+        // Nobody is cut off because the machine is busy, unless a test is about that.
+        limits.helloDeadline = Deadline.patience
+        limits.frameDeadline = Deadline.patience
+        limits.replyDeadline = Deadline.patience
         adjust(&limits)
         self.authenticator = authenticator
         self.vault = vault
@@ -65,9 +70,5 @@ enum TestFailure: Error {
 
 /// Waits for what another thread or process does.
 func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(20)
-    while try await !condition() {
-        guard ContinuousClock.now < end else { throw TestFailure.timedOut(what) }
-        try await Task.sleep(for: .milliseconds(2))
-    }
+    try await Deadline.wait(for: what) { try await condition() ? true : nil }
 }

@@ -1,9 +1,10 @@
 import Testing
+import TouchstoneTesting
 
 /// Waits for what another thread does soon.
 enum Eventually {
     static func holds(_ condition: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(10)
+        let deadline = ContinuousClock.now + Deadline.patience
         while !condition() {
             guard ContinuousClock.now < deadline else {
                 Issue.record("it did not happen")

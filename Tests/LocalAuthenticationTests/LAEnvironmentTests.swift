@@ -144,7 +144,9 @@ struct LAEnvironmentTests {
         #expect(listener.heard.withLock { $0.first?.old } == before)
         #expect(listener.last?.biometry?.stateHash == Data([2]))
         script.change { $0.isLockedOut = true }
-        try await Eventually.holds { listener.last?.biometry?.isLockedOut == true }
+        try await Eventually.holds {
+            listener.last == environment.state && listener.last?.biometry?.isLockedOut == true
+        }
         environment.removeObserver(listener)
         let heard = listener.heard.withLock(\.count)
         var brief: Listener? = Listener()

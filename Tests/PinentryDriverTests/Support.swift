@@ -68,7 +68,7 @@ struct Timeout: Error {}
 
 /// Waits for a condition outside, for which there is no event.
 func eventually(_ condition: () throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = ContinuousClock.now + Deadline.patience
     while try !condition() {
         guard ContinuousClock.now < deadline else { throw Timeout() }
         await Task.yield()

@@ -192,6 +192,8 @@ struct TerminalPromptTests {
         let prompter = PinentryPrompter(program)
         let task = Task { try await Answer(prompter, .unlock(), at: terminal) }
         try await terminal.wait(for: "Passcode:")
+        // Raw: what it reads next is the hang-up.
+        try await eventually { !terminal.isEchoing }
         terminal.hangUp()
         await #expect(throws: PromptError(.notInteractive)) { try await task.value }
         #expect(try users(of: terminal.name, named: "pinentry") == 0)

@@ -34,8 +34,12 @@ package final class ScriptedDaemon: Sendable {
         self.log = log
         self.home = home
         keychain = RemoteKeychain(layout: home.layout, daemon: .none)
-        listener = try Self.bind(home.layout.socket)
-        guard listen(listener, 16) == 0 else { throw POSIXError(.EIO) }
+        // Whoever sees the socket's name can connect to it.
+        let unnamed = home.layout.socket + ".new"
+        listener = try Self.bind(unnamed)
+        guard listen(listener, 16) == 0, rename(unnamed, home.layout.socket) == 0 else {
+            throw POSIXError(.EIO)
+        }
         let listener = listener
         Thread.detachNewThread { [weak self] in
             while true {

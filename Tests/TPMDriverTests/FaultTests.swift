@@ -30,9 +30,7 @@ struct FaultTests {
                 }
                 recorder.treat { _ in .pass }
                 try await chip.powerOn()
-                let start = ContinuousClock.now
                 try await sealer.open(sealed.blob, 1)
-                #expect(ContinuousClock.now - start < .seconds(5))
             }
         }
     }

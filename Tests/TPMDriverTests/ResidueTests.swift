@@ -4,7 +4,8 @@ import TPMDriver
 import Testing
 import TouchstoneTesting
 
-@Suite("What stays in memory")
+// Each looks through all memory, where the other would leave copies of what it looks for.
+@Suite("What stays in memory", .serialized)
 struct ResidueTests {
     @Test("no copy of a secret, nor of the authorisation that opens it, once their owners let go")
     func nothingStays() async throws {

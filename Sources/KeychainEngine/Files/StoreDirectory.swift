@@ -31,6 +31,8 @@ public final class StoreDirectory: Sendable {
     }
 
     deinit {
+        // Not by the close alone: a process that is just being started may hold a copy of the descriptor.
+        flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
@@ -48,8 +50,7 @@ public final class StoreDirectory: Sendable {
         }
     }
 
-    /// Takes the directory for this process; waits for a former owner that is about to end, or for a process
-    /// between fork(2) and execve(2), which holds all that its parent held.
+    /// Takes the directory for this process; waits for a former owner that is about to end.
     private static func lock(_ descriptor: CInt) -> Bool {
         for _ in 0..<100 {
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }

@@ -86,7 +86,7 @@ public final class VirtualReader: Sendable {
     // MARK: Sockets
 
     /// Waits until the sensor is claimed and armed.
-    public func waitUntilWanted(atMost limit: Duration = .seconds(10)) async throws {
+    public func waitUntilWanted(atMost limit: Duration = Deadline.patience) async throws {
         let socket = bus.socket(of: sensor)
         let peer = try await BusPeer(address: bus.address)
         do {

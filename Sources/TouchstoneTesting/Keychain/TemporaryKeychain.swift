@@ -100,7 +100,7 @@ public final class TemporaryKeychain: Sendable {
             log: home.appending("daemon.stderr")
         )
         daemon.withLock { $0 = process }
-        try await Deadline.wait(for: "the daemon's socket", atMost: .seconds(20)) {
+        try await Deadline.wait(for: "the daemon's socket") {
             if (try? client.status()) != nil { return true }
             guard process.isRunning else { throw TestKitError.unexpected("the daemon ended") }
             return nil

@@ -89,7 +89,7 @@ package actor BusPeer {
         bus = try Bus(
             address: address,
             executor: executor,
-            callTimeout: .seconds(20),
+            callTimeout: Deadline.patience,
             onMessage: { [weak self] message, bus in self?.receive(message, bus) ?? false },
             onClosed: { [weak self] in self?.signalSink.finish() }
         )

@@ -1,5 +1,6 @@
 import CLinux
 import FingerprintDriver
+import Foundation
 import Glibc
 import Synchronization
 
@@ -39,6 +40,15 @@ public final class ChildProcess: Sendable {
         return ChildProcess(processID: processID)
     }
 
+    /// Whether a process has ended, whosever child it is; nobody needs to have reaped it.
+    public static func hasEnded(_ processID: Int32) -> Bool {
+        // The state stands behind the program's name, which is in brackets.
+        guard let status = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8),
+            let state = status.split(separator: ")").last?.first(where: { $0 != " " })
+        else { return true }
+        return state == "Z" || state == "X"
+    }
+
     /// Whether the program has not ended.
     public var isRunning: Bool {
         isReaped.withLock { isReaped in
@@ -63,7 +73,7 @@ public final class ChildProcess: Sendable {
 
     /// Waits for the program to end by itself, and returns what waitpid(2) says.
     @discardableResult
-    public func waitUntilEnd(atMost limit: Duration = .seconds(10)) async throws -> Int32 {
+    public func waitUntilEnd(atMost limit: Duration = Deadline.patience) async throws -> Int32 {
         try await Deadline.wait(for: "the end of process \(processID)", atMost: limit) {
             isReaped.withLock { isReaped in
                 var status: Int32 = 0

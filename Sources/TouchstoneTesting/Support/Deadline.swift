@@ -1,5 +1,8 @@
 /// Asks again and again until something outside of this process is so.
 public enum Deadline {
+    /// How long to wait for what is certain to come: only something broken takes longer, however busy the machine.
+    public static let patience: Duration = .seconds(60)
+
     /// Waits until `condition` gives a value.
     ///
     /// - Parameters:
@@ -12,7 +15,7 @@ public enum Deadline {
     @discardableResult
     public static func wait<Value>(
         for what: String,
-        atMost limit: Duration = .seconds(10),
+        atMost limit: Duration = Deadline.patience,
         isolation: isolated (any Actor)? = #isolation,
         until condition: () async throws -> Value?
     ) async throws -> Value {

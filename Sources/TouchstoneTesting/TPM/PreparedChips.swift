@@ -57,7 +57,7 @@ actor PreparedChips {
             environment: ["PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": directory.path],
             log: directory.appending("setup.log")
         )
-        guard try await setUp.waitUntilEnd(atMost: .seconds(60)) == 0 else {
+        guard try await setUp.waitUntilEnd() == 0 else {
             throw TestKitError.unexpected("swtpm_setup failed")
         }
         return try SoftwareTPM.State(directory: state)

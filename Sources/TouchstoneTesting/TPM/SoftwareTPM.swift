@@ -185,7 +185,7 @@ public actor SoftwareTPM {
     }
 
     private func exchange(_ command: TPMCommand) throws -> [UInt8] {
-        let answer = try StreamSocket(connectedTo: socket).exchange(command.octets, atMost: .seconds(10))
+        let answer = try StreamSocket(connectedTo: socket).exchange(command.octets, atMost: Deadline.patience)
         guard answer.count >= 10 else { throw TestKitError.timedOut("an answer of the TPM") }
         return answer
     }

@@ -72,7 +72,7 @@ public final class PseudoTerminal: Sendable {
     /// Waits until a text is drawn, after the one that was waited for before; white space counts for nothing.
     ///
     /// - Throws: ``TerminalError`` with what was drawn instead.
-    public func wait(for text: String, timeout: Duration = .seconds(10)) async throws {
+    public func wait(for text: String, timeout: Duration = Deadline.patience) async throws {
         _ = try await wait(forAnyOf: [text], timeout: timeout)
     }
 
@@ -80,7 +80,7 @@ public final class PseudoTerminal: Sendable {
     ///
     /// - Returns: its index.
     @discardableResult
-    public func wait(forAnyOf texts: [String], timeout: Duration = .seconds(10)) async throws -> Int {
+    public func wait(forAnyOf texts: [String], timeout: Duration = Deadline.patience) async throws -> Int {
         switch await screen.wait(forAnyOf: texts, until: ContinuousClock.now + timeout) {
         case .text(let index): return index
         case .timedOut: throw TerminalError.timedOut(waitingFor: texts, drawn: text)

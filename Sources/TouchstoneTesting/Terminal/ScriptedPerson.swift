@@ -37,7 +37,7 @@ public struct ScriptedPerson: Sendable {
     /// Follows the rules until each was followed as often as it says, or the task is cancelled.
     ///
     /// - Throws: ``TerminalError`` when nothing of what is waited for is drawn in time.
-    public func sit(at terminal: PseudoTerminal, timeout: Duration = .seconds(10)) async throws {
+    public func sit(at terminal: PseudoTerminal, timeout: Duration = Deadline.patience) async throws {
         var left = rules.filter { $0.times > 0 }
         while !left.isEmpty {
             let index = try await terminal.wait(forAnyOf: left.map(\.text), timeout: timeout)

@@ -90,7 +90,7 @@ public final class ScriptedPinentry: Sendable {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw TerminalError.system(errno) }
         defer { close(file) }
-        let deadline = ContinuousClock.now + .seconds(5)
+        let deadline = ContinuousClock.now + Deadline.patience
         // F_SETLEASE, which glibc shows under _GNU_SOURCE only.
         let setLease: CInt = 1024
         while fcntl(file, setLease, CInt(F_RDLCK)) != 0 {

@@ -56,7 +56,7 @@ struct ImportTests {
         #expect(try await engine.secret("moves") == "in parts")
     }
 
-    @Test("a crash at any moment leaves no keychain, and a second try makes it", .timeLimit(.minutes(3)))
+    @Test("a crash at any moment leaves no keychain, and a second try makes it", .timeLimit(.minutes(20)))
     func crashes() async throws {
         let (octets, code) = try await Self.export()
         let there = TestKeychain()

@@ -5,6 +5,7 @@ import KeychainModel
 import SecretMemory
 import Synchronization
 import Testing
+import TouchstoneTesting
 
 /// A keychain in a private directory, removed with this value.
 final class TestKeychain: Sendable {
@@ -72,14 +73,8 @@ final class RecordedAudit: AuditLog {
 
     /// Waits for an event, as long as the slowest machine may take.
     func waits(for kind: AuditEvent.Kind) async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while !kinds.contains(kind) {
-            guard ContinuousClock.now < deadline, (try? await Task.sleep(for: .milliseconds(20))) != nil
-            else {
-                return false
-            }
-        }
-        return true
+        let found = try? await Deadline.wait(for: "\(kind)") { kinds.contains(kind) ? true : nil }
+        return found == true
     }
 }
 

@@ -7,7 +7,7 @@ import Testing
 @Suite(
     "A saved right",
     .enabled(if: RunningKeychain.isBuilt, "touchstoned is not built"),
-    .timeLimit(.minutes(2))
+    .timeLimit(.minutes(20))
 )
 struct SavedRightTests {
     private static let message = Data("meet me at the bridge".utf8)

@@ -118,8 +118,7 @@ struct KeyCommandTests {
         #expect(recorder.commands.count > last)
         recorder.treat { _ in .pass }
         if loss != .loseAnswer { try await chip.powerOn() }
-        let duration = try await ContinuousClock().measure { try await world.expectToSign(key, .fixed(1)) }
-        #expect(duration < .seconds(5))
+        try await world.expectToSign(key, .fixed(1))
         // The primary, the session and the policy session.
         #expect(try await tpm.loadedHandles().count == 3)
     }
