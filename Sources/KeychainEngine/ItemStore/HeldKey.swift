@@ -57,7 +57,9 @@ extension ItemStore {
         for id in rows {
             try ItemRow.forRow(id, database) { row in
                 try row.open(in: context) { header in
-                    guard header.has(.key), let key = try heldKey(row, header, update, context) else { return }
+                    guard header.has(.key), let key = try heldKey(row, header, update, context) else {
+                        return
+                    }
                     switch key.accessControl.decide(given: update.authorization.proofs, operation: .useItem) {
                     case .granted: break
                     case .needs: if !needed.contains(key.accessControl) { needed.append(key.accessControl) }

@@ -44,7 +44,9 @@ struct ItemObjects {
                 parts.add(key.rawValue, value.object)
             }
             if let itemClass { parts.add("class", NSString(string: itemClass.rawValue)) }
-            if let accessControl = Self.accessControl(of: attributes) { parts.add("accc", SecAccessControl(accessControl)) }
+            if let accessControl = Self.accessControl(of: attributes) {
+                parts.add("accc", SecAccessControl(accessControl))
+            }
         }
         return parts.dictionary
     }

@@ -95,7 +95,7 @@ extension AttributeKey {
     static let isPermanent = AttributeKey(rawValue: "perm")
     static let isSensitive = AttributeKey(rawValue: "sens")
     static let isExtractable = AttributeKey(rawValue: "extr")
-    /// What the use of a key in hardware demands; its item demands less. Not Apple's, and not for apps.
+    /// What the use of a key in hardware demands, whose item demands less; not Apple's, and not for apps.
     static let keyAccessControl = AttributeKey(rawValue: "kacc")
     static let canEncrypt = AttributeKey(rawValue: "encr")
     static let canDecrypt = AttributeKey(rawValue: "decr")
