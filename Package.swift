@@ -28,6 +28,10 @@ let commandLinkage: [LinkerSetting] =
 /// C++'s library has more names to be looked up at a start than all others together.
 let daemonLinkage: [LinkerSetting] = archives.map { [.unsafeFlags(["-L", $0])] } ?? []
 
+let examples = [
+    "AskFirst", "BiometricLock", "BiometricNote", "EnclaveSigner", "RightsStore", "TokenStore",
+]
+
 let package = Package(
     name: "touchstone",
     products: [
@@ -158,6 +162,7 @@ let package = Package(
             name: "TouchstoneTesting",
             dependencies: [
                 "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "SecretMemory",
+                "Security",
             ],
             swiftSettings: nearC
         ),
@@ -301,13 +306,30 @@ let package = Package(
             swiftSettings: [.swiftLanguageMode(.v5)]
         ),
         // The usual spellings of iOS code, in both language modes; no upcoming feature, as in an app.
-        .testTarget(name: "SecurityIdiomsTests", dependencies: ["LocalAuthentication", "Security"]),
+        .testTarget(
+            name: "SecurityIdiomsTests",
+            dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned"]
+        ),
         .testTarget(
             name: "SecurityIdiomsSwift5Tests",
-            dependencies: ["LocalAuthentication", "Security"],
+            dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned"],
             swiftSettings: [.swiftLanguageMode(.v5)]
         ),
+        .testTarget(
+            name: "ExamplesTests",
+            dependencies: ["TouchstoneTesting", "touchstoned"] + examples.map { .byName(name: $0) },
+            swiftSettings: settings
+        ),
     ]
+        // The programs of Examples/Package.swift, as apps build them.
+        + examples.map { name in
+            .executableTarget(
+                name: name,
+                dependencies: ["CryptoKit", "LocalAuthentication", "Security"],
+                path: "Examples/\(name)",
+                swiftSettings: warnings
+            )
+        }
 )
 
 #if !os(Linux)

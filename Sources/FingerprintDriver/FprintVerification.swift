@@ -20,7 +20,12 @@ extension FprintReader {
             claim.ended()
             await release(number)
             // What we stopped it for says more than what came of it.
-            throw run.abortion ?? error
+            if let abortion = run.abortion { throw abortion }
+            // fprintd knows no word for a sensor that is pulled out; it forgets the sensor.
+            if error.code == .unknownError, (try? await claim.device.name()) == nil {
+                throw FingerprintError(.disconnected)
+            }
+            throw error
         }
     }
 

@@ -47,12 +47,12 @@ struct VirtualImageTests {
         await bus.stop()
     }
 
-    @Test("a sensor that is unplugged ends the verification, and is not there afterwards")
+    @Test("a sensor that is unplugged is disconnected, and is not there afterwards")
     func unplug() async throws {
         let bus = try await PrivateBus.start()
         try await Enroller(bus).enrol(finger)
         let reader = reader(bus), hand = VirtualReader(bus)
-        await #expect(throws: FingerprintError(.unknownError)) {
+        await #expect(throws: FingerprintError(.disconnected)) {
             try await reader.verify { _ in try await hand.unplug() }
         }
         await #expect(throws: FingerprintError(.noSuchDevice)) { try await reader.enrolment() }

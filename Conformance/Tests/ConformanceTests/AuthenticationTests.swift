@@ -6,7 +6,7 @@ import Testing
 /// Prompts come one after the other, so these tests do too.
 @Suite("Rules 8 and 9: authentication inside a call", .keychain, .person, .serialized)
 struct AuthenticationTests {
-    private let shelf = Shelf()
+    let shelf = Shelf()
 
     init() async throws { try await TestKeychain.tellPerson(cancel: 0) }
 

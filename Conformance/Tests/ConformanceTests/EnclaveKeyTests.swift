@@ -75,6 +75,42 @@ struct EnclaveKeyTests {
         #expect(ring.copy([:]).status == errSecItemNotFound)
     }
 
+    @Test(
+        "go to a second group with their item, and are used through it alone",
+        .enabled(if: TestKeychain.group != nil, "no second group was granted")
+    )
+    func moved() throws {
+        let second: [CFString: Any] = [kSecAttrAccessGroup: try #require(TestKeychain.group)]
+        let made = try ring.makeInEnclave()
+        let attributes = try #require(ring.copy([kSecReturnAttributes: true]).result as? [CFString: Any])
+        let first: [CFString: Any] = [kSecAttrAccessGroup: try #require(attributes[kSecAttrAccessGroup])]
+        #expect(SecItemUpdate(ring.query(first), second as CFDictionary) == errSecSuccess)
+        #expect(ring.copy(first.merging([kSecReturnRef: true]) { $1 }).status == errSecItemNotFound)
+        let found = try #require(ring.copy(second.merging([kSecReturnRef: true]) { $1 }).result)
+        #expect(CFEqual(found, made))
+        let signature = try key { SecKeyCreateSignature(found as! SecKey, algorithm, message, $0) }
+        let verifier = try #require(SecKeyCopyPublicKey(made))
+        #expect(SecKeyVerifySignature(verifier, algorithm, message, signature, nil))
+    }
+
+    @Test("show the access control that they were made with, whatever is asked for")
+    func accessControl() throws {
+        for flags: SecAccessControlCreateFlags in [
+            .privateKeyUsage, [.privateKeyUsage, .userPresence], [.privateKeyUsage, .devicePasscode],
+        ] {
+            let ring = KeyRing()
+            _ = try ring.makeInEnclave(flags)
+            let returns: [[CFString: Any]] = [
+                [kSecReturnAttributes: true], [kSecReturnAttributes: true, kSecReturnRef: true],
+            ]
+            for asked in returns {
+                let attributes = try #require(ring.copy(asked).result as? [CFString: Any])
+                let shown = try #require(attributes[kSecAttrAccessControl])
+                #expect(CFEqual(shown as CFTypeRef, rules(flags)))
+            }
+        }
+    }
+
     @Test("are of P-256 only", arguments: [192, 384, 521])
     func size(bits: Int) {
         #expect(throws: (any Error).self) {
@@ -132,6 +168,27 @@ extension AuthenticationTests {
             #expect(opened == message)
         }
         try await expectPrompts(0) { #expect(SecItemDelete(ring.query()) == errSecSuccess) }
+    }
+
+    @Test(
+        "a hardware key that demands the user asks before it goes to another group",
+        .enabled(if: TestKeychain.group != nil, "no second group was granted")
+    )
+    func movedEnclaveKey() async throws {
+        let ring = KeyRing()
+        let message = Data("a message".utf8) as CFData
+        let algorithm = SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256
+        let made = try ring.makeInEnclave([.privateKeyUsage, .userPresence])
+        let second: [CFString: Any] = [kSecAttrAccessGroup: try #require(TestKeychain.group)]
+        try await TestKeychain.tellPerson(cancel: 1)
+        #expect(SecItemUpdate(ring.query(), second as CFDictionary) == errSecUserCanceled)
+        try await expectPrompts(2) {
+            #expect(SecItemUpdate(ring.query(), second as CFDictionary) == errSecSuccess)
+            let found = try #require(ring.copy(second.merging([kSecReturnRef: true]) { $1 }).result)
+            let signature = try key { SecKeyCreateSignature(found as! SecKey, algorithm, message, $0) }
+            let verifier = try #require(SecKeyCopyPublicKey(made))
+            #expect(SecKeyVerifySignature(verifier, algorithm, message, signature, nil))
+        }
     }
 
     @Test("a hardware key found with an authenticated context asks no more")

@@ -16,14 +16,7 @@ struct FunctionTests {
         #expect(SecRandomCopyBytes(kSecRandomDefault, 0, &part) == errSecSuccess)
     }
 
-    @Test(
-        "a status has a text",
-        arguments: [
-            errSecSuccess, errSecUnimplemented, errSecParam, errSecAllocate, errSecUserCanceled, errSecDecode,
-            errSecMissingEntitlement, errSecNotAvailable, errSecAuthFailed, errSecDuplicateItem,
-            errSecItemNotFound, errSecInteractionNotAllowed, errSecNoSuchAttr, errSecNoSuchClass,
-        ]
-    )
+    @Test("a status has a text", arguments: Answer.allCases.map(\.status))
     func text(status: OSStatus) throws {
         let text = try #require(SecCopyErrorMessageString(status, nil) as String?)
         #expect(!text.isEmpty && text != "OSStatus \(status)")

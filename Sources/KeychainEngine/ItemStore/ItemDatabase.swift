@@ -21,9 +21,11 @@ final class ItemDatabase {
 
     /// Opens the file that is there.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDecode` where there is none, or it is not what this program makes.
+    /// - Throws: ``KeychainError`` with `errSecDecode` where there is none, or it is not what this program makes, and
+    ///   `errSecReadOnly` where it cannot be written.
     init(openingIn directory: StoreDirectory) throws(KeychainError) {
-        guard let file = try directory.openFile(Self.file, O_RDONLY) else { throw .damaged }
+        // As SQLite will open it, which would take a file that cannot be written and fail at its lock.
+        guard let file = try directory.openFile(Self.file, O_RDWR) else { throw .damaged }
         defer { close(file) }
         try Self.checkVersion(file)
         queue = try Self.connect(directory)

@@ -191,6 +191,8 @@ extension ItemStore {
         let found = try find(update.search, authorization: update.authorization, context)
         guard found.needed.isEmpty else { return .needsAuthentication(found.needed) }
         guard !found.valid.isEmpty else { throw KeychainError(.itemNotFound, cause: .invalidated) }
+        let needed = try demandsOfKeys(in: found.valid.map(\.id), moved: update, context)
+        guard needed.isEmpty else { return .needsAuthentication(needed) }
         for row in found.valid { try change(row, update, context) }
         return .updated(found.valid.count)
     }
@@ -257,20 +259,17 @@ extension ItemStore {
         // A constraint to an enrolled set that is gone does not come back with a change.
         content.accessControl = update.changes.accessControl ?? control
         content.attributes.merge(update.changes.attributes) { $1 }
-        switch update.changes.attributes[.accessGroup] {
-        case .string(let name):
-            guard update.groups.contains(where: { $0.name == name }) else {
-                throw KeychainError(.missingEntitlement)
-            }
-            content.group = name
-        case .some: throw KeychainError(.param)
-        case nil: break
-        }
+        let group = try update.group
+        if let group { content.group = group.name }
         content.modified = update.time
         content.generation += 1
         // Opened even where new data come: who cannot open an item cannot replace what is in it.
         let proofs = update.authorization.proofs.filter { control.covered(by: $0, for: .useItem) }
-        let old = try row.openData(header, control, proofs: proofs, password: update.password, context)
+        var old = try row.openData(header, control, proofs: proofs, password: update.password, context)
+        if let group, let key = HeldKey(content, old, update, context) {
+            let moved = try key.moved(to: group, update, context)
+            old = SecretBytes(copying: moved)
+        }
         let reference = unsafe Array(row.reference)
         let password = update.password
         if update.changes.data != nil {

@@ -49,3 +49,19 @@ final class ItemUpdate {
         self.time = time
     }
 }
+
+extension ItemUpdate {
+    /// The group that the items go to; nil where they stay.
+    ///
+    /// - Throws: `errSecMissingEntitlement` for a group that is not the caller's.
+    var group: AccessGroup? {
+        get throws(KeychainError) {
+            guard let value = changes.attributes[.accessGroup] else { return nil }
+            guard case .string(let name) = value else { throw KeychainError(.param) }
+            guard let group = groups.first(where: { $0.name == name }) else {
+                throw KeychainError(.missingEntitlement)
+            }
+            return group
+        }
+    }
+}

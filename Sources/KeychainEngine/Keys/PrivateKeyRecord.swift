@@ -88,6 +88,27 @@ struct PrivateKeyRecord {
         )
     }
 
+    /// The same key for another group, which is bound into the wraps too: they are opened and made anew.
+    ///
+    /// The parameters are those of ``authorization(_:proofs:password:in:)``.
+    func moved(
+        to group: AccessGroup,
+        _ control: AccessControl,
+        proofs: [AuthenticationProof],
+        password: Key?,
+        in context: ItemContext
+    ) throws(KeychainError) -> PrivateKeyRecord {
+        try PrivateKeyRecord(
+            hardwareKey,
+            isHardware: isHardware,
+            authorization: try authorization(control, proofs: proofs, password: password, in: context),
+            accessControl: control,
+            group: group,
+            password: password,
+            in: context
+        )
+    }
+
     private static func header(
         _ group: AccessGroup,
         _ accessControl: AccessControl,

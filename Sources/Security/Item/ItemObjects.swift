@@ -38,20 +38,15 @@ struct ItemObjects {
         if returns.contains(.persistentRef), let reference = item.reference {
             parts.add("v_PersistentRef", NSData(data: Data(reference.octets)))
         }
-        var accessControl: AccessControl?
-        if returns.contains(.ref) {
-            let key = try key(item, attributes)
-            parts.add("v_Ref", key)
-            // The item itself demands less than the key in it.
-            accessControl = key.material.token?.key.accessControl
-        }
+        if returns.contains(.ref) { parts.add("v_Ref", try key(item, attributes)) }
         if returns.contains(.attributes), let attributes {
-            for (key, value) in attributes where key != .accessControl {
+            for (key, value) in attributes where key != .accessControl && key != .keyAccessControl {
                 parts.add(key.rawValue, value.object)
             }
             if let itemClass { parts.add("class", NSString(string: itemClass.rawValue)) }
-            accessControl = accessControl ?? Self.accessControl(of: attributes)
-            if let accessControl { parts.add("accc", SecAccessControl(accessControl)) }
+            if let accessControl = Self.accessControl(of: attributes) {
+                parts.add("accc", SecAccessControl(accessControl))
+            }
         }
         return parts.dictionary
     }
@@ -81,7 +76,8 @@ struct ItemObjects {
 
     /// The access control comes as octets, and only where it says more than when to read the item.
     private static func accessControl(of attributes: ItemAttributes) -> AccessControl? {
-        if case .data(let octets)? = attributes[.accessControl] {
+        // An item demands less than the key in it.
+        if case .data(let octets)? = attributes[.keyAccessControl] ?? attributes[.accessControl] {
             return try? AccessControl(decoding: octets)
         }
         guard case .string(let name)? = attributes[.accessible] else { return nil }

@@ -15,19 +15,21 @@ struct KeyItem {
     /// Data that is no key is kept as it is: apps store keys of their own making.
     init(_ query: ParsedQuery, _ accessControl: AccessControl) throws(KeychainError) {
         let material = query.key?.material ?? Self.material(query)
-        attributes = query.attributes.values.merging(material?.attributes ?? [:]) { given, _ in given }
-            .merging([.isPermanent: .boolean(true)]) { _, permanent in permanent }
+        var attributes = query.attributes.values.merging(material?.attributes ?? [:]) { given, _ in given }
+        attributes[.isPermanent] = .boolean(true)
         if let token = material?.token {
             // The key demands the user when it is used; to find it, nobody is needed.
             self.accessControl = try AccessControl(
                 accessibility: token.key.accessControl.accessibility,
                 flags: .privateKeyUsage
             )
+            attributes[.keyAccessControl] = .data(token.key.accessControl.encoded)
             data = Data(token.key.representation)
         } else {
             self.accessControl = accessControl
             data = query.key == nil ? query.data : material?.privateData as Data?
         }
+        self.attributes = attributes
     }
 
     /// A copy of what is to be kept.

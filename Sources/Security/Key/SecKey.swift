@@ -95,6 +95,8 @@ extension AttributeKey {
     static let isPermanent = AttributeKey(rawValue: "perm")
     static let isSensitive = AttributeKey(rawValue: "sens")
     static let isExtractable = AttributeKey(rawValue: "extr")
+    /// What the use of a key in hardware demands, whose item demands less; not Apple's, and not for apps.
+    static let keyAccessControl = AttributeKey(rawValue: "kacc")
     static let canEncrypt = AttributeKey(rawValue: "encr")
     static let canDecrypt = AttributeKey(rawValue: "decr")
     static let canDerive = AttributeKey(rawValue: "drve")

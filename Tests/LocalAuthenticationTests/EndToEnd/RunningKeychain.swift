@@ -1,7 +1,5 @@
 import Foundation
 import KeychainClient
-import KeychainModel
-import Security
 import TouchstoneTesting
 
 /// A keychain of its own that stands in for the user's.
@@ -23,11 +21,7 @@ struct RunningKeychain {
 
     /// Runs `body` with this keychain as the user's.
     func use<R>(_ body: () async throws -> R) async rethrows -> R {
-        try await KeychainConnection.$current.withValue(temporary.client) {
-            try await KeychainConnection.$promptOrigin.withValue(temporary.prompt().origin) {
-                try await body()
-            }
-        }
+        try await temporary.use(body)
     }
 
     /// The boxes shown since the set-up.

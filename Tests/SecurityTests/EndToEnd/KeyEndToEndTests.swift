@@ -81,6 +81,9 @@ struct KeyEndToEndTests {
             #expect(error?.takeRetainedValue().code == Int(errSecUserCanceled))
             let attributes = Self.copy([kSecReturnAttributes: true]).result as? [CFString: Any]
             #expect(attributes?[kSecAttrTokenID] as? String == kSecAttrTokenIDSecureEnclave as String)
+            let shown = attributes?[kSecAttrAccessControl] as? SecAccessControl
+            #expect(shown == rules, "the key's own, not that of its item")
+            #expect(attributes?["kacc" as CFString] == nil)
             #expect(Self.copy([kSecReturnData: true]).status == errSecItemNotFound)
             #expect(SecItemDelete([kSecValueRef: key] as CFDictionary) == errSecSuccess)
             #expect(Self.copy([kSecReturnRef: true]).status == errSecItemNotFound)

@@ -1,7 +1,4 @@
 import Glibc
-import KeychainClient
-import KeychainModel
-import Security
 import TouchstoneTesting
 
 /// A keychain of its own that stands in for the user's.
@@ -20,9 +17,7 @@ final class RunningKeychain: Sendable {
 
     /// Runs `body` with this keychain as the user's.
     func use<R>(_ body: () throws -> R) rethrows -> R {
-        try KeychainConnection.$current.withValue(temporary.client) {
-            try KeychainConnection.$promptOrigin.withValue(temporary.prompt().origin, operation: body)
-        }
+        try temporary.use(body)
     }
 
     /// The boxes shown since the set-up.

@@ -1,0 +1,64 @@
+import Testing
+
+/// What can be wrong with a machine, or missing on it: nothing of it comes about by Apple's API.
+enum MachineFault: String, Sendable {
+    // MARK: The keychain
+
+    /// Nothing answers where the keychain should be.
+    case noService
+    /// The keychain's service ends while its person is asked.
+    case serviceEnds
+    /// There is no passcode.
+    case noPasscode
+    /// A result holds more secrets than there is locked memory for.
+    case scarceMemory
+    /// Data are longer than the keychain takes.
+    case limitedData
+
+    // MARK: The disk
+
+    /// The disk is full.
+    case fullDisk
+    /// The file of the items cannot be written.
+    case readOnlyFile
+    /// The disk fails at each write.
+    case failingDisk
+    /// An item on the disk is not what was written.
+    case damagedItem
+
+    // MARK: The sensor
+
+    /// There is no sensor.
+    case noSensor
+    /// There is a sensor, and no finger is enrolled.
+    case noFinger
+    /// There is a sensor with an enrolled finger, and the person presses the fallback button.
+    case fallback
+    /// A stranger touches the sensor until it is locked out.
+    case stranger
+    /// The sensor cannot read what touches it.
+    case unreadableFinger
+    /// The sensor is pulled out while it waits for a finger.
+    case unpluggedSensor
+}
+
+extension TestKeychain {
+    /// Runs `body` on a machine with a fault; `preparation` runs before the fault is there.
+    ///
+    /// Where nobody can bring the fault about, the test is cancelled with the reason.
+    static func with<R: Sendable>(
+        _ fault: MachineFault?,
+        after preparation: @escaping @Sendable () -> Void = {},
+        _ body: @escaping @Sendable () async throws -> R
+    ) async throws -> R {
+        guard let fault else {
+            preparation()
+            return try await body()
+        }
+        #if os(Linux)
+            return try await FaultyMachine(fault).run(preparation, body)
+        #else
+            try Test.cancel("nobody breaks this machine (\(fault))")
+        #endif
+    }
+}

@@ -1,0 +1,86 @@
+internal import KeychainModel
+internal import SecretMemory
+
+/// A private key that an item holds: it belongs to one access group, and goes to another with its item.
+struct HeldKey {
+    private let record: PrivateKeyRecord
+    /// What its use demands now.
+    let accessControl: AccessControl
+
+    /// The key in an item's data; nil for an item that holds none, or one that the caller may not use or that is
+    /// invalidated: such data go where the item goes, as they are.
+    init?(
+        _ content: ItemContent,
+        _ data: borrowing SecretBytes?,
+        _ update: ItemUpdate,
+        _ context: ItemContext
+    ) {
+        guard content.itemClass == .key, content.attributes[.tokenID] != nil else { return nil }
+        var representation: [UInt8] = []
+        unsafe data.lend { unsafe representation = Array($0) }
+        guard let record = try? PrivateKeyRecord(representation, in: context),
+            // Otherwise a copy of what stands for a key would be enough to use it.
+            update.groups.contains(record.group),
+            let accessControl = record.accessControl(atEpoch: context.epoch)
+        else { return nil }
+        self.record = record
+        self.accessControl = accessControl
+    }
+
+    /// What stands for the key in another group.
+    func moved(
+        to group: AccessGroup,
+        _ update: ItemUpdate,
+        _ context: ItemContext
+    ) throws(KeychainError) -> [UInt8] {
+        let proofs = update.authorization.proofs.filter { accessControl.covered(by: $0, for: .useItem) }
+        let moved = try record.moved(
+            to: group,
+            accessControl,
+            proofs: proofs,
+            password: update.password,
+            in: context
+        )
+        return try moved.sealed(in: context)
+    }
+}
+
+extension ItemStore {
+    /// What the user must show before keys go to another group: who finds the item may use the key then.
+    func demandsOfKeys(
+        in rows: [Int64],
+        moved update: ItemUpdate,
+        _ context: ItemContext
+    ) throws -> [AccessControl] {
+        guard try update.group != nil else { return [] }
+        var needed: [AccessControl] = []
+        for id in rows {
+            try ItemRow.forRow(id, database) { row in
+                try row.open(in: context) { header in
+                    guard header.has(.key), let key = try heldKey(row, header, update, context) else {
+                        return
+                    }
+                    switch key.accessControl.decide(given: update.authorization.proofs, operation: .useItem) {
+                    case .granted: break
+                    case .needs: if !needed.contains(key.accessControl) { needed.append(key.accessControl) }
+                    case .denied(let error): throw KeychainError(error)
+                    }
+                }
+            }
+        }
+        return needed
+    }
+
+    private func heldKey(
+        _ row: ItemRow,
+        _ header: OpenedHeader,
+        _ update: ItemUpdate,
+        _ context: ItemContext
+    ) throws(KeychainError) -> HeldKey? {
+        let opening = try ItemOpening(header, authorization: update.authorization, epoch: context.epoch)
+        guard case .open(let control) = opening else { return nil }
+        let proofs = update.authorization.proofs.filter { control.covered(by: $0, for: .useItem) }
+        let data = try row.openData(header, control, proofs: proofs, password: update.password, context)
+        return HeldKey(try ItemContent(header), data, update, context)
+    }
+}

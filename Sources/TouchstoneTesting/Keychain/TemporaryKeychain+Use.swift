@@ -1,0 +1,27 @@
+internal import KeychainModel
+internal import Security
+
+/// Apple's names over a keychain of one's own.
+extension TemporaryKeychain {
+    /// Runs `body` with this keychain as the user's: `SecItemAdd`, `LAContext` and all the others mean it, and its
+    /// person sees their prompts.
+    ///
+    /// ```swift
+    /// try keychain.use { #expect(SecItemAdd(item as CFDictionary, nil) == errSecSuccess) }
+    /// ```
+    public func use<R>(_ body: () throws -> R) rethrows -> R {
+        try KeychainConnection.$current.withValue(client) {
+            try KeychainConnection.$promptOrigin.withValue(prompt().origin, operation: body)
+        }
+    }
+
+    /// Runs `body`, and the child tasks that it starts, with this keychain as the user's.
+    public func use<R>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: () async throws -> R
+    ) async rethrows -> R {
+        try await KeychainConnection.$current.withValue(client) {
+            try await KeychainConnection.$promptOrigin.withValue(prompt().origin) { try await body() }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+../SecurityIdiomsTests/RightIdiomsTests.swift
