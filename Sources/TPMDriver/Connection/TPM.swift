@@ -4,7 +4,7 @@
 /// The library below prints to standard error, and with some settings everything that passes through it: whoever
 /// starts a program that uses this type puts ``libraryEnvironment`` into its environment.
 ///
-/// An object and a session stay loaded in the chip until ``close()``: one of the three of each that a TPM without
+/// An object and two sessions stay loaded in the chip until ``close()``, of the three of each that a TPM without
 /// resource manager has at least.
 public actor TPM {
     /// The kernel's resource manager.

@@ -8,7 +8,7 @@ struct ESYSContext {
     fileprivate(set) var pointer: OpaquePointer?
 }
 
-/// One ESYS context, its storage primary and its session, which stay loaded until the end.
+/// One ESYS context, its storage primary and its two sessions, which stay loaded until the end.
 ///
 /// Belongs to the actor ``TPM``, which lends it on its own thread.
 @safe
@@ -25,8 +25,8 @@ final class TPMConnection {
     private(set) var primaryName: [UInt8] = []
     /// The HMAC session salted to the primary; see ``session(_:)``.
     fileprivate(set) var hmacSession = ESYS_TR_NONE
-    /// The policy session for private keys, loaded from their first use on; see ``withKeySession(_:)``.
-    var keySession = ESYS_TR_NONE
+    /// The policy session salted to the primary, loaded from its first use on; see ``withPolicySession(_:)``.
+    var policySession = ESYS_TR_NONE
     /// The NV indices that were looked at.
     var indices: [TPM2_HANDLE: ESYS_TR] = [:]
 
@@ -48,10 +48,10 @@ final class TPMConnection {
 
     /// Flushes what is loaded.
     func close() {
-        if keySession != ESYS_TR_NONE { flush(keySession) }
+        if policySession != ESYS_TR_NONE { flush(policySession) }
         if hmacSession != ESYS_TR_NONE { flush(hmacSession) }
         if primary != ESYS_TR_NONE { flush(primary) }
-        keySession = ESYS_TR_NONE
+        policySession = ESYS_TR_NONE
         hmacSession = ESYS_TR_NONE
         primary = ESYS_TR_NONE
     }

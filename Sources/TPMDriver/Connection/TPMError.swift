@@ -31,6 +31,12 @@ extension TPMError {
         }
     }
 
+    /// Whether the chip knows nothing under the command's handle with this number, counted from 1.
+    func isUnknownHandle(number: UInt32) -> Bool {
+        guard case .response(let code) = self else { return false }
+        return code.tpmError == ResponseCode.handle && code.rawValue >> 8 & 7 == number
+    }
+
     /// Whether the connection is of no use any more: the transport failed, or the chip lost what was loaded.
     var isLostConnection: Bool {
         guard case .response(let code) = self else { return false }

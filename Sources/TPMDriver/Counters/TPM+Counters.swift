@@ -46,7 +46,7 @@ extension TPM {
                         try connection.withPolicySession { policy throws(TPMError) in
                             try connection.policy(policy, counter, equals: value)
                             return try connection.withLoaded(object) { object throws(TPMError) in
-                                try connection.setLastUse(of: policy, .answer)
+                                try connection.setUse(of: policy, .answer)
                                 return try connection.unseal(object, policy)
                             }
                         }
@@ -182,7 +182,7 @@ extension TPMConnection {
         var operand = TPM2B_OPERAND()
         try TPM2B.set(&operand, value.bigEndianOctets)
         let session = try session()
-        try send {
+        try sendStep(handles: 3) {
             unsafe Esys_PolicyNV(
                 $0.pointer,
                 counter,

@@ -58,18 +58,10 @@ extension TPM {
                         try connection.withAuthorization(pin, of: index) { () throws(TPMError) in
                             try connection.policySecret(of: index, policy)
                         }
-                        try connection.send {
-                            unsafe Esys_PolicyAuthValue(
-                                $0.pointer,
-                                policy,
-                                ESYS_TR_NONE,
-                                ESYS_TR_NONE,
-                                ESYS_TR_NONE
-                            )
-                        }
+                        try connection.policyAuthValue(policy)
                         return try connection.withLoaded(object) { object throws(TPMError) in
                             try connection.withAuthorization(value, of: object) { () throws(TPMError) in
-                                try connection.setLastUse(of: policy, .answer)
+                                try connection.setUse(of: policy, .answer)
                                 return try connection.unseal(object, policy)
                             }
                         }
@@ -106,7 +98,7 @@ extension TPMConnection {
         var data = TPM2B_MAX_NV_BUFFER()
         try TPM2B.set(&data, UInt32(0).bigEndianOctets + TPMKeySealer.attempts.bigEndianOctets)
         try withPolicySession { session throws(TPMError) in
-            try send {
+            try sendStep(handles: 1) {
                 unsafe Esys_PolicyNvWritten(
                     $0.pointer,
                     session,
@@ -116,7 +108,7 @@ extension TPMConnection {
                     TPMI_YES_NO(TPM2_NO)
                 )
             }
-            try setLastUse(of: session)
+            try setUse(of: session)
             try send {
                 unsafe Esys_NV_Write(
                     $0.pointer,
@@ -135,7 +127,7 @@ extension TPMConnection {
     /// Shows that an entity's authorisation value is known (`TPM2_PolicySecret`).
     func policySecret(of entity: ESYS_TR, _ policy: ESYS_TR) throws(TPMError) {
         let session = try session()
-        try send {
+        try sendStep(handles: 2) {
             unsafe Esys_PolicySecret(
                 $0.pointer,
                 entity,
@@ -150,6 +142,12 @@ extension TPMConnection {
                 nil,
                 nil
             )
+        }
+    }
+    /// Demands the object's own authorisation value for the command that ends the policy (`TPM2_PolicyAuthValue`).
+    func policyAuthValue(_ policy: ESYS_TR) throws(TPMError) {
+        try sendStep(handles: 1) {
+            unsafe Esys_PolicyAuthValue($0.pointer, policy, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE)
         }
     }
 }
