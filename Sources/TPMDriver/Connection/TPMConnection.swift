@@ -27,6 +27,8 @@ final class TPMConnection {
     fileprivate(set) var hmacSession = ESYS_TR_NONE
     /// The policy session salted to the primary, loaded from its first use on; see ``withPolicySession(_:)``.
     var policySession = ESYS_TR_NONE
+    /// What ``fixedProperties()`` found.
+    private var knownFixedProperties: [TPM2_PT: UInt32] = [:]
     /// The NV indices that were looked at.
     var indices: [TPM2_HANDLE: ESYS_TR] = [:]
 
@@ -110,6 +112,14 @@ extension TPMConnection {
             }
         }
         return values
+    }
+
+    /// The values of the chip that do not change while it runs (`TPM2_PT_FIXED`); asked for once.
+    func fixedProperties() throws(TPMError) -> [TPM2_PT: UInt32] {
+        if knownFixedProperties.isEmpty {
+            knownFixedProperties = try properties(from: kTPM2_PT_FIXED, count: 64)
+        }
+        return knownFixedProperties
     }
 
     /// More than fit into an answer.

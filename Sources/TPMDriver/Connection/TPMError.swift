@@ -1,3 +1,5 @@
+public import KeychainModel
+
 /// Why the TPM did not do what was asked.
 public enum TPMError: Error, Sendable, Equatable {
     /// The chip or its library refused.
@@ -18,6 +20,8 @@ public enum TPMError: Error, Sendable, Equatable {
     case ownerAuthorizationSet
     /// The lockout authorisation is set already.
     case lockoutAuthorizationSet
+    /// An index cannot be noted, and so is not made.
+    case unnoted(KeychainError)
     /// The configured transport is not one that is accepted.
     case unknownTransport
 }

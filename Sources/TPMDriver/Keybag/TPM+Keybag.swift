@@ -16,7 +16,8 @@ extension TPM {
         do throws(TPMError) {
             blob = try withConnection { connection throws(TPMError) in
                 var object: WrappedObject?
-                return try withNewIndex(on: connection, authorization: pin) { handle throws(TPMError) in
+                return try withNewIndex(.keybag, on: connection, authorization: pin) {
+                    handle throws(TPMError) in
                     let index = NVIndex.pin(handle)
                     let area = try TPMConnection.sealedData(
                         policy: Policy().secret(of: index.name).authValue(),
@@ -75,12 +76,23 @@ extension TPM {
 
     /// Removes a blob's index; what cannot be removed is not there, or is somebody else's.
     func destroy(_ octets: [UInt8], _ kind: TPMBlob.Kind) {
-        guard let blob = try? TPMBlob(octets, kind), let handle = blob.index else { return }
-        let index: NVIndex = kind == .keybag ? .pin(handle) : .counter(handle)
-        try? withConnection { connection throws(TPMError) in
-            guard connection.primaryName == blob.primaryName else { throw .otherHardware }
-            try connection.undefine(index, named: [index.name])
+        guard let blob = try? TPMBlob(octets, kind) else { return }
+        try? remove(blob)
+    }
+
+    /// Removes a blob's index, and forgets it where it is there no more.
+    func remove(_ blob: TPMBlob) throws(TPMError) {
+        guard let handle = blob.index else { return }
+        let index: NVIndex = blob.kind == .keybag ? .pin(handle) : .counter(handle)
+        do throws(TPMError) {
+            try withConnection { connection throws(TPMError) in
+                guard connection.primaryName == blob.primaryName else { throw .otherHardware }
+                try connection.undefine(index, named: [index.name, index.nameBeforeWritten])
+            }
+        } catch {
+            guard error == .missingIndex else { throw error }
         }
+        try forgetNote(of: blob)
     }
 
     /// Whether a blob was made with this very chip, as it is.
