@@ -52,6 +52,7 @@ let package = Package(
     targets: [
         // L0: C only.
         .target(name: "CLinux"),
+        .target(name: "COpenSSL"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
 
@@ -87,7 +88,7 @@ let package = Package(
         .target(
             name: "TPMDriver",
             dependencies: [
-                "CTSS2", "CBOR", "KeychainModel", "SecretMemory", "Threads",
+                "CTSS2", "COpenSSL", "CBOR", "KeychainModel", "SecretMemory", "Threads",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: nearC

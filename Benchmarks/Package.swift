@@ -16,6 +16,7 @@ let package = Package(
     dependencies: [.package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2")],
     targets: [
         .target(name: "CLinux"),
+        .target(name: "COpenSSL"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
         .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),
@@ -43,7 +44,7 @@ let package = Package(
         .target(
             name: "TPMDriver",
             dependencies: [
-                "CTSS2", "CBOR", "KeychainModel", "SecretMemory", "Threads",
+                "CTSS2", "COpenSSL", "CBOR", "KeychainModel", "SecretMemory", "Threads",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: nearC
@@ -62,7 +63,7 @@ let package = Package(
         // Apple's functions as an app calls them.
         .target(name: "AppCalls", dependencies: ["CoreFoundation", "Security"], swiftSettings: settings),
         // The fewest commands of a TPM for the same work, straight to the library.
-        .target(name: "CTPMLimit", dependencies: ["CTSS2"]),
+        .target(name: "CTPMLimit", dependencies: ["CTSS2", "COpenSSL"]),
         .executableTarget(
             name: "limit-daemon",
             linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("crypto"), .linkedLibrary("pthread")]

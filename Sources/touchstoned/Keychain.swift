@@ -23,11 +23,11 @@ struct Keychain: Sendable {
         let test = settings.testParts
         do throws(KeychainError) {
             let directory = try StoreDirectory(path: layout.dataDirectory)
-            let hardware = Hardware(settings)
+            let (hardware, obstacle) = Hardware.find(settings, notes: HardwareNotesFile(directory: directory))
             let sealer = DeviceSealer(
                 file: FileKeySealer(directory: directory),
                 hardware: hardware?.sealer,
-                obstacle: settings.usesTPM ? Hardware.obstacle : nil
+                obstacle: obstacle
             )
             engine = try KeychainEngine(
                 directory: directory,

@@ -104,6 +104,22 @@ struct TPMFingerTests {
         await bus.stop()
     }
 
+    @Test("a set that changes once its counter was removed from the chip is dead all the same, and no other item")
+    func removedCounter() async throws {
+        try keychain.add("set", "by this set", .biometryCurrentSet)
+        try keychain.add("any", "by any finger", .biometryAny)
+        #expect(try await touching { try $0.value("set") } == "by this set")
+        try await machine.chip.removeCounters()
+        try await Enroller(bus).enrol(SyntheticFinger(2), as: "left-index-finger")
+        let gone = try #require(keychain.failure { _ = try keychain.value("set") })
+        #expect(gone.cause == .invalidated)
+        // The passcode was due once for the changed set.
+        try keychain.client.lock()
+        try keychain.unlock()
+        #expect(try await touching { try $0.value("any") } == "by any finger")
+        await bus.stop()
+    }
+
     @Test("a software keychain that moves to the chip keeps what demands the enrolled set")
     func migration() async throws {
         let software = try await TemporaryKeychain.ready(

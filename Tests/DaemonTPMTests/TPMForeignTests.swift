@@ -145,6 +145,20 @@ struct TPMForeignTests {
         #expect(try keychain.value("free") == "kept")
     }
 
+    @Test("without the chip the recovery code makes it a keychain in software, with all that it holds")
+    func noChipForGood() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("free", "kept")
+        try await keychain.stopped { try keychain.use(tpm: nil) }
+        #expect(keychain.refusal()?.cause == .missingHardware)
+        try keychain.client.recover(keychain.prompt())
+        #expect(try keychain.value("free") == "kept")
+        try await keychain.stopped {}
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "kept")
+    }
+
     @Test("a chip that refuses all guesses says for how long (T03)")
     func lockedOutChip() async throws {
         let machine = try await TPMMachine.ready()
@@ -221,18 +235,48 @@ struct TPMForeignTests {
         #expect(doctor.output.contains("The TPM is a simulator"))
         let other = try await SoftwareTPM.start()
         try await keychain.stopped { try keychain.use(tpm: other.tcti) }
-        let terminal = keychain.prompt().origin.terminal ?? ""
-        let unlock = try await Finished.running(
-            [
-                "/bin/sh", "-c",
-                "exec \(Programs.touchstone) unlock 2>\(keychain.home.path)/errors <\(terminal)",
-            ],
-            environment: environment
-        )
-        let errors = try String(contentsOfFile: keychain.home.appending("errors"), encoding: .utf8)
-        #expect(unlock.status == 7, "\(errors)")
-        #expect(errors.contains("sealed to another TPM"))
-        #expect(errors.contains("touchstone recover"))
+        let unlock = try await keychain.touchstone("unlock")
+        #expect(unlock.status == 7, "\(unlock.output)")
+        #expect(unlock.output.contains("sealed to another TPM"))
+        #expect(unlock.output.contains("touchstone recover"))
+    }
+
+    @Test("a chip whose owner set an authorisation: set-up and unlocking say so, and how to go on")
+    func ownerAuthorization() async throws {
+        let machine = try await TPMMachine()
+        let keychain = machine.keychain
+        try await machine.chip.setOwnerAuthorization([1, 2, 3])
+        try await keychain.start()
+        let refusal = try #require(keychain.failure { try keychain.client.setUp(keychain.prompt()) })
+        #expect(refusal.cause == .ownerAuthorizationSet)
+        #expect(refusal.remedy == .check)
+        let setUp = try await keychain.touchstone("setup")
+        #expect(setUp.status == 7, "\(setUp.output)")
+        #expect(setUp.output.contains("owner authorization is set"))
+        #expect(setUp.output.contains("tpm2_changeauth -c owner"))
+        let reasons = try keychain.client.status().assuranceReasons
+        #expect(reasons.contains { $0.contains("owner authorization is set") }, "\(reasons)")
+
+        // Whoever set it may be gone: without the TPM it works, and says what it is worth.
+        try await keychain.stopped { try keychain.use(tpm: nil) }
+        try keychain.client.setUp(keychain.prompt())
+        try keychain.add("free", "kept")
+        #expect(try keychain.value("free") == "kept")
+    }
+
+    @Test("one that was set after the keychain was made: unlocking says so, and counts nothing")
+    func laterOwnerAuthorization() async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        try keychain.add("free", "kept")
+        try await machine.chip.setOwnerAuthorization([1, 2, 3])
+        try await keychain.stopped {}
+        let refusal = try #require(keychain.refusal())
+        #expect(refusal.cause == .ownerAuthorizationSet)
+        #expect(try keychain.client.status().authentication.passcodeFailures == 0)
+        try await machine.chip.setOwnerAuthorization([], from: [1, 2, 3])
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "kept")
     }
 
     private static func expectRefused(_ keychain: TemporaryKeychain) async throws {

@@ -87,6 +87,8 @@ struct TPMKeychainTests {
         await #expect(throws: TestKitError.self, "anybody may change the chip's limits") {
             try await machine.chip.setGuessLimit(5)
         }
+        #expect(keychain.log.contains("lockoutProtected"))
+        #expect(!keychain.log.contains("passcodeChanged"))
         // The recovery code is still the one of set-up.
         try keychain.client.recover(keychain.prompt())
     }
@@ -144,6 +146,27 @@ struct TPMKeychainTests {
         }
         #expect(loaded[0] == loaded[1], "\(loaded)")
         #expect(loaded[1] <= 3)
+    }
+
+    @Test("a chip that takes no key into escrow, or does not count, is logged as that, and nothing is lost")
+    func refusals() async throws {
+        let machine = try await TPMMachine()
+        let keychain = machine.keychain
+        try await keychain.start()
+        // TPM2_ContextSave and TPM2_NV_Increment, with TPM_RC_FAILURE.
+        machine.recorder.treat { $0.code == 0x162 ? .answer(0x101) : .pass }
+        try keychain.client.setUp(keychain.prompt())
+        #expect(keychain.log.contains("escrowRefused"))
+        try keychain.add("guarded", "kept", .devicePasscode)
+        machine.recorder.treat { $0.code == 0x134 ? .answer(0x101) : .pass }
+        try keychain.delete("guarded")
+        #expect(keychain.log.contains("generationUncounted"))
+        #expect(!keychain.log.contains("tamperDetected") && !keychain.log.contains("authenticationFailed"))
+        machine.recorder.treat { _ in .pass }
+        try keychain.add("free", "kept")
+        try await machine.restart()
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "kept")
     }
 
     @Test("a look-up of an item that demands nothing sends the chip nothing")

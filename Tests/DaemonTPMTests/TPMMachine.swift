@@ -103,6 +103,20 @@ extension TemporaryKeychain {
         }
     }
 
+    /// The daemon's log so far.
+    var log: String { (try? String(contentsOfFile: home.appending("daemon.stderr"), encoding: .utf8)) ?? "" }
+
+    /// Runs `touchstone` at the keychain's terminal; the output is what it wrote to standard error.
+    func touchstone(_ arguments: String) async throws -> Finished {
+        let terminal = prompt().origin.terminal ?? ""
+        let errors = home.appending("errors")
+        let finished = try await Finished.running(
+            ["/bin/sh", "-c", "exec \(Programs.touchstone) \(arguments) 2>\(errors) <\(terminal)"],
+            environment: ["TOUCHSTONE_HOME": home.path, "PATH": "/usr/bin:/bin"]
+        )
+        return Finished(status: finished.status, output: try String(contentsOfFile: errors, encoding: .utf8))
+    }
+
     /// A file of the data directory.
     func file(_ name: String) -> String { "\(layout.dataDirectory)/\(name)" }
 

@@ -56,6 +56,15 @@ struct AssuranceTests {
         #expect(try await tpm.status().ownerAuthSet)
     }
 
+    @Test("a chip whose owner set an authorisation promises nothing, and the report names that")
+    func ownerAuthorization() async throws {
+        let chip = try await SoftwareTPM.start()
+        try await chip.setOwnerAuthorization([1])
+        let report = await TPMKeySealer(TPM(chip)).assurance(of: nil)
+        #expect(report.assurance == .test)
+        #expect(report.reasons.first?.contains("owner authorization is set") == true)
+    }
+
     @Test("a chip that does not answer promises nothing, and the report says so")
     func noChip() async {
         let report = await TPMKeySealer(TPM(configuration: "device:/nowhere")).assurance(of: nil)

@@ -9,7 +9,7 @@ enum { SECRET = 32, INDEX = 0x01A70000 };
 struct tpm_limit {
     TSS2_TCTI_CONTEXT *transport;
     ESYS_CONTEXT *context;
-    ESYS_TR primary, session, index;
+    ESYS_TR primary, session, policy, index;
     TPM2B_DIGEST auth_policy, write_policy, seal_policy;
     TPM2B_PUBLIC *key_area, *sealed_area;
     TPM2B_PRIVATE *key, *sealed;
@@ -61,12 +61,12 @@ static TSS2_RC use(tpm_limit *limit, TPMA_SESSION encryption) {
         limit->context, limit->session, TPMA_SESSION_CONTINUESESSION | encryption, 0xFF);
 }
 
-/// What ends a policy session; the chip flushes it, the library forgets it.
-#define LAST(session, encryption, call)                                                    \
-    do {                                                                                   \
-        LOCAL(Esys_TRSess_SetAttributes(limit->context, session, encryption, 0xFF));       \
-        SEND(call);                                                                        \
-        LOCAL(Esys_TR_Close(limit->context, &session));                                    \
+/// What the policy session authorises, with these parameters encrypted; the chip empties the policy after it.
+#define LAST(encryption, call)                                                                         \
+    do {                                                                                               \
+        LOCAL(Esys_TRSess_SetAttributes(                                                               \
+            limit->context, limit->policy, TPMA_SESSION_CONTINUESESSION | (encryption), 0xFF));        \
+        SEND(call);                                                                                    \
     } while (0)
 
 static TSS2_RC create(
@@ -94,18 +94,18 @@ static TSS2_RC define(tpm_limit *limit) {
         .dataSize = 8,
     }};
     const TPM2B_MAX_NV_BUFFER counts = {.size = 8, .buffer = {[7] = 10}};
-    ESYS_TR policy;
     LOCAL(use(limit, TPMA_SESSION_DECRYPT));
     SEND(Esys_NV_DefineSpace(
         limit->context, ESYS_TR_RH_OWNER, limit->session, NONE, &authorization, &area, &limit->index));
-    LOCAL(start(limit, TPM2_SE_POLICY, &policy));
-    SEND(Esys_PolicyNvWritten(limit->context, policy, ALL_NONE, TPM2_NO));
-    LAST(policy, 0, Esys_NV_Write(limit->context, limit->index, limit->index, policy, NONE, &counts, 0));
+    LOCAL(Esys_TR_SetAuth(limit->context, limit->index, NULL));
+    SEND(Esys_PolicyNvWritten(limit->context, limit->policy, ALL_NONE, TPM2_NO));
+    LAST(0, Esys_NV_Write(limit->context, limit->index, limit->index, limit->policy, NONE, &counts, 0));
     return 0;
 }
 
 /// What the PIN index and the object's own value release.
 static TSS2_RC show_pin(tpm_limit *limit, ESYS_TR policy) {
+    LOCAL(Esys_TR_SetAuth(limit->context, limit->index, &authorization));
     LOCAL(use(limit, 0));
     SEND(Esys_PolicySecret(
         limit->context, limit->index, policy, limit->session, NONE, NULL, NULL, NULL, 0, NULL, NULL));
@@ -133,6 +133,7 @@ static TSS2_RC prepare(tpm_limit *limit) {
     SEND(Esys_CreatePrimary(limit->context, ESYS_TR_RH_OWNER, ESYS_TR_PASSWORD, NONE, &sensitive, &storage, &outside,
         &registers, &limit->primary, NULL, NULL, NULL, NULL));
     LOCAL(start(limit, TPM2_SE_HMAC, &limit->session));
+    LOCAL(start(limit, TPM2_SE_POLICY, &limit->policy));
     ESYS_TR trial;
     LOCAL(start(limit, TPM2_SE_TRIAL, &trial));
     SEND(Esys_PolicyAuthValue(limit->context, trial, ALL_NONE));
@@ -192,26 +193,23 @@ uint32_t tpm_limit_remove(tpm_limit *limit) {
 }
 
 uint32_t tpm_limit_unseal(tpm_limit *limit) {
-    ESYS_TR policy, object;
+    ESYS_TR object;
     TPM2B_SENSITIVE_DATA *secret = NULL;
-    LOCAL(start(limit, TPM2_SE_POLICY, &policy));
-    LOCAL(Esys_TR_SetAuth(limit->context, limit->index, &authorization));
-    LOCAL(show_pin(limit, policy));
+    LOCAL(show_pin(limit, limit->policy));
     SEND(Esys_Load(limit->context, limit->primary, limit->session, NONE, limit->sealed, limit->sealed_area, &object));
     LOCAL(Esys_TR_SetAuth(limit->context, object, &authorization));
-    LAST(policy, TPMA_SESSION_ENCRYPT, Esys_Unseal(limit->context, object, policy, NONE, &secret));
+    LAST(TPMA_SESSION_ENCRYPT, Esys_Unseal(limit->context, object, limit->policy, NONE, &secret));
     Esys_Free(secret);
     SEND(Esys_FlushContext(limit->context, object));
     return 0;
 }
 
 /// The key, loaded and authorised.
-static TSS2_RC load_key(tpm_limit *limit, ESYS_TR *key, ESYS_TR *policy) {
+static TSS2_RC load_key(tpm_limit *limit, ESYS_TR *key) {
     LOCAL(use(limit, 0));
     SEND(Esys_Load(limit->context, limit->primary, limit->session, NONE, limit->key, limit->key_area, key));
     LOCAL(Esys_TR_SetAuth(limit->context, *key, &authorization));
-    LOCAL(start(limit, TPM2_SE_POLICY, policy));
-    SEND(Esys_PolicyAuthValue(limit->context, *policy, ALL_NONE));
+    SEND(Esys_PolicyAuthValue(limit->context, limit->policy, ALL_NONE));
     return 0;
 }
 
@@ -219,24 +217,24 @@ uint32_t tpm_limit_sign(tpm_limit *limit) {
     const TPM2B_DIGEST number = {.size = 32, .buffer = {1, 2, 3}};
     const TPMT_SIG_SCHEME scheme = {.scheme = TPM2_ALG_ECDSA, .details.ecdsa.hashAlg = TPM2_ALG_SHA256};
     const TPMT_TK_HASHCHECK ticket = {.tag = TPM2_ST_HASHCHECK, .hierarchy = TPM2_RH_NULL};
-    ESYS_TR key, policy;
+    ESYS_TR key;
     TPMT_SIGNATURE *signature = NULL;
-    LOCAL(load_key(limit, &key, &policy));
-    LAST(policy, TPMA_SESSION_DECRYPT,
-        Esys_Sign(limit->context, key, policy, NONE, &number, &scheme, &ticket, &signature));
+    LOCAL(load_key(limit, &key));
+    LAST(TPMA_SESSION_DECRYPT,
+        Esys_Sign(limit->context, key, limit->policy, NONE, &number, &scheme, &ticket, &signature));
     Esys_Free(signature);
     SEND(Esys_FlushContext(limit->context, key));
     return 0;
 }
 
 uint32_t tpm_limit_agree(tpm_limit *limit) {
-    ESYS_TR key, policy;
+    ESYS_TR key;
     TPM2B_ECC_POINT *secret = NULL;
     // Any point of the curve does: the key's own.
     const TPM2B_ECC_POINT point = {.point = limit->key_area->publicArea.unique.ecc};
-    LOCAL(load_key(limit, &key, &policy));
-    LAST(policy, TPMA_SESSION_DECRYPT | TPMA_SESSION_ENCRYPT,
-        Esys_ECDH_ZGen(limit->context, key, policy, NONE, &point, &secret));
+    LOCAL(load_key(limit, &key));
+    LAST(TPMA_SESSION_DECRYPT | TPMA_SESSION_ENCRYPT,
+        Esys_ECDH_ZGen(limit->context, key, limit->policy, NONE, &point, &secret));
     Esys_Free(secret);
     SEND(Esys_FlushContext(limit->context, key));
     return 0;

@@ -87,8 +87,9 @@ extension AuthenticationSession {
         guard isTrying else { return [] }
         isTrying = false
         let end = fail(doom.take() ?? AuthenticationError(keychain: error))
-        // On other hardware nothing was tried.
-        if error.cause == .otherHardware || error.cause == .missingHardware, let uncounted {
+        // The hardware was never shown the passcode.
+        let untried: [DriverCause] = [.otherHardware, .missingHardware, .ownerAuthorizationSet]
+        if let cause = error.cause, untried.contains(cause), let uncounted {
             record = uncounted
             return [.relax(record)] + end
         }

@@ -126,6 +126,7 @@ public final class StoreDirectory: Sendable {
 enum StoreFile: String, CaseIterable {
     case keybag
     case deviceKey = "device.key"
+    case hardwareNotes = "tpm.notes"
     case attempts
     case items = "items.sqlite"
     case itemsLog = "items.sqlite-wal"

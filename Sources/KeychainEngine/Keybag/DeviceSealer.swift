@@ -67,6 +67,12 @@ public struct DeviceSealer: KeySealer {
         return try await sealer.unseal(inner, authorization: authorization)
     }
 
+    /// Destroys what hardware holds beside a blob of either kind.
+    public func removeLeftovers(keeping blob: [UInt8]?) async {
+        let isHardware = blob?.first == Kind.hardware.rawValue
+        await hardware?.removeLeftovers(keeping: isHardware ? blob.map { Array($0.dropFirst()) } : nil)
+    }
+
     /// Destroys what a blob of either kind stands for.
     public func destroy(_ blob: [UInt8]) async {
         guard let (sealer, inner) = try? sealer(of: blob) else { return }

@@ -53,6 +53,9 @@ public struct FileKeySealer: KeySealer {
     }
 
     /// Nothing is kept outside the blob.
+    public func removeLeftovers(keeping blob: [UInt8]?) async {}
+
+    /// Nothing is kept outside the blob.
     public func destroy(_ blob: [UInt8]) async {}
 
     private static let context = Array("touchstone 1 device secret".utf8)

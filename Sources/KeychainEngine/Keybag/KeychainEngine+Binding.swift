@@ -22,17 +22,26 @@ extension KeychainEngine {
         }
     }
 
-    /// Binds the keybag key to a passcode and a new device secret.
+    /// Binds the keybag key to a passcode and a new device secret, in the place of a former record's.
     func bind(
         _ passcode: Key,
         _ keybagKey: Key,
         _ privateKey: Key,
+        replacing former: KeybagRecord?,
         storeID: [UInt8],
         cost: PasscodeDerivation.Cost
     ) async throws(KeychainError) -> PasscodeBinding {
         let salt = RandomBytes.array(count: KeybagRecord.saltByteCount)
         let stretched = await PasscodeDerivation.derive(passcode, salt: salt, cost: cost)
-        return try await bind(stretched, keybagKey, privateKey, storeID: storeID, salt: salt, cost: cost)
+        return try await bind(
+            stretched,
+            keybagKey,
+            privateKey,
+            replacing: former,
+            storeID: storeID,
+            salt: salt,
+            cost: cost
+        )
     }
 
     /// Binds the keybag key to a passcode that was derived already, and a new device secret.
@@ -40,11 +49,13 @@ extension KeychainEngine {
         _ stretched: Key,
         _ keybagKey: Key,
         _ privateKey: Key,
+        replacing former: KeybagRecord?,
         storeID: [UInt8],
         salt: [UInt8],
         cost: PasscodeDerivation.Cost
     ) async throws(KeychainError) -> PasscodeBinding {
         let authorization = KeybagKeys.sealAuthorization(stretched: stretched, storeID: storeID)
+        await removeLeftovers(keeping: former)
         let sealed = try await sealer.seal(authorization: authorization.copy())
         let blob = sealed.blob
         let device = Key(sealed.secret.copy())
@@ -78,6 +89,7 @@ extension KeychainEngine {
             stretched,
             keybagKey,
             privateKey,
+            replacing: former,
             storeID: former.storeID,
             salt: former.salt,
             cost: former.cost

@@ -29,6 +29,12 @@ extension KeychainEngine {
         }
     }
 
+    /// Has hardware destroy what a machine that stopped left there: what was made and is in no keybag.
+    func removeLeftovers(keeping record: KeybagRecord?) async {
+        await sealer.removeLeftovers(keeping: record?.blob)
+        await counters?.removeLeftovers(keeping: record?.hardware.map { [$0.epoch, $0.generation] } ?? [])
+    }
+
     /// Lets go of counters that no keybag names any more.
     func destroy(_ names: KeybagRecord.HardwareCounters?) async {
         guard let counters, let names else { return }
@@ -36,12 +42,21 @@ extension KeychainEngine {
         await counters.destroyGeneration(names.generation)
     }
 
-    /// Counts the epoch on and names the new one in the record; nil without hardware.
+    /// Counts the epoch on and names the new one in the record, of a new counter where the former is gone; nil
+    /// without hardware.
     func nextEpoch(of record: inout KeybagRecord) async throws(KeychainError) -> Key? {
         guard let counters, let names = record.hardware else { return nil }
-        let next = try await counters.nextEpoch(after: names.epoch)
-        record.hardware?.epoch = next.blob
-        return Key(next.secret.copy())
+        do throws(KeychainError) {
+            return Self.take(try await counters.nextEpoch(after: names.epoch), in: &record)
+        } catch {
+            guard error.cause == .invalidated || error.cause == .otherHardware else { throw error }
+        }
+        return Self.take(try await counters.makeEpoch(), in: &record)
+    }
+
+    private static func take(_ epoch: consuming SealedDeviceSecret, in record: inout KeybagRecord) -> Key {
+        record.hardware?.epoch = epoch.blob
+        return Key(epoch.secret.copy())
     }
 
     /// Whether the hardware's lockout could be given an owner.
@@ -54,7 +69,7 @@ extension KeychainEngine {
     public func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError) {
         guard let counters else { throw KeychainError(.unimplemented) }
         try await counters.setLockoutAuthorization(RecoveryCode.symbols(of: code))
-        report(.passcodeChanged, detail: "the TPM's lockout has an owner now")
+        report(.lockoutProtected)
     }
 
     /// What wraps the keys of a record whose epoch is the hardware's.
@@ -65,7 +80,7 @@ extension KeychainEngine {
         guard let names = record.hardware else {
             return KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: nil)
         }
-        guard let counters else { throw KeychainError(.decode, cause: .otherHardware, remedy: .recover) }
+        guard let counters else { throw KeychainError(.decode, cause: .missingHardware, remedy: .check) }
         let secret = Key(try await counters.openEpoch(names.epoch))
         return KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: secret)
     }
@@ -85,18 +100,7 @@ extension KeychainEngine {
         }
         record.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil
         record.epoch += 1
-        let epoch: Key?
-        do throws(KeychainError) {
-            epoch = try await nextEpoch(of: &record)
-        } catch {
-            // The counter itself is gone.
-            guard error.cause == .invalidated || error.cause == .otherHardware, let counters else {
-                throw error
-            }
-            let made = try await counters.makeEpoch()
-            record.hardware?.epoch = made.blob
-            epoch = Key(made.secret.copy())
-        }
+        let epoch = try await nextEpoch(of: &record)
         report(.enrolmentChanged, detail: "epoch \(record.epoch), behind the hardware's")
         return KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: epoch)
     }
@@ -145,7 +149,8 @@ extension KeychainEngine {
             }
             if counters == nil { return nil }
         } catch {
-            guard error.cause == .invalidated || error.cause == .otherHardware else { throw error }
+            let isGone: [DriverCause] = [.invalidated, .otherHardware, .missingHardware]
+            guard let cause = error.cause, isGone.contains(cause) else { throw error }
         }
         let currentSet = former.flatMap {
             try? KeybagKeys.unwrapAll(of: record, with: $0)[.biometryCurrentSet]

@@ -45,7 +45,7 @@ extension KeychainEngine {
             let blob = try await counters.escrow(keybagKey.copy(), authorization: authorization.copy())
             escrow = Escrow(blob: blob, authorization: authorization)
         } catch {
-            report(.authenticationFailed, detail: "no escrow: \(error.cause?.code ?? "refused")")
+            report(.escrowRefused, detail: error.cause?.code ?? "")
         }
     }
 }

@@ -78,8 +78,7 @@ extension KeychainEngine {
                 countedGeneration = try await counters.advanceGeneration(names.generation)
             } while store?.isCountDue == true && growGeneration()
         } catch {
-            let reason = error.cause?.code ?? ""
-            report(.tamperDetected, detail: "the store's generation was not counted: \(reason)")
+            report(.generationUncounted, detail: error.cause?.code ?? "")
         }
     }
 }

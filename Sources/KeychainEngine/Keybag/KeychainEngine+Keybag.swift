@@ -108,8 +108,14 @@ extension KeychainEngine: KeybagKeeper {
             PasscodeConstraint.publicKey(of: privateKey) == former.passcodePublicKey
         else { throw KeychainError(.authFailed) }
         let secret = privateKey.withOctets { Key(SecretBytes(copying: $0)) }
-        let cost = former.cost
-        let binding = try await bind(passcode, keybagKey, secret, storeID: former.storeID, cost: cost)
+        let binding = try await bind(
+            passcode,
+            keybagKey,
+            secret,
+            replacing: former,
+            storeID: former.storeID,
+            cost: former.cost
+        )
         // What changed while the passcode was derived stays changed.
         var record = try authenticRecord()
         binding.apply(to: &record)
@@ -135,8 +141,14 @@ extension KeychainEngine: KeybagKeeper {
         defer { leaveKeybag() }
         let (former, keybagKey, privateKey) = try openWithRecovery(code)
         try DeviceKeyFile(directory: directory).make()
-        let cost = former.cost
-        let binding = try await bind(passcode, keybagKey, privateKey, storeID: former.storeID, cost: cost)
+        let binding = try await bind(
+            passcode,
+            keybagKey,
+            privateKey,
+            replacing: former,
+            storeID: former.storeID,
+            cost: former.cost
+        )
         var record = former
         binding.apply(to: &record)
         try await replace(former, with: &record, keybagKey: keybagKey)

@@ -28,7 +28,14 @@ extension KeychainEngine {
         let keybagKey = Key.random()
         let pair = PasscodeConstraint.makePair()
         let recovery = KeybagKeys.recoveryKeys(code: code, storeID: storeID)
-        let binding = try await bind(passcode, keybagKey, pair.privateKey, storeID: storeID, cost: cost)
+        let binding = try await bind(
+            passcode,
+            keybagKey,
+            pair.privateKey,
+            replacing: nil,
+            storeID: storeID,
+            cost: cost
+        )
         let counters: NewCounters?
         do {
             counters = try await makeCounters()

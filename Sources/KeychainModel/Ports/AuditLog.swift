@@ -36,6 +36,12 @@ public struct AuditEvent: Sendable, Equatable {
         case itemsInvalidated
         /// Something stored is not authentic.
         case tamperDetected
+        /// Hardware took no key into escrow: the next unlocking needs the passcode.
+        case escrowRefused
+        /// Hardware did not count the store's generation; the next commit has it try again.
+        case generationUncounted
+        /// The hardware's lockout has an owner now.
+        case lockoutProtected
         /// Signals came from somebody who is not fprintd.
         case forgedSignal
         /// The assurance went down.

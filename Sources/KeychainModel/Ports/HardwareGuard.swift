@@ -38,6 +38,9 @@ public protocol HardwareGuard: Sendable {
     /// Lets go of a counter. Never fails.
     func destroyGeneration(_ counter: [UInt8]) async
 
+    /// Lets go of counters that were made for this keychain and are none of these; never fails.
+    func removeLeftovers(keeping counters: [[UInt8]]) async
+
     /// Sets the authorisation that resets the chip's own lockout, where it has none yet.
     ///
     /// - Parameter code: the only copy; whoever loses it can no longer reset a lockout, nor clear the chip from here.
@@ -69,6 +72,11 @@ extension DriverCause {
     public static let otherHardware = DriverCause(domain: "tpm", code: "another TPM")
     /// The keybag is sealed to hardware, and there is none here.
     public static let missingHardware = DriverCause(domain: "tpm", code: "no TPM")
+    /// The chip's owner demands an authorisation, without which nothing is made or opened in it.
+    public static let ownerAuthorizationSet = DriverCause(
+        domain: "tpm",
+        code: "owner authorization is set"
+    )
     /// The store is an older copy of itself.
     public static let rolledBack = DriverCause(domain: "store", code: "older copy")
     /// The chip refuses passcodes of this keybag for good; the recovery code opens it.

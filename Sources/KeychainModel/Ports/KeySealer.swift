@@ -25,6 +25,11 @@ public protocol KeySealer: Sendable {
         authorization: borrowing SecretBytes
     ) async throws(KeychainError) -> SecretBytes
 
+    /// Destroys what was made for this keychain and never became a blob's, or a former one's; never fails.
+    ///
+    /// - Parameter blob: what is in use; nil before there is anything.
+    func removeLeftovers(keeping blob: [UInt8]?) async
+
     /// Destroys what a blob stands for, after another took its place; never fails.
     func destroy(_ blob: [UInt8]) async
 }

@@ -188,7 +188,7 @@ extension TPMConnection {
         if key.takesAuthorization { return try body(ESYS_TR_PASSWORD) }
         return try withPolicySession { policy throws(TPMError) in
             try policySecret(of: ESYS_TR_RH_ENDORSEMENT, policy)
-            try setLastUse(of: policy)
+            try setUse(of: policy)
             return try body(policy)
         }
     }

@@ -15,6 +15,7 @@ extension KeychainError {
         case .ownerAuthorizationSet:
             self.init(.notAvailable, cause: .ownerAuthorizationSet, remedy: .check)
         case .lockoutAuthorizationSet: self.init(.duplicateItem, cause: .lockoutAuthorizationSet)
+        case .unnoted(let error): self = error
         case .unknownTransport: self.init(.param, cause: .unknownTransport, remedy: .check)
         }
     }
@@ -42,11 +43,6 @@ extension DriverCause {
     public static let restarted = DriverCause(domain: "tpm", code: "restarted")
     /// The index that counts wrong passcodes is gone from the chip; the recovery code opens the keybag.
     public static let missingIndex = DriverCause(domain: "tpm", code: "index is gone")
-    /// The owner's authorisation is set; nothing can be made in the chip without it.
-    public static let ownerAuthorizationSet = DriverCause(
-        domain: "tpm",
-        code: "owner authorization is set"
-    )
     /// The lockout authorisation is set already; a guess would lock it.
     public static let lockoutAuthorizationSet = DriverCause(
         domain: "tpm",

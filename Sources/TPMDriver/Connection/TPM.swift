@@ -1,10 +1,12 @@
+public import KeychainModel
+
 /// The chip: one connection to it, and the thread that waits for its answers.
 ///
 /// Nothing is opened before the first command. When the connection is lost, the next command opens a new one.
 /// The library below prints to standard error, and with some settings everything that passes through it: whoever
 /// starts a program that uses this type puts ``libraryEnvironment`` into its environment.
 ///
-/// An object and a session stay loaded in the chip until ``close()``: one of the three of each that a TPM without
+/// An object and two sessions stay loaded in the chip until ``close()``, of the three of each that a TPM without
 /// resource manager has at least.
 public actor TPM {
     /// The kernel's resource manager.
@@ -14,6 +16,8 @@ public actor TPM {
     public static let libraryEnvironment = ["TSS2_LOG": "all+NONE"]
 
     private let configuration: String
+    /// Where its indices are noted.
+    let notes: (any HardwareNotes)?
     private let thread = TPMThread()
     private var connection: TPMConnection?
     private var commandsOfClosedConnections = 0
@@ -25,11 +29,15 @@ public actor TPM {
 
     /// Names a chip.
     ///
-    /// - Parameter configuration: the transport in the form of `Tss2_TctiLdr_Initialize`: `device:` and a path,
-    ///   or, for tests, `swtpm:path=` and a socket. It comes from the program's own configuration, never from a
-    ///   client: a transport is a library that gets loaded.
-    public init(configuration: String = TPM.resourceManager) {
+    /// - Parameters:
+    ///   - configuration: the transport in the form of `Tss2_TctiLdr_Initialize`: `device:` and a path, or, for
+    ///     tests, `swtpm:path=` and a socket. It comes from the program's own configuration, never from a client: a
+    ///     transport is a library that gets loaded.
+    ///   - notes: where indices are noted before they are made; without them, what a machine that stops leaves
+    ///     behind stays there.
+    public init(configuration: String = TPM.resourceManager, notes: (any HardwareNotes)? = nil) {
         self.configuration = configuration
+        self.notes = notes
     }
 
     isolated deinit { connection?.close() }

@@ -111,13 +111,14 @@ extension TPMConnection {
         defer { TPM2B.wipe(&buffer) }
         try TPM2B.set(&buffer, value)
         try local { unsafe Esys_TR_SetAuth($0.pointer, handle, &buffer) }
-        defer {
-            // The library keeps its copy until the handle goes, and does not wipe it.
-            var blank = TPM2B_AUTH()
-            try? TPM2B.set(&blank, [UInt8](repeating: 0xFF, count: value.count))
-            try? local { unsafe Esys_TR_SetAuth($0.pointer, handle, &blank) }
-        }
+        defer { forgetAuthorization(of: handle) }
         return try body()
+    }
+
+    /// Overwrites the library's copy of an authorisation value, which it keeps until the handle goes.
+    func forgetAuthorization(of handle: ESYS_TR) {
+        var none = TPM2B_AUTH()
+        try? local { unsafe Esys_TR_SetAuth($0.pointer, handle, &none) }
     }
 
     /// The data sealed in a loaded object; the session authorises it, and encrypts the answer.

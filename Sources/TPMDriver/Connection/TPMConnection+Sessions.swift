@@ -18,26 +18,57 @@ extension TPMConnection {
         return hmacSession
     }
 
-    /// Makes the next command of a policy session its last one: the chip flushes the session when it succeeds.
-    func setLastUse(of session: ESYS_TR, _ encryption: ParameterEncryption = []) throws(TPMError) {
-        try set(session, encryption.rawValue)
-    }
-
-    /// Lends a salted policy session to `body`, which ends with a command after ``setLastUse(of:_:)``.
+    /// Lends the policy session that stays loaded from its first use on, salted too and its policy empty, to `body`,
+    /// which ends with the one command that the policy authorises.
     ///
-    /// Should it throw, the session is flushed.
+    /// That command empties the policy, and the session serves the next one. The library counts the authorisation
+    /// value of what is used in from the first policy on that demands it: where another does not, none may be set. Should `body` throw, the policy is emptied here: what was shown so far
+    /// counts for nothing afterwards.
     func withPolicySession<R: ~Copyable>(
         _ body: (ESYS_TR) throws(TPMError) -> R
     ) throws(TPMError) -> R {
-        let session = try startSession(kTPM2_SE_POLICY)
-        var isSpent = false
-        defer { if !isSpent { flush(session) } }
-        let result = try body(session)
-        isSpent = true
-        // The chip flushed it; the library still remembers it.
-        var forgotten = session
-        try? local { unsafe Esys_TR_Close($0.pointer, &forgotten) }
-        return result
+        if policySession == ESYS_TR_NONE { policySession = try startSession(kTPM2_SE_POLICY) }
+        do throws(TPMError) {
+            return try body(policySession)
+        } catch {
+            restartPolicy()
+            throw error
+        }
+    }
+
+    /// Sends a step of the policy session's policy, which is the last of so many handles of the command.
+    ///
+    /// A chip that lost the session, as with its power, reports an unknown handle (Part 3, 5.4), which elsewhere
+    /// means an index that is gone.
+    func sendStep(handles count: UInt32, _ command: (ESYSContext) -> TSS2_RC) throws(TPMError) {
+        do throws(TPMError) {
+            try send(command)
+        } catch {
+            guard error.isUnknownHandle(number: count) else { throw error }
+            throw .response(ResponseCode(rawValue: ResponseCode.staleReferences.lowerBound + count - 1))
+        }
+    }
+
+    /// Encrypts these parameters of the policy session's next command, and keeps the session after it.
+    func setUse(of policy: ESYS_TR, _ encryption: ParameterEncryption = []) throws(TPMError) {
+        try set(policy, kTPMA_SESSION_CONTINUESESSION | encryption.rawValue)
+    }
+
+    private func restartPolicy() {
+        do throws(TPMError) {
+            try send {
+                unsafe Esys_PolicyRestart(
+                    $0.pointer,
+                    policySession,
+                    ESYS_TR_NONE,
+                    ESYS_TR_NONE,
+                    ESYS_TR_NONE
+                )
+            }
+        } catch {
+            flush(policySession)
+            policySession = ESYS_TR_NONE
+        }
     }
 
     /// Starts a session whose key comes from a salt encrypted to the primary.

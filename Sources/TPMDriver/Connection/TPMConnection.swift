@@ -8,7 +8,7 @@ struct ESYSContext {
     fileprivate(set) var pointer: OpaquePointer?
 }
 
-/// One ESYS context, its storage primary and its session, which stay loaded until the end.
+/// One ESYS context, its storage primary and its two sessions, which stay loaded until the end.
 ///
 /// Belongs to the actor ``TPM``, which lends it on its own thread.
 @safe
@@ -25,8 +25,10 @@ final class TPMConnection {
     private(set) var primaryName: [UInt8] = []
     /// The HMAC session salted to the primary; see ``session(_:)``.
     fileprivate(set) var hmacSession = ESYS_TR_NONE
-    /// The policy session for private keys, loaded from their first use on; see ``withKeySession(_:)``.
-    var keySession = ESYS_TR_NONE
+    /// The policy session salted to the primary, loaded from its first use on; see ``withPolicySession(_:)``.
+    var policySession = ESYS_TR_NONE
+    /// What ``fixedProperties()`` found.
+    private var knownFixedProperties: [TPM2_PT: UInt32] = [:]
     /// The NV indices that were looked at.
     var indices: [TPM2_HANDLE: ESYS_TR] = [:]
 
@@ -48,10 +50,10 @@ final class TPMConnection {
 
     /// Flushes what is loaded.
     func close() {
-        if keySession != ESYS_TR_NONE { flush(keySession) }
+        if policySession != ESYS_TR_NONE { flush(policySession) }
         if hmacSession != ESYS_TR_NONE { flush(hmacSession) }
         if primary != ESYS_TR_NONE { flush(primary) }
-        keySession = ESYS_TR_NONE
+        policySession = ESYS_TR_NONE
         hmacSession = ESYS_TR_NONE
         primary = ESYS_TR_NONE
     }
@@ -110,6 +112,14 @@ extension TPMConnection {
             }
         }
         return values
+    }
+
+    /// The values of the chip that do not change while it runs (`TPM2_PT_FIXED`); asked for once.
+    func fixedProperties() throws(TPMError) -> [TPM2_PT: UInt32] {
+        if knownFixedProperties.isEmpty {
+            knownFixedProperties = try properties(from: kTPM2_PT_FIXED, count: 64)
+        }
+        return knownFixedProperties
     }
 
     /// More than fit into an answer.

@@ -1,3 +1,5 @@
+public import KeychainModel
+
 /// Why the TPM did not do what was asked.
 public enum TPMError: Error, Sendable, Equatable {
     /// The chip or its library refused.
@@ -18,6 +20,8 @@ public enum TPMError: Error, Sendable, Equatable {
     case ownerAuthorizationSet
     /// The lockout authorisation is set already.
     case lockoutAuthorizationSet
+    /// An index cannot be noted, and so is not made.
+    case unnoted(KeychainError)
     /// The configured transport is not one that is accepted.
     case unknownTransport
 }
@@ -29,6 +33,12 @@ extension TPMError {
         case .response(let code): code.tpmError
         default: nil
         }
+    }
+
+    /// Whether the chip knows nothing under the command's handle with this number, counted from 1.
+    func isUnknownHandle(number: UInt32) -> Bool {
+        guard case .response(let code) = self else { return false }
+        return code.tpmError == ResponseCode.handle && code.rawValue >> 8 & 7 == number
     }
 
     /// Whether the connection is of no use any more: the transport failed, or the chip lost what was loaded.

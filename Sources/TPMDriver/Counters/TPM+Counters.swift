@@ -9,7 +9,7 @@ extension TPM {
     func makeEpoch() throws(KeychainError) -> SealedDeviceSecret {
         do throws(TPMError) {
             return try withConnection { connection throws(TPMError) in
-                try withNewCounter(on: connection) { index, value throws(TPMError) in
+                try withNewCounter(.epoch, on: connection) { index, value throws(TPMError) in
                     try connection.sealEpoch(index, value)
                 }
             }
@@ -46,7 +46,7 @@ extension TPM {
                         try connection.withPolicySession { policy throws(TPMError) in
                             try connection.policy(policy, counter, equals: value)
                             return try connection.withLoaded(object) { object throws(TPMError) in
-                                try connection.setLastUse(of: policy, .answer)
+                                try connection.setUse(of: policy, .answer)
                                 return try connection.unseal(object, policy)
                             }
                         }
@@ -66,7 +66,7 @@ extension TPM {
     func makeGeneration() throws(KeychainError) -> (counter: [UInt8], value: UInt64) {
         do throws(TPMError) {
             return try withConnection { connection throws(TPMError) in
-                try withNewCounter(on: connection) { index, value throws(TPMError) in
+                try withNewCounter(.generation, on: connection) { index, value throws(TPMError) in
                     let blob = TPMBlob(
                         kind: .generation,
                         primaryName: connection.primaryName,
@@ -121,11 +121,12 @@ extension TPM {
 extension TPM {
     /// Makes a counter and counts once, because before that it has no value.
     private func withNewCounter<R: ~Copyable>(
+        _ kind: TPMBlob.Kind,
         on connection: TPMConnection,
         _ body: (NVIndex, UInt64) throws(TPMError) -> R
     ) throws(TPMError) -> R {
         let none = SecretBytes(copying: [])
-        return try withNewIndex(on: connection, authorization: none, NVIndex.counter) {
+        return try withNewIndex(kind, on: connection, authorization: none, NVIndex.counter) {
             index throws(TPMError) in
             guard let handle = connection.indices[index.handle] else { throw .missingIndex }
             try connection.increment(handle)
@@ -182,7 +183,7 @@ extension TPMConnection {
         var operand = TPM2B_OPERAND()
         try TPM2B.set(&operand, value.bigEndianOctets)
         let session = try session()
-        try send {
+        try sendStep(handles: 3) {
             unsafe Esys_PolicyNV(
                 $0.pointer,
                 counter,

@@ -48,12 +48,17 @@ public struct TPMHardwareGuard: HardwareGuard {
     /// Removes a counter.
     public func destroyGeneration(_ counter: [UInt8]) async { await tpm.destroy(counter, .generation) }
 
+    /// Removes the noted counters that none of these names.
+    public func removeLeftovers(keeping counters: [[UInt8]]) async {
+        await tpm.removeLeftovers([.epoch, .generation], keeping: counters)
+    }
+
     /// Sets the lockout authorisation; never sends a guess.
     public func setLockoutAuthorization(_ code: borrowing SecretBytes) async throws(KeychainError) {
         try await tpm.setLockoutAuthorization(code)
     }
 
-    /// Whether the lockout authorisation is set; two commands.
+    /// Whether the lockout authorisation is set.
     public func hasLockoutAuthorization() async throws(KeychainError) -> Bool {
         try await tpm.status().lockoutAuthSet
     }

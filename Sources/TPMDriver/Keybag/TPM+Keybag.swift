@@ -16,7 +16,8 @@ extension TPM {
         do throws(TPMError) {
             blob = try withConnection { connection throws(TPMError) in
                 var object: WrappedObject?
-                return try withNewIndex(on: connection, authorization: pin) { handle throws(TPMError) in
+                return try withNewIndex(.keybag, on: connection, authorization: pin) {
+                    handle throws(TPMError) in
                     let index = NVIndex.pin(handle)
                     let area = try TPMConnection.sealedData(
                         policy: Policy().secret(of: index.name).authValue(),
@@ -58,18 +59,10 @@ extension TPM {
                         try connection.withAuthorization(pin, of: index) { () throws(TPMError) in
                             try connection.policySecret(of: index, policy)
                         }
-                        try connection.send {
-                            unsafe Esys_PolicyAuthValue(
-                                $0.pointer,
-                                policy,
-                                ESYS_TR_NONE,
-                                ESYS_TR_NONE,
-                                ESYS_TR_NONE
-                            )
-                        }
+                        try connection.policyAuthValue(policy)
                         return try connection.withLoaded(object) { object throws(TPMError) in
                             try connection.withAuthorization(value, of: object) { () throws(TPMError) in
-                                try connection.setLastUse(of: policy, .answer)
+                                try connection.setUse(of: policy, .answer)
                                 return try connection.unseal(object, policy)
                             }
                         }
@@ -83,12 +76,23 @@ extension TPM {
 
     /// Removes a blob's index; what cannot be removed is not there, or is somebody else's.
     func destroy(_ octets: [UInt8], _ kind: TPMBlob.Kind) {
-        guard let blob = try? TPMBlob(octets, kind), let handle = blob.index else { return }
-        let index: NVIndex = kind == .keybag ? .pin(handle) : .counter(handle)
-        try? withConnection { connection throws(TPMError) in
-            guard connection.primaryName == blob.primaryName else { throw .otherHardware }
-            try connection.undefine(index, named: [index.name])
+        guard let blob = try? TPMBlob(octets, kind) else { return }
+        try? remove(blob)
+    }
+
+    /// Removes a blob's index, and forgets it where it is there no more.
+    func remove(_ blob: TPMBlob) throws(TPMError) {
+        guard let handle = blob.index else { return }
+        let index: NVIndex = blob.kind == .keybag ? .pin(handle) : .counter(handle)
+        do throws(TPMError) {
+            try withConnection { connection throws(TPMError) in
+                guard connection.primaryName == blob.primaryName else { throw .otherHardware }
+                try connection.undefine(index, named: [index.name, index.nameBeforeWritten])
+            }
+        } catch {
+            guard error == .missingIndex else { throw error }
         }
+        try forgetNote(of: blob)
     }
 
     /// Whether a blob was made with this very chip, as it is.
@@ -106,7 +110,7 @@ extension TPMConnection {
         var data = TPM2B_MAX_NV_BUFFER()
         try TPM2B.set(&data, UInt32(0).bigEndianOctets + TPMKeySealer.attempts.bigEndianOctets)
         try withPolicySession { session throws(TPMError) in
-            try send {
+            try sendStep(handles: 1) {
                 unsafe Esys_PolicyNvWritten(
                     $0.pointer,
                     session,
@@ -116,7 +120,7 @@ extension TPMConnection {
                     TPMI_YES_NO(TPM2_NO)
                 )
             }
-            try setLastUse(of: session)
+            try setUse(of: session)
             try send {
                 unsafe Esys_NV_Write(
                     $0.pointer,
@@ -135,7 +139,7 @@ extension TPMConnection {
     /// Shows that an entity's authorisation value is known (`TPM2_PolicySecret`).
     func policySecret(of entity: ESYS_TR, _ policy: ESYS_TR) throws(TPMError) {
         let session = try session()
-        try send {
+        try sendStep(handles: 2) {
             unsafe Esys_PolicySecret(
                 $0.pointer,
                 entity,
@@ -150,6 +154,12 @@ extension TPMConnection {
                 nil,
                 nil
             )
+        }
+    }
+    /// Demands the object's own authorisation value for the command that ends the policy (`TPM2_PolicyAuthValue`).
+    func policyAuthValue(_ policy: ESYS_TR) throws(TPMError) {
+        try sendStep(handles: 1) {
+            unsafe Esys_PolicyAuthValue($0.pointer, policy, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE)
         }
     }
 }

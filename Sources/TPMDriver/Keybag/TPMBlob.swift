@@ -55,14 +55,22 @@ extension TPMBlob {
     /// - Throws: ``TPMError/damaged`` for octets that are none.
     init(_ octets: [UInt8], _ kind: Kind) throws(TPMError) {
         do {
-            self = try CBORReader.read(octets, limits: CBORLimits(depth: 1, octets: Self.longest)) {
-                try TPMBlob(from: &$0)
-            }
+            try self.init(noted: octets)
         } catch {
             throw .damaged
         }
         guard self.kind == kind else { throw .damaged }
     }
+
+    /// Reads a blob of any kind.
+    init(noted octets: [UInt8]) throws {
+        self = try CBORReader.read(octets, limits: CBORLimits(depth: 1, octets: Self.longest)) {
+            try TPMBlob(from: &$0)
+        }
+    }
+
+    /// Whether two blobs have their index at the same place of the same chip.
+    func isAtPlace(of other: TPMBlob) -> Bool { index == other.index && primaryName == other.primaryName }
 
     private init(from reader: inout CBORReader) throws {
         guard try reader.readArrayHead() == 7, try reader.readUnsigned() == Self.version,

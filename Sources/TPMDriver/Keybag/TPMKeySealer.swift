@@ -31,6 +31,8 @@ public struct TPMKeySealer: KeySealer {
     public func assurance(of blob: [UInt8]?) async -> AssuranceReport {
         do {
             return try await tpm.status().assurance(treatsSimulatorAsReal: treatsSimulatorAsReal)
+        } catch where error.cause == .ownerAuthorizationSet {
+            return AssuranceReport(.test, reasons: [TPMStatus.ownerReason])
         } catch {
             let cause = error.cause.map { " (\($0.code))" } ?? ""
             return AssuranceReport(.test, reasons: ["The TPM does not answer\(cause)."])
@@ -58,6 +60,11 @@ public struct TPMKeySealer: KeySealer {
         authorization: borrowing SecretBytes
     ) async throws(KeychainError) -> SecretBytes {
         try await tpm.unsealDeviceSecret(blob, authorization)
+    }
+
+    /// Removes the noted PIN indices but for the blob's.
+    public func removeLeftovers(keeping blob: [UInt8]?) async {
+        await tpm.removeLeftovers([.keybag], keeping: blob.map { [$0] } ?? [])
     }
 
     /// Removes the index: the blob opens nothing any more.

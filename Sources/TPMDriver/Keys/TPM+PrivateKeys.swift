@@ -68,7 +68,10 @@ extension TPM {
         _ body: (TPMConnection, _ key: ESYS_TR, _ policy: ESYS_TR) throws(TPMError) -> R
     ) throws(TPMError) -> R {
         try withLoadedKey(blob, authorization) { connection, key, _ throws(TPMError) in
-            try connection.withKeySession { policy throws(TPMError) in try body(connection, key, policy) }
+            try connection.withPolicySession { policy throws(TPMError) in
+                try connection.policyAuthValue(policy)
+                return try body(connection, key, policy)
+            }
         }
     }
 
@@ -111,35 +114,6 @@ extension TPM {
 }
 
 extension TPMConnection {
-    /// Lends a salted session in which the policy of private keys is fulfilled, for the one command that `body`
-    /// ends with; that command empties the session's policy, and the session stays for the next use.
-    ///
-    /// It serves no other policy: the library would go on to count the authorisation value in, and the chip not.
-    fileprivate func withKeySession<R: ~Copyable>(
-        _ body: (ESYS_TR) throws(TPMError) -> R
-    ) throws(TPMError) -> R {
-        if keySession == ESYS_TR_NONE { keySession = try startSession(kTPM2_SE_POLICY) }
-        var isEmpty = false
-        defer {
-            if !isEmpty {
-                flush(keySession)
-                keySession = ESYS_TR_NONE
-            }
-        }
-        try send {
-            unsafe Esys_PolicyAuthValue($0.pointer, keySession, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE)
-        }
-        let result = try body(keySession)
-        isEmpty = true
-        return result
-    }
-
-    /// Encrypts these parameters of the next command, and keeps the session after it.
-    private func setUse(of session: ESYS_TR, _ encryption: ParameterEncryption) throws(TPMError) {
-        let attributes = kTPMA_SESSION_CONTINUESESSION | encryption.rawValue
-        try local { unsafe Esys_TRSess_SetAttributes($0.pointer, session, attributes, 0xFF) }
-    }
-
     fileprivate func sign(
         _ number: [UInt8],
         _ key: ESYS_TR,

@@ -87,6 +87,7 @@ extension TPMConnection {
                 )
             }
         }
+        forgetAuthorization(of: handle)
         forget(index)
         indices[index.handle] = handle
     }

@@ -4,19 +4,27 @@ import SecretMemory
 extension TPM {
     /// Makes an index where one is free and runs `body` on it; should that fail, the index is removed again.
     ///
-    /// After a power cut it cannot be removed: such an index takes room in the chip, and opens nothing.
+    /// After a power cut it cannot be removed: ``removeLeftovers(_:keeping:)`` does later.
     func withNewIndex<R: ~Copyable>(
+        _ kind: TPMBlob.Kind,
         on connection: TPMConnection,
         authorization: borrowing SecretBytes,
         _ make: (TPM2_HANDLE) throws(TPMError) -> NVIndex,
         _ body: (NVIndex) throws(TPMError) -> R
     ) throws(TPMError) -> R {
         for _ in 0..<16 {
-            let index = try make(TPM2_HANDLE.random(in: NVIndex.handles))
+            let handle = try freeHandle(on: connection)
+            let place = TPMBlob(kind: kind, primaryName: connection.primaryName, index: handle)
+            let index = try make(handle)
+            try note(place)
             do throws(TPMError) {
                 try connection.define(index, authorization: authorization)
             } catch {
-                if error.tpmError == ResponseCode.nvDefined { continue }
+                if error.tpmError == ResponseCode.nvDefined {
+                    // Somebody else's, made this moment.
+                    try forgetNote(of: place)
+                    continue
+                }
                 // Perhaps it was made and the answer lost. One that was written is somebody else's.
                 if error.isLostConnection { abandon(index, [index.nameBeforeWritten]) }
                 throw error

@@ -52,10 +52,14 @@ extension TPMStatus {
                 : "The TPM remembers \(lockoutCounter) wrong guesses of \(maxAuthFail)."
         )
         if ownerAuthSet {
-            reasons.append("The owner authorization is set: no keybag can be made in the TPM without it.")
+            reasons.append(Self.ownerReason)
         }
         return AssuranceReport(level, reasons: reasons)
     }
+
+    /// What it means that the owner's authorisation is set.
+    static let ownerReason =
+        "The TPM's owner authorization is set: no keybag can be made or opened in it until that is removed."
 
     private var limitReason: String {
         let own = "A keybag closes after \(TPMKeySealer.attempts) wrong passcodes"
@@ -101,12 +105,12 @@ extension TPMStatus {
 }
 
 extension TPM {
-    /// What the chip says of itself; two commands.
+    /// What the chip says of itself; one command, two for the first time on a connection.
     public func status() throws(KeychainError) -> TPMStatus {
         do throws(TPMError) {
             return try withConnection { connection throws(TPMError) in
                 TPMStatus(
-                    fixed: try connection.properties(from: kTPM2_PT_FIXED, count: 64),
+                    fixed: try connection.fixedProperties(),
                     variable: try connection.properties(from: kTPM2_PT_VAR, count: 64)
                 )
             }

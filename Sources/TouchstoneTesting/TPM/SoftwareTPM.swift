@@ -128,9 +128,14 @@ public actor SoftwareTPM {
         try run(TPMCommand(0x0000_013A, handle: 0x4000_000A, parameters: [guesses, interval, recovery]))
     }
 
-    /// Sets the owner's authorisation (`TPM2_HierarchyChangeAuth`), which is empty.
-    public func setOwnerAuthorization(_ value: [UInt8]) throws {
-        var command = TPMCommand(0x0000_0129, handle: 0x4000_0001)
+    /// Sets the owner's authorisation (`TPM2_HierarchyChangeAuth`).
+    ///
+    /// - Parameters:
+    ///   - value: empty for none.
+    ///   - former: what it is now.
+    /// - Throws: ``TestKitError`` when the chip is in use or refuses.
+    public func setOwnerAuthorization(_ value: [UInt8], from former: [UInt8] = []) throws {
+        var command = TPMCommand(0x0000_0129, handle: 0x4000_0001, password: former)
         command.append(value)
         try run(command)
     }
@@ -147,7 +152,7 @@ public actor SoftwareTPM {
 
     /// Removes all counters that were made with the owner's rights (`TPM2_NV_UndefineSpace`).
     public func removeCounters() throws {
-        for handle in try handles(from: 0x0100_0000) {
+        for handle in try indices() {
             // TPM2_NV_ReadPublic: the attributes follow size, handle and algorithm of the name.
             let area = try exchange(.readPublic(handle))
             guard area.count > 21, area[21] & 0xF0 == 0x10 else { continue }
@@ -165,6 +170,12 @@ public actor SoftwareTPM {
         // Transient objects, loaded sessions, saved sessions.
         try [0x8000_0000, 0x0200_0000, 0x0300_0000].flatMap(handles)
     }
+
+    /// The handles of the NV indices that there are (`TPM2_GetCapability`).
+    public func indices() throws -> [UInt32] { try handles(from: 0x0100_0000) }
+
+    /// Takes an object or a session out of the chip (`TPM2_FlushContext`), whoever loaded it.
+    public func flush(_ handle: UInt32) throws { try run(.flush(handle)) }
 
     private func handles(from first: UInt32) throws -> [UInt32] {
         let answer = try exchange(.handles(from: first))

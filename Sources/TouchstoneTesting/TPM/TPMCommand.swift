@@ -4,13 +4,14 @@ struct TPMCommand {
     private let code: UInt32
     private var body: [UInt8]
 
-    /// A command on one handle whose authorisation is empty.
-    init(_ code: UInt32, handle: UInt32, parameters: [UInt32] = []) {
+    /// A command on one handle, authorised by its value in the clear.
+    init(_ code: UInt32, handle: UInt32, password: [UInt8] = [], parameters: [UInt32] = []) {
         tag = 0x8002
         self.code = code
-        // The authorisation area: 9 octets, TPM_RS_PW, no nonce, continueSession, no value.
-        let password: [UInt8] = [0, 0, 0, 9, 0x40, 0, 0, 9, 0, 0, 1, 0, 0]
-        body = Self.octets(handle) + password + parameters.flatMap(Self.octets)
+        // The authorisation area: its octets, TPM_RS_PW, no nonce, continueSession, the value.
+        let count = UInt8(password.count)
+        let area: [UInt8] = [0, 0, 0, 9 + count, 0x40, 0, 0, 9, 0, 0, 1, 0, count] + password
+        body = Self.octets(handle) + area + parameters.flatMap(Self.octets)
     }
 
     /// A command without authorisation and these octets behind its head.
@@ -33,6 +34,11 @@ struct TPMCommand {
     /// `TPM2_GetCapability` of `TPM_CAP_HANDLES`.
     static func handles(from first: UInt32) -> TPMCommand {
         TPMCommand(unauthorized: 0x0000_017A, parameters: octets(1) + octets(first) + octets(64))
+    }
+
+    /// `TPM2_FlushContext`.
+    static func flush(_ handle: UInt32) -> TPMCommand {
+        TPMCommand(unauthorized: 0x0000_0165, parameters: octets(handle))
     }
 
     /// `TPM2_NV_ReadPublic`.

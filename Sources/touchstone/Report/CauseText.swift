@@ -70,6 +70,11 @@ enum CauseText {
             ("the TPM refuses all guesses for a while", "wait, then try again; see: touchstone doctor")
         case DriverCause(domain: "tpm", code: "index is gone"):
             ("the TPM's record of this keychain was removed", "touchstone recover")
+        case .ownerAuthorizationSet:
+            (
+                "the TPM's owner authorization is set: no key can be made in it",
+                "remove it (tpm2_changeauth -c owner), or seal without the TPM: tpm = off; see touchstoned(8)"
+            )
         default: ("the TPM refused (\(cause.code))", "touchstone doctor")
         }
     }

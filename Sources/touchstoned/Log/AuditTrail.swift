@@ -46,12 +46,10 @@ final class AuditTrail: AuditLog {
         case .itemAccessed, .keyAccessed: .info
         case .tamperDetected, .forgedSignal, .assuranceLowered, .keybagClosed: .error
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .enrolmentChanged,
-            .itemsInvalidated,
-            .clientRefused:
+            .itemsInvalidated, .clientRefused, .escrowRefused, .generationUncounted:
             .warning
         case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked,
-            .keybagLocked,
-            .passcodeChanged, .keybagRecovered:
+            .keybagLocked, .passcodeChanged, .keybagRecovered, .lockoutProtected:
             .notice
         }
     }
@@ -59,9 +57,10 @@ final class AuditTrail: AuditLog {
     private static func outcome(of kind: AuditEvent.Kind) -> String {
         switch kind {
         case .keybagCreated, .authenticationSucceeded, .keybagUnlocked, .keybagLocked, .passcodeChanged,
-            .keybagRecovered, .itemAccessed, .keyAccessed:
+            .keybagRecovered, .lockoutProtected, .itemAccessed, .keyAccessed:
             "success"
-        case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .keybagClosed, .clientRefused:
+        case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .keybagClosed, .clientRefused,
+            .escrowRefused, .generationUncounted:
             "refused"
         case .authenticationCancelled: "cancelled"
         case .enrolmentChanged, .itemsInvalidated, .tamperDetected, .forgedSignal, .assuranceLowered:

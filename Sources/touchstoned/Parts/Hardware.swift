@@ -10,26 +10,26 @@ struct Hardware {
     let privateKeys: TPMPrivateKeys
     let attester: TPMKeyAttester
 
-    /// The TPM that the settings allow; nil when there is none, or none that this user may open.
+    /// The TPM that the settings allow, or why there is none, as `errno` says; neither where they allow none.
     ///
     /// Nothing is sent to it yet.
-    init?(_ settings: Configuration) {
-        let tpm: TPM
+    static func find(
+        _ settings: Configuration,
+        notes: HardwareNotesFile
+    ) -> (hardware: Hardware?, obstacle: CInt?) {
         if let simulator = settings.testParts.tpm {
-            tpm = TPM(configuration: simulator)
-        } else {
-            guard settings.usesTPM, Self.obstacle == nil else { return nil }
-            tpm = TPM()
+            return (Hardware(TPM(configuration: simulator, notes: notes)), nil)
         }
+        guard settings.usesTPM else { return (nil, nil) }
+        guard unsafe access(device, R_OK | W_OK) == 0 else { return (nil, errno) }
+        return (Hardware(TPM(notes: notes)), nil)
+    }
+
+    private init(_ tpm: TPM) {
         sealer = TPMKeySealer(tpm)
         counters = TPMHardwareGuard(tpm)
         privateKeys = TPMPrivateKeys(tpm)
         attester = TPMKeyAttester(tpm)
-    }
-
-    /// Why the machine's TPM cannot be used, as `errno` says; nil when it can.
-    static var obstacle: CInt? {
-        unsafe access(device, R_OK | W_OK) == 0 ? nil : errno
     }
 
     /// The kernel's resource manager.

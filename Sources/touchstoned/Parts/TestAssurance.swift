@@ -25,5 +25,7 @@ struct TestAssurance: KeySealer {
         try await sealer.unseal(blob, authorization: authorization)
     }
 
+    func removeLeftovers(keeping blob: [UInt8]?) async { await sealer.removeLeftovers(keeping: blob) }
+
     func destroy(_ blob: [UInt8]) async { await sealer.destroy(blob) }
 }

@@ -69,6 +69,7 @@ struct KeyCommandTests {
         let world = try await KeyWorld.start()
         let key = try await world.keys.makeKey(authorization: .fixed(1))
         let digest = [UInt8](repeating: 1, count: 32)
+        try await world.expectToSign(key, .fixed(1))
         let before = try await world.tpm.loadedHandles()
         var offCurve = key.publicKey
         offCurve[64] ^= 1

@@ -203,16 +203,8 @@ extension TPM {
                 case .hmac: try body(connection, key, try connection.session())
                 case .policy:
                     try connection.withPolicySession { session throws(TPMError) in
-                        try connection.send {
-                            Esys_PolicyAuthValue(
-                                $0.pointer,
-                                session,
-                                ESYS_TR_NONE,
-                                ESYS_TR_NONE,
-                                ESYS_TR_NONE
-                            )
-                        }
-                        try connection.setLastUse(of: session)
+                        try connection.policyAuthValue(session)
+                        try connection.setUse(of: session)
                         try body(connection, key, session)
                     }
                 }

@@ -45,7 +45,7 @@ extension TPM {
             return try connection.withPolicySession { policy throws(TPMError) in
                 try connection.policy(policy, counter, equals: value)
                 return try connection.withLoaded(object) { object throws(TPMError) in
-                    try connection.setLastUse(of: policy)
+                    try connection.setUse(of: policy)
                     return try connection.unseal(object, policy).octets
                 }
             }

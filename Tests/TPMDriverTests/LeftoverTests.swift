@@ -1,0 +1,106 @@
+import KeychainModel
+import SecretMemory
+import Synchronization
+import TPMDriver
+import Testing
+import TouchstoneTesting
+
+@Suite("What a stopped machine leaves in the chip")
+struct LeftoverTests {
+    @Test("is removed by the next set-up, and nothing that is in use or belongs to another keychain")
+    func removed() async throws {
+        let chip = try await SoftwareTPM.start()
+        // Each power cut after a use counts as a guess.
+        try await chip.setGuessLimit(1000)
+        let recorder = try TPMRecorder(chip)
+        let notes = Notes()
+        let tpm = TPM(configuration: recorder.tcti, notes: notes)
+        let (sealer, hardware) = (TPMKeySealer(tpm), TPMHardwareGuard(tpm))
+        let neighbour = TPM(configuration: recorder.tcti, notes: Notes())
+        let other = try await TPMKeySealer(neighbour).seal(authorization: .fixed(3))
+        let otherCounter = try await TPMHardwareGuard(neighbour).makeGeneration().counter
+        // A simulator has one client at a time.
+        await neighbour.close()
+        let old = try await sealer.seal(authorization: .fixed(1))
+        let counter = try await hardware.makeGeneration().counter
+        let mine = try await chip.indices()
+        #expect(mine.count == 4)
+
+        func make() async throws -> [[UInt8]] {
+            let sealed = try await sealer.seal(authorization: .fixed(2)).blob
+            return [sealed, try await hardware.makeEpoch().blob]
+        }
+        recorder.forget()
+        let made = try await make()
+        let count = recorder.commands.count
+        await sealer.destroy(made[0])
+        await hardware.destroyEpoch(made[1])
+        var leftovers = 0
+        for point in 0..<count {
+            for treatment in [TPMRecorder.Treatment.powerOffBefore, .powerOffAfter] {
+                recorder.treat(commandAt: point, as: treatment)
+                // Whatever came of it, no keybag names it.
+                _ = try? await make()
+                recorder.treat { _ in .pass }
+                chip.powerOff()
+                try await chip.powerOn()
+                leftovers += try await chip.indices().count - mine.count
+                await sealer.removeLeftovers(keeping: old.blob)
+                await hardware.removeLeftovers(keeping: [counter])
+                #expect(try await chip.indices() == mine)
+            }
+        }
+        #expect(leftovers > 0)
+        try await sealer.open(old.blob, 1)
+        _ = try await hardware.generation(counter)
+        await tpm.close()
+        try await TPMKeySealer(neighbour).open(other.blob, 3)
+        _ = try await TPMHardwareGuard(neighbour).generation(otherCounter)
+    }
+
+    @Test("stays noted while the chip does not answer, and while another is there")
+    func unreachable() async throws {
+        let chip = try await SoftwareTPM.start()
+        let elsewhere = try await SoftwareTPM.start()
+        let notes = Notes()
+        let sealer = TPMKeySealer(TPM(configuration: chip.tcti, notes: notes))
+        _ = try await sealer.seal(authorization: .fixed(1))
+        chip.powerOff()
+        await sealer.removeLeftovers(keeping: nil)
+        await TPMKeySealer(TPM(configuration: elsewhere.tcti, notes: notes)).removeLeftovers(keeping: nil)
+        try await chip.powerOn()
+        #expect(try await chip.indices().count == 1)
+        await sealer.removeLeftovers(keeping: nil)
+        #expect(try await chip.indices().isEmpty)
+        // And is forgotten then.
+        let empty = try notes.read()
+        await sealer.destroy(try await sealer.seal(authorization: .fixed(1)).blob)
+        #expect(try notes.read() == empty)
+    }
+
+    @Test("is nothing where it cannot be noted: no index is made")
+    func unnoted() async throws {
+        let chip = try await SoftwareTPM.start()
+        let notes = Notes()
+        notes.fail(with: KeychainError(.diskFull))
+        let sealer = TPMKeySealer(TPM(configuration: chip.tcti, notes: notes))
+        let error = await failure { _ = try await sealer.seal(authorization: .fixed(1)) }
+        #expect(error == KeychainError(.diskFull))
+        #expect(try await chip.indices().isEmpty)
+    }
+}
+
+/// Notes in memory, which are as durable as the test.
+private final class Notes: HardwareNotes {
+    private let state = Mutex<(octets: [UInt8], error: KeychainError?)>(([], nil))
+
+    /// Refuses what is written from now on.
+    func fail(with error: KeychainError) { state.withLock { $0.error = error } }
+
+    func read() throws(KeychainError) -> [UInt8] { state.withLock { $0.octets } }
+
+    func write(_ notes: [UInt8]) throws(KeychainError) {
+        if let error = state.withLock({ $0.error }) { throw error }
+        state.withLock { $0.octets = notes }
+    }
+}
