@@ -19,7 +19,16 @@ public struct ItemResult: ~Copyable, Sendable {
     public var reference: PersistentReference? { page.reference(entry) }
 
     /// Its attributes, the access control among them; decoded anew each time.
-    public var attributes: ItemAttributes? { page.attributes(entry) }
+    public var attributes: ItemAttributes? {
+        var attributes: ItemAttributes?
+        page.readAttributes(entry) { attributes = try $0.readAttributes() }
+        return attributes
+    }
+
+    /// Hands its attributes out one by one, for who has a place of its own for them; decoded anew each time.
+    public func forEachAttribute(_ body: (AttributeKey, AttributeValue) -> Void) {
+        page.readAttributes(entry) { try $0.readAttributes(body) }
+    }
 }
 
 /// The items that a request brought.
@@ -130,14 +139,11 @@ final class ItemPage: Sendable {
         }
     }
 
-    fileprivate func attributes(_ entry: Entry) -> ItemAttributes? {
-        guard !entry.attributes.isEmpty else { return nil }
-        return withOctets { octets in
+    fileprivate func readAttributes(_ entry: Entry, _ body: (inout CBORReader) throws -> Void) {
+        guard !entry.attributes.isEmpty else { return }
+        withOctets { octets in
             do {
-                return try CBORReader.read(octets.extracting(entry.attributes), limits: Frame.limits) {
-                    reader in
-                    try reader.readAttributes()
-                }
+                try CBORReader.read(octets.extracting(entry.attributes), limits: Frame.limits, body)
             } catch {
                 preconditionFailure("attributes were read before and do not change")
             }

@@ -52,16 +52,22 @@ extension CBORWriter where Sink: ~Copyable {
 extension CBORReader {
     /// Reads attributes, within ``ItemLimits``.
     public mutating func readAttributes() throws -> ItemAttributes {
+        // As many as most items have: a dictionary that grows hashes its keys again.
+        var attributes = ItemAttributes(minimumCapacity: 12)
+        try readAttributes { attributes[$0] = $1 }
+        return attributes
+    }
+
+    /// Reads attributes, within ``ItemLimits``, and hands them out one by one.
+    public mutating func readAttributes(_ body: (AttributeKey, AttributeValue) -> Void) throws {
         let count = try readMapHead()
         guard count <= ItemLimits.mostAttributes else { throw WireError.malformed }
-        var attributes = ItemAttributes(minimumCapacity: count)
         for _ in 0..<count {
             let key = try readText()
             // Apple's names are ASCII; others could be equal as text and different as octets.
             guard key.utf8.count <= 32, key.utf8.allSatisfy({ $0 < 0x80 }) else { throw WireError.malformed }
-            attributes[AttributeKey(rawValue: key)] = try readAttributeValue()
+            body(AttributeKey(rawValue: key), try readAttributeValue())
         }
-        return attributes
     }
 
     /// Reads past attributes that ``readAttributes()`` reads, and refuses those that it refuses.

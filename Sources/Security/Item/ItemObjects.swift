@@ -9,12 +9,15 @@ struct ItemObjects {
     let returns: ItemQuery.Returns
     /// The class asked for; nil when items were named by reference.
     private let itemClass: ItemClass?
+    /// Whether no item is a key.
+    private let isOfPasswords: Bool
     /// What goes for the uses of keys.
     private let wishes: PromptWishes
 
     init(_ query: ParsedQuery) {
         returns = query.returns
         itemClass = query.itemClass
+        isOfPasswords = itemClass == .genericPassword || itemClass == .internetPassword
         wishes = query.wishes
     }
 
@@ -23,8 +26,8 @@ struct ItemObjects {
     /// - Throws: why a key cannot be had (``SecKey/init(_:_:_:_:)``), `errSecUnimplemented` for the reference of a
     ///   password.
     func object(_ item: borrowing ItemResult) throws(KeychainError) -> NSObject? {
-        // Decoded once: an item decodes them at each look.
-        let attributes = item.attributes
+        // A dictionary of the attributes is made only where a key may be.
+        let attributes = isOfPasswords ? nil : item.attributes
         // The data of a key in hardware is not for apps.
         let hasData = attributes.map { !$0.isToken } ?? true
         switch returns {
@@ -34,21 +37,35 @@ struct ItemObjects {
         default: break
         }
         var parts = Parts()
-        if returns.contains(.data), hasData { parts.add("v_Data", NSData(optional: item.data)) }
+        if returns.contains(.data), hasData { parts.add(DictionaryKeys.data, NSData(optional: item.data)) }
         if returns.contains(.persistentRef), let reference = item.reference {
-            parts.add("v_PersistentRef", NSData(data: Data(reference.octets)))
+            parts.add(DictionaryKeys.persistentReference, NSData(data: Data(reference.octets)))
         }
-        if returns.contains(.ref) { parts.add("v_Ref", try key(item, attributes)) }
-        if returns.contains(.attributes), let attributes {
-            for (key, value) in attributes where key != .accessControl && key != .keyAccessControl {
-                parts.add(key.rawValue, value.object)
-            }
-            if let itemClass { parts.add("class", NSString(string: itemClass.rawValue)) }
-            if let accessControl = Self.accessControl(of: attributes) {
-                parts.add("accc", SecAccessControl(accessControl))
-            }
-        }
+        if returns.contains(.ref) { parts.add(DictionaryKeys.reference, try key(item, attributes)) }
+        if returns.contains(.attributes) { addAttributes(of: item, to: &parts) }
         return parts.dictionary
+    }
+
+    /// Adds the attributes, and the access control as an object: of a key in hardware that of the key, since the item
+    /// itself demands less.
+    private func addAttributes(of item: borrowing ItemResult, to parts: inout Parts) {
+        var ofItem: AttributeValue?
+        var ofKey: AttributeValue?
+        var accessible: AttributeValue?
+        item.forEachAttribute { key, value in
+            switch key {
+            case .accessControl: return ofItem = value
+            case .keyAccessControl: return ofKey = value
+            case .accessible: accessible = value
+            case .itemClass where itemClass != nil: return
+            default: break
+            }
+            parts.add(DictionaryKeys.attribute(key), value.object)
+        }
+        if let itemClass { parts.add(DictionaryKeys.itemClass, NSString(string: itemClass.rawValue)) }
+        if let accessControl = Self.accessControl(ofKey ?? ofItem, accessible) {
+            parts.add(DictionaryKeys.accessControl, SecAccessControl(accessControl))
+        }
     }
 
     /// As ``object(_:)``, but one item that holds no key, or one that is gone, does not spoil a list.
@@ -75,12 +92,12 @@ struct ItemObjects {
     }
 
     /// The access control comes as octets, and only where it says more than when to read the item.
-    private static func accessControl(of attributes: ItemAttributes) -> AccessControl? {
-        // An item demands less than the key in it.
-        if case .data(let octets)? = attributes[.keyAccessControl] ?? attributes[.accessControl] {
-            return try? AccessControl(decoding: octets)
-        }
-        guard case .string(let name)? = attributes[.accessible] else { return nil }
+    private static func accessControl(
+        _ encoded: AttributeValue?,
+        _ accessible: AttributeValue?
+    ) -> AccessControl? {
+        if case .data(let octets)? = encoded { return try? AccessControl(decoding: octets) }
+        guard case .string(let name)? = accessible else { return nil }
         return Accessibility(rawValue: name).map { AccessControl(accessibility: $0) }
     }
 
@@ -88,13 +105,25 @@ struct ItemObjects {
     ///
     /// They are Foundation's objects from the start: converting a dictionary takes longer than a look-up.
     private struct Parts {
-        private var keys: [NSString] = []
-        private var values: [NSObject] = []
+        private var keys: [NSObject] = []
+        private var values: [AnyObject] = []
 
-        var dictionary: NSDictionary { NSDictionary(objects: values, forKeys: keys) }
+        init() {
+            keys.reserveCapacity(16)
+            values.reserveCapacity(16)
+        }
 
-        mutating func add(_ key: String, _ value: NSObject) {
-            keys.append(NSString(string: key))
+        /// Made of pointers: of arrays, each value would be examined first.
+        var dictionary: NSDictionary {
+            keys.withUnsafeBufferPointer { keys in
+                values.withUnsafeBufferPointer { values in
+                    NSDictionary(objects: values.baseAddress, forKeys: keys.baseAddress, count: keys.count)
+                }
+            }
+        }
+
+        mutating func add(_ key: NSString, _ value: NSObject) {
+            keys.append(key)
             values.append(value)
         }
     }

@@ -36,6 +36,11 @@ enum AttributeTable {
         }
     }
 
+    /// The names of all attributes.
+    static var names: Set<String> {
+        [passwords, genericPassword, internetPassword, key].reduce(Set(common.keys)) { $0.union($1.keys) }
+    }
+
     /// Whether any class has an attribute of this name.
     static func isKnown(_ name: String) -> Bool {
         common[name] != nil || passwords[name] != nil || genericPassword[name] != nil
