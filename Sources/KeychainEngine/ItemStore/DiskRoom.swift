@@ -1,3 +1,4 @@
+internal import CLinux
 internal import GRDB
 internal import Glibc
 internal import KeychainModel
@@ -75,14 +76,7 @@ extension ItemStore {
 
     /// How long the log is, be it of records or of zeros.
     func logByteCount() -> Int {
-        var status = stat()
-        let found = unsafe fstatat(
-            directory.descriptor,
-            StoreFile.itemsLog.rawValue,
-            &status,
-            AT_SYMLINK_NOFOLLOW
-        )
-        return found == 0 ? Int(status.st_size) : 0
+        max(0, Int(unsafe clinux_length(directory.descriptor, StoreFile.itemsLog.rawValue)))
     }
 
     /// What the change may add to the file.
