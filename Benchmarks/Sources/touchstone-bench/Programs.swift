@@ -12,6 +12,8 @@ struct Programs {
     var libsecret: String?
     /// Little of everything, no peers, no judgement.
     var isSmoke = false
+    /// The one group of rows to measure, of those about a single filled store; nil for all.
+    var only: String?
 
     /// Reads the arguments.
     init(_ arguments: [String]) throws {
@@ -28,6 +30,7 @@ struct Programs {
             case "--limit-daemon": limit = value
             case "--pinentry": pinentry = value
             case "--libsecret": libsecret = value
+            case "--only": only = value
             default: throw BenchError("\(name) is not an option; use Scripts/benchmark")
             }
         }

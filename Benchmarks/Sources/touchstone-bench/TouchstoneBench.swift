@@ -27,6 +27,19 @@ enum TouchstoneBench {
 
     private static func measure(_ programs: Programs, _ scale: Scale) async -> Table {
         var table = Table()
+        if let only = programs.only {
+            await table.run(only) {
+                let count = Int(only.split(separator: "-").last ?? "") ?? scale.middle
+                var stage = try await Stage.start(programs, count: count, clients: scale.clients)
+                for _ in 0..<(Int(String(cString: getenv("ROUNDS") ?? strdup("1"))) ?? 1) {
+                if only.hasPrefix("changes") { try ChangeRows.measure(&stage, scale, into: &$0) }
+                if only.hasPrefix("octets") { try WriteRows.measureOctets(&stage, scale, into: &$0) }
+                }
+                if only.hasPrefix("flushes") { try await WriteRows.measureFlushes(programs, scale, into: &$0) }
+                try await stage.stop()
+            }
+            return table
+        }
         var lookup: Nanoseconds?
         var process: Nanoseconds?
         var bulk: FrontRows.Bulk?
