@@ -1,11 +1,19 @@
 #define _GNU_SOURCE 1
 #include "CLinux.h"
+#include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 int clinux_eventfd(unsigned int value) { return eventfd(value, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 int clinux_memfd(const char *name) { return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING); }
 
 int clinux_accept(int socket) { return accept4(socket, NULL, NULL, SOCK_CLOEXEC); }
+
+int64_t clinux_length(int directory, const char *name) {
+    struct statx status;
+    if (statx(directory, name, AT_SYMLINK_NOFOLLOW, STATX_SIZE, &status) != 0) return -1;
+    return (int64_t)status.stx_size;
+}

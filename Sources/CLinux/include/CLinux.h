@@ -112,6 +112,11 @@ int clinux_memfd(const char *name);
 /// accept4(2), close-on-exec: the connection or -1.
 int clinux_accept(int socket);
 
+/// statx(2), the length alone, and no link followed: the octets of a file, or -1.
+///
+/// stat(2) asks for the times too: the next write then takes a new one, and the flush after it writes the inode.
+int64_t clinux_length(int directory, const char *name);
+
 // MARK: flags.c: what glibc shows under _GNU_SOURCE only
 
 /// `O_PATH`: a descriptor that names a place and gives no access to the content.
