@@ -29,6 +29,7 @@ public struct CBORReader: ~Copyable {
     @usableFromInline
     internal var outer: [Container] = []
 
+    @usableFromInline
     internal init(_ octets: UnsafeRawBufferPointer, limits: CBORLimits) throws(CBORError) {
         guard octets.count <= limits.octets else { throw CBORError(.tooLarge, at: limits.octets) }
         unsafe self.octets = octets
@@ -58,6 +59,7 @@ extension CBORReader {
     ///   - body: reads the items. Octets it leaves unread are an error unless the limits allow them.
     /// - Returns: what `body` returned.
     /// - Throws: ``CBORError``, or what `body` threw.
+    @inlinable
     public static func read<R: ~Copyable>(
         _ octets: UnsafeRawBufferPointer,
         limits: CBORLimits = .init(),
@@ -70,6 +72,7 @@ extension CBORReader {
     }
 
     /// ``read(_:limits:_:)`` for a `body` that throws ``CBORError`` only.
+    @inlinable
     public static func read<R: ~Copyable>(
         _ octets: UnsafeRawBufferPointer,
         limits: CBORLimits = .init(),
@@ -82,6 +85,7 @@ extension CBORReader {
     }
 
     /// ``read(_:limits:_:)`` for octets that a span lends.
+    @inlinable
     public static func read<R: ~Copyable>(
         _ octets: Span<UInt8>,
         limits: CBORLimits = .init(),
@@ -91,6 +95,7 @@ extension CBORReader {
     }
 
     /// ``read(_:limits:_:)`` for octets that a span lends and a `body` that throws ``CBORError`` only.
+    @inlinable
     public static func read<R: ~Copyable>(
         _ octets: Span<UInt8>,
         limits: CBORLimits = .init(),
@@ -102,6 +107,7 @@ extension CBORReader {
     }
 
     /// ``read(_:limits:_:)`` for an array.
+    @inlinable
     public static func read<R: ~Copyable>(
         _ octets: [UInt8],
         limits: CBORLimits = .init(),
@@ -111,6 +117,7 @@ extension CBORReader {
     }
 
     /// ``read(_:limits:_:)`` for an array and a `body` that throws ``CBORError`` only.
+    @inlinable
     public static func read<R: ~Copyable>(
         _ octets: [UInt8],
         limits: CBORLimits = .init(),
@@ -127,6 +134,7 @@ extension CBORReader {
     ///   - body: reads the items.
     /// - Returns: what `body` returned.
     /// - Throws: ``CBORError``, or what `body` threw.
+    @inlinable
     public static func readBeginning<R: ~Copyable>(
         of octets: Span<UInt8>,
         limits: CBORLimits = .init(),
@@ -138,7 +146,8 @@ extension CBORReader {
         }
     }
 
-    private func end() throws(CBORError) {
+    @usableFromInline
+    internal func end() throws(CBORError) {
         guard outer.isEmpty else { throw CBORError(.unfinishedItem, at: position) }
         guard isAtEnd || limits.allowsTrailingOctets else { throw CBORError(.trailingOctets, at: position) }
     }

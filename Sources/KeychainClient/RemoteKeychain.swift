@@ -47,7 +47,12 @@ public final class RemoteKeychain: Sendable {
         cancellation: Cancellation? = nil
     ) throws(KeychainError) {
         if let cancellation, cancellation.isCancelled { throw .cancelledByApp }
-        try usableConnection().call(method, body, replies: sink, cancellation: cancellation)
+        // The second one was made just now, where the first is of a daemon that is gone.
+        for _ in 0..<2 {
+            let connection = try usableConnection()
+            if try connection.call(method, body, replies: sink, cancellation: cancellation) { return }
+        }
+        throw .connectionLost("hung up")
     }
 
     /// Sends a request and returns the one reply to it.
@@ -64,7 +69,9 @@ public final class RemoteKeychain: Sendable {
     }
 
     /// Whether there is a connection that can be used.
-    var isConnected: Bool { connection.withLock { $0?.isUsable ?? false } }
+    var isConnected: Bool {
+        connection.withLock { $0.map { $0.isUsable && !$0.isHungUp } ?? false }
+    }
 
     private func usableConnection() throws(KeychainError) -> Connection {
         try connection.withLock { slot throws(KeychainError) in

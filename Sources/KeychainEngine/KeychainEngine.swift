@@ -4,9 +4,10 @@ internal import SecretMemory
 
 /// Holds the keybag, the items and the private keys: everything that is opened here is opened with a key, never by a yes.
 ///
-/// A plain actor, so that it runs on the thread of whoever calls: a look-up costs no change of threads, and a
-/// commit blocks the client's own thread. Deriving a passcode's key has a thread of its own.
+/// It runs on the threads of those who call (`EngineExecutor`): a look-up costs no change of threads, and a commit
+/// blocks the client's own thread. Deriving a passcode's key has a thread of its own.
 public actor KeychainEngine {
+    let executor = EngineExecutor()
     let directory: StoreDirectory
     let sealer: any KeySealer
     let counters: (any HardwareGuard)?
@@ -101,6 +102,11 @@ public actor KeychainEngine {
             if error.cause == KeychainError.newerFormat.cause { throw error }
             storeFault = error
         }
+    }
+
+    /// Runs the engine's jobs on the callers' threads.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe executor.asUnownedSerialExecutor()
     }
 
     /// `CLOCK_REALTIME` in microseconds.

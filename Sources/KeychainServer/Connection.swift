@@ -19,7 +19,7 @@ final class Connection: Sendable {
     let limits: RequestLimits
     let memory: LockedMemory
     let services: KeychainServices
-    /// Connected and non-blocking.
+    /// Connected; its thread alone waits in it.
     let socket: CInt
     private let handler: RequestHandler
     private let stopFlag = StopFlag()
@@ -83,6 +83,13 @@ final class Connection: Sendable {
         state.withLock { $0.tasks[id] = task }
     }
 
+    /// Answers a look-up on this thread, now; false where it has to wait, and ``start(_:id:room:)`` is due.
+    func answerAtOnce(_ body: borrowing CopyItems, id: UInt64) throws(WireError) -> Bool {
+        try handler.copyAtOnce(body, head: ReplyHead(id: id)) { message throws(WireError) in
+            try self.send(message)
+        }
+    }
+
     /// Ends a request: its prompt is taken away.
     func cancel(_ id: UInt64) {
         state.withLock { $0.tasks[id] }?.cancel()
@@ -98,11 +105,13 @@ final class Connection: Sendable {
     /// Sends one message; waits while the peer does not read, but not for long.
     func send(_ message: borrowing SecretBuffer) throws(WireError) {
         guard state.withLock({ $0.isOpen && !$0.isBroken }) else { throw .closed }
-        let deadline = MonotonicTime.after(limits.replyDeadline)
-        try Frame.send(message, to: socket) { () throws(WireError) in
+        var deadline: MonotonicTime?
+        try Frame.send(message, to: socket, waits: false) { () throws(WireError) in
+            let end = deadline ?? .after(limits.replyDeadline)
+            deadline = end
             var descriptor = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
-            let count = unsafe poll(&descriptor, 1, deadline.pollTimeout)
-            guard count > 0 || (count < 0 && errno == EINTR), MonotonicTime.now() < deadline else {
+            let count = unsafe poll(&descriptor, 1, end.pollTimeout)
+            guard count > 0 || (count < 0 && errno == EINTR), MonotonicTime.now() < end else {
                 throw .closed
             }
         }
@@ -124,7 +133,11 @@ final class Connection: Sendable {
     func stop() {
         stopFlag.set()
         cancelAll()
-        executor.wake()
+        guard executor.wake() else { return }
+        // It waits in recv(2), with no request to answer.
+        state.withLock { state in
+            if state.isOpen { _ = shutdown(socket, CInt(SHUT_RD)) }
+        }
     }
 
     /// Whether the daemon ends.

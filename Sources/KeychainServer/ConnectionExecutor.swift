@@ -11,6 +11,8 @@ final class ConnectionExecutor: TaskExecutor {
         var jobs: [UnownedJob] = []
         /// The thread is in poll(2), or about to be: a job must wake it.
         var isAsleep = false
+        /// The thread is in recv(2), or about to be, because no request runs that could have a job.
+        var isReceiving = false
         /// Somebody wants the thread to look around before it sleeps.
         var wasWoken = false
         var hasEnded = false
@@ -31,25 +33,29 @@ final class ConnectionExecutor: TaskExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        let (mustWake, hasEnded) = state.withLock { state in
-            if state.hasEnded { return (false, true) }
+        let (mustWake, isAway) = state.withLock { state in
+            if state.hasEnded || state.isReceiving { return (false, true) }
             state.jobs.append(job)
             defer { state.isAsleep = false }
             return (state.isAsleep, false)
         }
         if mustWake { signal() }
-        // The thread is gone and with it everything that a job could meet here.
-        if hasEnded { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
+        // The thread is gone or has no request, and with it everything that a job could meet here.
+        if isAway { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
     /// Makes the thread look around; from any thread.
-    func wake() {
-        let mustWake = state.withLock { state in
+    ///
+    /// - Returns: whether it is in recv(2), from which this does not wake it.
+    @discardableResult
+    func wake() -> Bool {
+        let (mustWake, isReceiving) = state.withLock { state in
             state.wasWoken = true
             defer { state.isAsleep = false }
-            return state.isAsleep
+            return (state.isAsleep, state.isReceiving)
         }
         if mustWake { signal() }
+        return isReceiving
     }
 
     /// Runs the jobs that are there, and those that they add, as far as a look-up goes: a request that goes on for
@@ -74,6 +80,20 @@ final class ConnectionExecutor: TaskExecutor {
             state.isAsleep = true
             return true
         }
+    }
+
+    /// Whether the thread may wait in recv(2): no request runs, and nobody wants it.
+    func mayWaitForRequest() -> Bool {
+        state.withLock { state in
+            guard state.jobs.isEmpty, !state.wasWoken else { return false }
+            state.isReceiving = true
+            return true
+        }
+    }
+
+    /// The thread is back from recv(2).
+    func hasReceived() {
+        state.withLock { $0.isReceiving = false }
     }
 
     /// The thread no longer sleeps; takes back what woke it.

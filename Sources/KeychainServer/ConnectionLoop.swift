@@ -56,23 +56,25 @@ struct ConnectionLoop: ~Copyable {
         hold = .none
         while isReading {
             do throws(WireError) {
-                guard let length = try receiver.announcedLength() else { return }
+                guard let length = try receiver.announcedLength() else { return awaitRest() }
                 if !mayStartRequest { hold = .requests } else if !takeRoom(length) { hold = .room }
                 guard case .none = hold else {
                     // Not the peer's fault: its time starts again.
                     frameDeadline = nil
                     return
                 }
-                guard let message = try receiver.next(), let room = room.take() else {
-                    if frameDeadline == nil { frameDeadline = .after(connection.limits.frameDeadline) }
-                    return
-                }
-                frameDeadline = receiver.holdsPart ? .after(connection.limits.frameDeadline) : nil
+                guard let message = try receiver.next(), let room = room.take() else { return awaitRest() }
+                frameDeadline = nil
                 handle(FrameContent(message), room: room)
             } catch {
                 refuse("frame length")
             }
         }
+    }
+
+    /// The rest of a frame that has begun must be there in time.
+    private mutating func awaitRest() {
+        if frameDeadline == nil, receiver.holdsPart { frameDeadline = .after(connection.limits.frameDeadline) }
     }
 
     private var mayStartRequest: Bool { connection.requestCount < connection.limits.requestsPerConnection }
@@ -125,6 +127,14 @@ struct ConnectionLoop: ~Copyable {
         case .invalidateContext(let body):
             for request in connection.contexts.invalidate(body.number) { connection.cancel(request) }
             sendOrStop(ReplyHead(id: id).message(EmptyBody()))
+        case .copyItems(let body):
+            do throws(WireError) {
+                if try connection.answerAtOnce(body, id: id) { return }
+            } catch {
+                connection.giveUp()
+                return stopReading()
+            }
+            connection.start(.copyItems(body), id: id, room: room)
         case let other: connection.start(other, id: id, room: room)
         }
     }
@@ -163,6 +173,12 @@ struct ConnectionLoop: ~Copyable {
     // MARK: Waiting
 
     private mutating func waitForSomething() {
+        if isReading, case .none = hold, deadline == nil, connection.requestCount == 0,
+            connection.executor.mayWaitForRequest()
+        {
+            receive(waits: true)
+            return connection.executor.hasReceived()
+        }
         var mayReceive = false
         var mayGoOn = false
         switch hold {
@@ -183,7 +199,7 @@ struct ConnectionLoop: ~Copyable {
         connection.executor.awoke(bySignal: descriptors.0.revents != 0)
         guard isReading else { return }
         if descriptors.1.revents & Int16(POLLIN) != 0 {
-            receive()
+            receive(waits: false)
         } else if descriptors.1.revents != 0 {
             connection.giveUp()
             stopReading()
@@ -192,12 +208,10 @@ struct ConnectionLoop: ~Copyable {
         }
     }
 
-    private mutating func receive() {
+    private mutating func receive(waits: Bool) {
         do throws(WireError) {
-            switch try receiver.receive(from: connection.socket) {
-            case .received:
-                if frameDeadline == nil { frameDeadline = .after(connection.limits.frameDeadline) }
-            case .wouldBlock: break
+            switch try receiver.receive(from: connection.socket, waits: waits) {
+            case .received, .wouldBlock: break
             case .closed:
                 connection.giveUp()
                 stopReading()

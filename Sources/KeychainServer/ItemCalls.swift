@@ -26,6 +26,59 @@ extension RequestHandler {
         try reply(ItemsReply.message(head: head, items: items))
     }
 
+    /// Answers a look-up of one item for which nobody has to be waited for.
+    ///
+    /// - Returns: false, and nothing was sent, where ``copy(_:head:reply:)`` has to.
+    func copyAtOnce(
+        _ body: borrowing CopyItems,
+        head: ReplyHead,
+        reply: Reply
+    ) throws(WireError) -> Bool {
+        guard body.query.limit == .one else { return false }
+        var room: LockedMemoryBudget.Reservation?
+        if body.query.returns.contains(.data) {
+            room = budget.reserve(LockedMemoryBudget.pageCost)
+            guard room != nil else { return false }
+        }
+        let page: EncodedItems
+        do throws(KeychainError) {
+            guard let found = try itemAtOnce(body, request: head.id) else { return false }
+            page = found
+        } catch {
+            guard error.status == .itemNotFound else { return false }
+            room = nil
+            try reply(ReplyHead(id: head.id, status: error.status).message(Failure(error)))
+            return true
+        }
+        let count = page.count
+        if page.octets.count <= Self.smallPage { room = nil }
+        try reply(ItemsReply.message(head: head, items: page))
+        withExtendedLifetime(room) {}
+        record("copy", body.query.itemClass, count: count)
+        return true
+    }
+
+    private func itemAtOnce(
+        _ body: borrowing CopyItems,
+        request: UInt64
+    ) throws(KeychainError) -> EncodedItems? {
+        let searched = try groups.searched(by: body.query)
+        guard let number = body.context else {
+            return try services.vault.copyAtOnce(
+                body.query,
+                groups: searched,
+                authorization: ItemAuthorization()
+            )
+        }
+        let context = try contexts.enter(number, request: request)
+        defer { contexts.leave(context, request: request) }
+        return try services.vault.copyAtOnce(
+            body.query,
+            groups: searched,
+            authorization: try contexts.authorization(of: context)
+        )
+    }
+
     /// Looks items up and answers page after page.
     func copy(_ body: CopyItems, head: ReplyHead, reply: Reply) async throws {
         let query = body.query
@@ -131,6 +184,7 @@ extension RequestHandler {
     }
 
     private func record(_ verb: StaticString, _ itemClass: ItemClass?, count: Int) {
+        guard services.audit.isHeard(.itemAccessed) else { return }
         let detail = "\(verb) \(itemClass?.rawValue ?? "any") \(count)"
         services.audit.record(AuditEvent(.itemAccessed, caller: caller, detail: detail))
     }

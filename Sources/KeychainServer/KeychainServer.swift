@@ -145,7 +145,7 @@ public final class KeychainServer: Sendable {
     // MARK: Admission
 
     private func admit(_ socket: CInt) throws(ServerError) {
-        guard fcntl(socket, F_SETFL, O_NONBLOCK) == 0 else { throw ServerError(call: "fcntl", errno: errno) }
+        guard fcntl(socket, F_SETFL, 0) == 0 else { throw ServerError(call: "fcntl", errno: errno) }
         let caller = try identity.caller(on: socket)
         // Nobody else's business, root's included: root has other ways.
         guard caller.uid == geteuid() else {
@@ -198,7 +198,7 @@ public final class KeychainServer: Sendable {
     private func refuse(_ socket: CInt, _ caller: Caller, _ reason: String, _ status: Status) {
         services.audit.record(AuditEvent(.clientRefused, caller: caller, detail: reason))
         let failure = Failure(KeychainError(status, remedy: .retry))
-        try? Frame.send(ReplyHead(id: 0, status: status).message(failure), to: socket) {
+        try? Frame.send(ReplyHead(id: 0, status: status).message(failure), to: socket, waits: false) {
             () throws(WireError) in
             throw .closed
         }

@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 
 /// A value behind a POSIX mutex, for what many threads touch all the time.
 ///
@@ -6,8 +6,10 @@ import Glibc
 /// that it guards.
 @safe
 package final class Guarded<Value>: @unchecked Sendable {  // the value is touched under the mutex alone
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    private var value: Value
+    @usableFromInline
+    internal let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline
+    internal var value: Value
 
     package init(_ value: Value) {
         unsafe mutex = .allocate(capacity: 1)
@@ -17,6 +19,7 @@ package final class Guarded<Value>: @unchecked Sendable {  // the value is touch
     }
 
     /// Lends the value to one caller at a time.
+    @inlinable
     package func withLock<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }

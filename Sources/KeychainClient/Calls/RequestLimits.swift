@@ -4,15 +4,22 @@ import SecretMemory
 /// What the daemon would close the connection for is refused here, by the status that an app expects.
 extension PromptFields {
     func checkLimits() throws(KeychainError) {
-        for text in [
-            origin.terminal, origin.terminalType, origin.display, origin.waylandDisplay, origin.xAuthority,
-            origin.characterType, reason, cancelTitle, fallbackTitle,
-        ] {
-            guard let text else { continue }
-            guard text.utf8.count <= Self.longestText, !text.utf8.contains(0) else {
-                let cause = DriverCause(domain: "touchstone", code: "promptText")
-                throw KeychainError(AuthenticationError(.invalidParameter, cause: cause))
-            }
+        try Self.check(origin.terminal)
+        try Self.check(origin.terminalType)
+        try Self.check(origin.display)
+        try Self.check(origin.waylandDisplay)
+        try Self.check(origin.xAuthority)
+        try Self.check(origin.characterType)
+        try Self.check(reason)
+        try Self.check(cancelTitle)
+        try Self.check(fallbackTitle)
+    }
+
+    private static func check(_ text: String?) throws(KeychainError) {
+        guard let text else { return }
+        guard text.utf8.count <= Self.longestText, !text.utf8.contains(0) else {
+            let cause = DriverCause(domain: "touchstone", code: "promptText")
+            throw KeychainError(AuthenticationError(.invalidParameter, cause: cause))
         }
     }
 }

@@ -16,7 +16,7 @@ final class Connection: Sendable {
     private struct State: ~Copyable {
         /// Nil while a thread reads.
         var receiver: FrameReceiver?
-        var waiting: [UInt64: Waiting] = [:]
+        var calls: [UInt64: Call] = [:]
         /// Why the connection is of no use any more.
         var failure: KeychainError?
         var inFlight = 0
@@ -25,34 +25,45 @@ final class Connection: Sendable {
             if failure == nil { failure = error }
         }
 
-        mutating func note(_ outcome: Result<Void, KeychainError>?, of id: UInt64, isOver: Bool) {
-            guard waiting[id]?.sink != nil else {
-                if isOver { waiting[id] = nil }
+        mutating func note(_ outcome: Result<Void, KeychainError>?, of call: Call, isOver: Bool) {
+            guard call.sink != nil else {
+                if isOver { calls[call.id] = nil }
                 return
             }
             // What was given up stays given up, whatever comes after.
-            if waiting[id]?.outcome == nil { waiting[id]?.outcome = outcome }
-            waiting[id]?.isOver = isOver
+            if call.outcome == nil { call.outcome = outcome }
+            call.isOver = isOver
         }
 
-        mutating func takeOutcome(of id: UInt64) -> Turn? {
-            if let entry = waiting[id], let outcome = entry.outcome {
-                waiting[id] = entry.isOver ? nil : Waiting(sink: nil)
-                if !entry.isOver, case .failure(let error) = outcome { return .givenUp(error) }
+        mutating func takeOutcome(of call: Call) -> Turn? {
+            if let outcome = call.outcome {
+                if call.isOver {
+                    calls[call.id] = nil
+                    return .ended(outcome)
+                }
+                call.sink = nil
+                if case .failure(let error) = outcome { return .givenUp(error) }
                 return .ended(outcome)
             }
             guard let failure else { return nil }
-            waiting[id] = nil
+            calls[call.id] = nil
             return .ended(.failure(failure))
         }
     }
 
-    private struct Waiting {
+    /// A request that was sent; what changes of it is the monitor's.
+    private final class Call {
+        let id: UInt64
         /// Nil when nobody waits: what comes is dropped.
-        let sink: (any ReplySink)?
+        var sink: (any ReplySink)?
         var outcome: Result<Void, KeychainError>?
         /// Whether the last reply is in.
         var isOver = false
+
+        init(id: UInt64, sink: (any ReplySink)?) {
+            self.id = id
+            self.sink = sink
+        }
     }
 
     /// What a waiting thread does next.
@@ -64,7 +75,8 @@ final class Connection: Sendable {
     }
 
     private let socket: DaemonSocket
-    private let process = getpid()
+    /// One octet that is 1 in this process, and 0 in a forked child as all locked memory is.
+    private let ownMark = SecretBytes(copying: [1])
     private let monitor: Monitor<State>
     /// The last id sent; held while a frame is written, because ids must grow on the wire.
     private let lastID: Mutex<UInt64>
@@ -78,95 +90,104 @@ final class Connection: Sendable {
         self.socket = socket
         monitor = Monitor(State(receiver: receiver))
         lastID = Mutex(0)
-        _ = try post(.hello, Hello(nonce: greeting.nonce), to: nil)
+        guard try post(.hello, Hello(nonce: greeting.nonce), to: nil) != nil else {
+            throw KeychainError.connectionLost("hung up")
+        }
     }
 
-    /// Whether this connection can take another request: it is this process's own, whole, and not hung up.
-    var isUsable: Bool {
-        // A child must not speak on its parent's connection.
-        guard process == getpid() else { return false }
-        let (failed, idle) = monitor.inspect { ($0.failure != nil, $0.inFlight == 0) }
-        return !failed && !(idle && socket.isHungUp)
-    }
+    /// Whether this connection can take another request, as far as is known: it is this process's own, and whole.
+    var isUsable: Bool { isOwn && monitor.inspect { $0.failure == nil } }
+
+    /// Whether the daemon has closed its end.
+    var isHungUp: Bool { socket.isHungUp }
+
+    /// A child must not speak on its parent's connection.
+    private var isOwn: Bool { ownMark.withOctets { $0[0] == 1 } }
 
     /// Sends a request and waits until its last reply is in.
+    ///
+    /// - Returns: false when the daemon had hung up before it had all of the request, which it knows nothing of.
     func call<Body: WireBody & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
         replies sink: any ReplySink,
         cancellation: Cancellation?
-    ) throws(KeychainError) {
+    ) throws(KeychainError) -> Bool {
         monitor.wait { state in
             guard state.failure != nil || state.inFlight < Self.mostInFlight else { return Void?.none }
             state.inFlight += 1
             return ()
         }
         defer { monitor.change { $0.inFlight -= 1 } }
-        let id = try post(method, body, to: sink)
-        cancellation?.attach(self, id: id)
-        defer { cancellation?.detach(self, id: id) }
-        try wait(for: id).get()
+        guard let call = try post(method, body, to: sink) else { return false }
+        cancellation?.attach(self, id: call.id)
+        defer { cancellation?.detach(self, id: call.id) }
+        try wait(for: call).get()
+        return true
     }
 
     /// Asks the daemon to end a request; that request's own thread gets the answer.
     func cancel(_ id: UInt64) {
-        guard process == getpid() else { return }
+        guard isOwn else { return }
         // A connection that is gone has ended the request by itself.
         _ = try? post(.cancel, CancelRequest(id: id), to: nil)
     }
 
+    /// - Returns: nil when the daemon had hung up.
     private func post<Body: WireBody & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
         to sink: (any ReplySink)?
-    ) throws(KeychainError) -> UInt64 {
+    ) throws(KeychainError) -> Call? {
         try lastID.withLock { lastID throws(KeychainError) in
             let id = lastID + 1
             let message = RequestHead(id: id, method: method).message(body)
             guard message.count <= Frame.longest else { throw KeychainError(.dataTooLarge) }
             lastID = id
+            let call = Call(id: id, sink: sink)
             try monitor.change { state throws(KeychainError) in
                 if let failure = state.failure { throw failure }
-                state.waiting[id] = Waiting(sink: sink)
+                state.calls[id] = call
             }
-            do {
+            do throws(WireError) {
                 try socket.send(message)
             } catch {
                 let failure = KeychainError.connectionLost("\(error)")
                 monitor.change { state in
-                    state.waiting[id] = nil
+                    state.calls[id] = nil
                     state.fail(failure)
                 }
                 // Whoever reads shall notice too.
                 socket.shutDown()
+                if error == .system(errno: EPIPE) { return nil }
                 throw failure
             }
-            return id
+            return call
         }
     }
 
-    private func wait(for id: UInt64) -> Result<Void, KeychainError> {
+    private func wait(for call: Call) -> Result<Void, KeychainError> {
         while true {
             let turn = monitor.wait { state -> Turn? in
-                if let ended = state.takeOutcome(of: id) { return ended }
+                if let ended = state.takeOutcome(of: call) { return ended }
                 guard let receiver = state.receiver.take() else { return nil }
                 return .read(receiver)
             }
             switch consume turn {
             case .ended(let outcome): return outcome
             case .givenUp(let error):
-                cancel(id)
+                cancel(call.id)
                 return .failure(error)
-            case .read(let receiver): read(receiver, until: id)
+            case .read(let receiver): read(receiver, until: call)
             }
         }
     }
 
-    /// Reads and hands out until `id` has its outcome, then leaves the receiver to the next in line.
-    private func read(_ lent: consuming FrameReceiver, until id: UInt64) {
+    /// Reads and hands out until `call` has its outcome, then leaves the receiver to the next in line.
+    private func read(_ lent: consuming FrameReceiver, until call: Call) {
         var receiver = lent
         do {
-            while !monitor.inspect({ $0.failure != nil || $0.waiting[id]?.outcome != nil }) {
+            while !monitor.inspect({ $0.failure != nil || call.outcome != nil }) {
                 guard try socket.receive(into: &receiver) else { throw WireError.closed }
                 while let message = try receiver.next() { try handOut(message) }
             }
@@ -186,9 +207,11 @@ final class Connection: Sendable {
         let failure = head.status == .success ? nil : try message.failure()
         // Id 0 speaks of the connection itself, and the greeting came before.
         if head.id == 0 { throw failure ?? WireError.malformed }
-        guard let waiting = monitor.inspect({ $0.waiting[head.id] }), failure == nil || !head.more else {
-            throw WireError.malformed
+        let (call, sink) = monitor.inspect { state in
+            let call = state.calls[head.id]
+            return (call, call?.sink)
         }
+        guard let call, failure == nil || !head.more else { throw WireError.malformed }
         var outcome: Result<Void, KeychainError>? = head.more ? nil : .success(())
         if let failure {
             // Where hello was refused, nothing else will be answered.
@@ -196,11 +219,11 @@ final class Connection: Sendable {
             outcome = .failure(failure)
         } else {
             do {
-                try (waiting.sink ?? Acknowledgement.shared).accept(message)
+                try (sink ?? Acknowledgement.shared).accept(message)
             } catch let error as KeychainError {
                 outcome = .failure(error)
             }
         }
-        monitor.change { $0.note(outcome, of: head.id, isOver: !head.more) }
+        monitor.change { $0.note(outcome, of: call, isOver: !head.more) }
     }
 }

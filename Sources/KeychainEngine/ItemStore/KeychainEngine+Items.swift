@@ -65,6 +65,40 @@ extension KeychainEngine: ItemVault {
         if query.returns.contains(.data), let given = authorization.applicationPassword {
             password = await stretch(given)
         }
+        return try page(query, groups, authorization, password, after: cursor)
+    }
+
+    /// Finds an item, where the engine is free and no key has to be derived.
+    public nonisolated func copyAtOnce(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        authorization: ItemAuthorization
+    ) throws(KeychainError) -> EncodedItems? {
+        guard authorization.applicationPassword == nil else { return nil }
+        return try executor.ifFree { () throws(KeychainError) -> EncodedItems? in
+            var result = Result<CopyOutcome, KeychainError>.failure(.locked)
+            assumeIsolated { engine in
+                do throws(KeychainError) {
+                    result = .success(try engine.page(query, groups, authorization, nil, after: nil))
+                } catch {
+                    result = .failure(error)
+                }
+            }
+            switch consume result {
+            case .success(.items(let page)): return page
+            case .success(.needsAuthentication): return nil
+            case .failure(let error): throw error
+            }
+        } ?? nil
+    }
+
+    private func page(
+        _ query: ItemQuery,
+        _ groups: [AccessGroup],
+        _ authorization: ItemAuthorization,
+        _ password: Key?,
+        after cursor: ItemCursor?
+    ) throws(KeychainError) -> CopyOutcome {
         let context = try context()
         let store = try usableStore(context)
         let search = try ItemSearch(query, groups: groups, in: context)

@@ -2,6 +2,14 @@
 public protocol AuditLog: Sendable {
     /// Records an event.
     func record(_ event: AuditEvent)
+
+    /// Whether events of this kind go anywhere; one that does not need not be described.
+    func isHeard(_ kind: AuditEvent.Kind) -> Bool
+}
+
+extension AuditLog {
+    /// All are heard.
+    public func isHeard(_ kind: AuditEvent.Kind) -> Bool { true }
 }
 
 /// A security event; holds no secret.

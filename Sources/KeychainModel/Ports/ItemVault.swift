@@ -27,6 +27,17 @@ public protocol ItemVault: Sendable {
         after cursor: ItemCursor?
     ) async throws(KeychainError) -> CopyOutcome
 
+    /// The first page of ``copy(_:groups:authorization:after:)`` on the caller's own thread, where nothing has to be
+    /// waited for.
+    ///
+    /// - Returns: nil where something has, or where `copy` must judge; nothing was done then.
+    /// - Throws: `errSecItemNotFound` when there are none.
+    func copyAtOnce(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        authorization: ItemAuthorization
+    ) throws(KeychainError) -> EncodedItems?
+
     /// Changes all items that match, all or none.
     func update(
         _ query: ItemQuery,

@@ -17,12 +17,14 @@ public enum Frame {
     /// - Parameters:
     ///   - message: one CBOR message.
     ///   - socket: a connected stream socket.
-    ///   - waitForRoom: called when the socket is non-blocking and full; returns once it may be tried again, or
-    ///     throws to give up.
+    ///   - waits: whether the call itself waits while the socket is full.
+    ///   - waitForRoom: called when it did not, or not long enough; returns once it may be tried again, or throws to
+    ///     give up.
     /// - Throws: ``WireError`` `frameLength` or `system`, and what `waitForRoom` throws.
     public static func send(
         _ message: borrowing SecretBuffer,
         to socket: CInt,
+        waits: Bool = true,
         waitForRoom: () throws(WireError) -> Void = {}
     ) throws(WireError) {
         let length = UInt32(message.count)
@@ -36,7 +38,7 @@ public enum Frame {
         while sent < total {
             let step = unsafe message.withUnsafeBytes { body in
                 unsafe withUnsafeMutableBytes(of: &header) { head in
-                    unsafe sendPart(head, body, from: sent, to: socket)
+                    unsafe sendPart(head, body, from: sent, to: socket, waits)
                 }
             }
             if step >= 0 {
@@ -53,8 +55,10 @@ public enum Frame {
         _ head: UnsafeMutableRawBufferPointer,
         _ body: UnsafeRawBufferPointer,
         from sent: Int,
-        to socket: CInt
+        to socket: CInt,
+        _ waits: Bool
     ) -> Int {
+        let flags = CInt(MSG_NOSIGNAL) | (waits ? 0 : CInt(MSG_DONTWAIT))
         let headLeft = max(0, headerOctetCount - sent)
         let bodySent = max(0, sent - headerOctetCount)
         var parts = unsafe (
@@ -72,7 +76,7 @@ public enum Frame {
                 var message = unsafe msghdr()
                 unsafe message.msg_iov = vectors
                 unsafe message.msg_iovlen = 2
-                return unsafe sendmsg(socket, &message, CInt(MSG_NOSIGNAL))
+                return unsafe sendmsg(socket, &message, flags)
             }
         }
     }
@@ -81,7 +85,8 @@ public enum Frame {
 /// One message that has arrived whole, in memory that is locked and wiped.
 public struct ReceivedMessage: ~Copyable, Sendable {
     /// The header, then the message.
-    private let frame: SecretBuffer
+    @usableFromInline
+    internal let frame: SecretBuffer
 
     fileprivate init(frame: consuming SecretBuffer) { self.frame = frame }
 
@@ -92,6 +97,7 @@ public struct ReceivedMessage: ~Copyable, Sendable {
     ///
     /// - Throws: ``WireError/malformed`` for anything that is not one deterministic CBOR message, and what
     ///   `body` throws.
+    @inlinable
     public borrowing func read<R: ~Copyable>(_ body: (inout CBORReader) throws -> R) throws -> R {
         try frame.withOctets { octets in
             try CBORReader.read(octets.extracting(Frame.headerOctetCount...), limits: Frame.limits, body)
@@ -99,6 +105,7 @@ public struct ReceivedMessage: ~Copyable, Sendable {
     }
 
     /// ``read(_:)`` for the beginning alone: `body` need not read all, and what it leaves is not checked.
+    @inlinable
     public borrowing func readBeginning<R: ~Copyable>(
         _ body: (inout CBORReader) throws -> R
     ) throws -> R {
@@ -112,6 +119,7 @@ public struct ReceivedMessage: ~Copyable, Sendable {
     }
 
     /// Lends the octets of the message, unread.
+    @inlinable
     public borrowing func withOctets<R: ~Copyable, E: Error>(
         _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
@@ -127,14 +135,14 @@ public struct FrameReceiver: ~Copyable {
     public enum Progress: Sendable, Equatable {
         /// Something arrived.
         case received
-        /// Nothing is there now (non-blocking sockets).
+        /// Nothing is there now.
         case wouldBlock
         /// The peer closed its end.
         case closed
     }
 
     /// How much is read at once when no longer frame is known to come.
-    private static let readAhead = 4096
+    private static let readAhead = 1024
     /// A frame longer than this has its whole room made only once this much of it has arrived.
     public static let promptRoom = 1 << 16
 
@@ -160,13 +168,20 @@ public struct FrameReceiver: ~Copyable {
     }
 
     /// Reads once from the socket.
-    public mutating func receive(from socket: CInt) throws(WireError) -> Progress {
+    ///
+    /// - Parameters:
+    ///   - socket: a connected stream socket.
+    ///   - waits: whether to wait until something is there.
+    /// - Returns: what came of it.
+    /// - Throws: ``WireError`` `frameLength` or `system`.
+    public mutating func receive(from socket: CInt, waits: Bool = true) throws(WireError) -> Progress {
+        let flags = waits ? 0 : CInt(MSG_DONTWAIT)
         let wanted = try room()
         while true {
             var result = 0
             var failure: CInt = 0
             _ = unsafe pending.append(upTo: wanted) { room in
-                result = unsafe recv(socket, room.baseAddress, room.count, 0)
+                result = unsafe recv(socket, room.baseAddress, room.count, flags)
                 failure = errno
                 return max(0, result)
             }

@@ -108,12 +108,12 @@ public struct PromptFields: WireBody, Sendable, Equatable {
     /// Writes the fields.
     public func encode(to writer: inout WireWriter) {
         writer.writeArrayHead(count: 10)
-        for place in [
-            origin.terminal, origin.terminalType, origin.display, origin.waylandDisplay, origin.xAuthority,
-            origin.characterType,
-        ] {
-            writer.write(optionalText: place)
-        }
+        writer.write(optionalText: origin.terminal)
+        writer.write(optionalText: origin.terminalType)
+        writer.write(optionalText: origin.display)
+        writer.write(optionalText: origin.waylandDisplay)
+        writer.write(optionalText: origin.xAuthority)
+        writer.write(optionalText: origin.characterType)
         writer.write(text: reason)
         writer.write(optionalText: cancelTitle)
         writer.write(optionalText: fallbackTitle)

@@ -24,6 +24,12 @@ final class AuditTrail: AuditLog {
         listener.withLock { $0 }?.hear(event)
     }
 
+    /// What is less than a notice is for the log alone.
+    func isHeard(_ kind: AuditEvent.Kind) -> Bool {
+        let level = Self.level(of: kind)
+        return level >= .notice || level >= logger.logLevel
+    }
+
     private static func fields(of event: AuditEvent) -> Logger.Metadata {
         var fields: Logger.Metadata = [
             "event": "\(event.kind.rawValue)", "outcome": "\(outcome(of: event.kind))",
