@@ -67,13 +67,12 @@ struct QueryParsingTests {
         #expect(Self.status([kSecClass: kSecClassInternetPassword]) == .success)
     }
 
-    @Test("with an attribute of another class is errSecNoSuchAttr, with an unknown key errSecParam")
+    @Test(
+        "with an attribute that its class has not is errSecNoSuchAttr, with another unknown key errSecParam"
+    )
     func foreignAttributes() {
         #expect(Self.status(Self.password([kSecAttrServer: "example.com"])) == .noSuchAttr)
-        #expect(
-            Self.status(Self.password([kSecAttrKeyType: kSecAttrKeyTypeEC])) == .param,
-            "`type` is a number here"
-        )
+        #expect(Self.status(Self.password(["none": 1])) == .noSuchAttr, "all attributes have four letters")
         #expect(Self.status(Self.password([kSecAttrApplicationTag: Data([1])])) == .noSuchAttr)
         #expect(Self.status([kSecClass: kSecClassInternetPassword, kSecAttrService: "mail"]) == .noSuchAttr)
         #expect(Self.status(Self.password(["nonsense": 1])) == .param)
@@ -85,7 +84,7 @@ struct QueryParsingTests {
     @Test("answers two faults by the same status whatever their order")
     func twoFaults() {
         for _ in 1...50 {
-            #expect(Self.status(Self.password([kSecAttrServer: "x", kSecAttrLabel: 7])) == .param)
+            #expect(Self.status(Self.password([kSecAttrServer: "x", kSecAttrLabel: [7]])) == .param)
         }
     }
 
@@ -115,6 +114,26 @@ struct QueryParsingTests {
             kSecClass: kSecClassGenericPassword, kSecAttrAccount: Data([0xFF, 0x00]),
         ])
         #expect(query.attributes.values == [.account: .data([0xFF, 0x00])])
+    }
+
+    @Test("takes numbers for text, and text and truth for numbers, as Apple's keychain does")
+    func conversions() throws {
+        let base: [AnyHashable: Any] = [kSecClass: kSecClassInternetPassword]
+        let conversions: [(CFString, Any, AttributeKey, AttributeValue)] = [
+            (kSecAttrAccount, 7, .account, .integer(7)), (kSecAttrPort, "443", .port, .integer(443)),
+            (kSecAttrPort, "-1", .port, .integer(-1)), (kSecAttrPort, true, .port, .integer(1)),
+            (kSecAttrType, "note", .type, .string("note")), (kSecAttrPort, "0443", .port, .string("0443")),
+            (kSecAttrPort, "4294967296", .port, .string("4294967296")),
+        ]
+        for (key, value, name, expected) in conversions {
+            let query = try Self.parse(base.merging([key: value]) { $1 })
+            #expect(query.attributes.values[name] == expected, "\(key) \(value)")
+        }
+        for (key, value) in [
+            (kSecAttrAccount, true as Any), (kSecAttrAccount, 1.5), (kSecAttrPort, Data([1])),
+        ] {
+            #expect(Self.status(base.merging([key: value]) { $1 }) == .param)
+        }
     }
 
     @Test("takes true and false as numbers too")
@@ -150,10 +169,22 @@ struct QueryParsingTests {
     @Test("may not select what to delete or to change by match keys or a limit")
     func matchInDelete() {
         for operation in [QueryOperation.delete, .update] {
-            #expect(Self.status(Self.password([kSecMatchLimit: kSecMatchLimitAll]), operation) == .param)
+            for limit in [kSecMatchLimitAll as Any, kSecMatchLimitOne, 1] {
+                let query = Self.password([kSecMatchLimit: limit, kSecUseDataProtectionKeychain: true])
+                #expect(Self.status(query, operation) == .param)
+            }
             #expect(Self.status(Self.password([kSecMatchCaseInsensitive: true]), operation) == .param)
             #expect(Self.status(Self.password([kSecMatchIssuers: [Data()]]), operation) == .param)
         }
+    }
+
+    @Test(
+        "may say that it deletes all, as macOS code does, where it does not mean the data protection keychain"
+    )
+    func deletionOfAll() {
+        #expect(Self.status(Self.password([kSecMatchLimit: kSecMatchLimitAll]), .delete) == .success)
+        #expect(Self.status(Self.password([kSecMatchLimit: kSecMatchLimitAll]), .update) == .param)
+        #expect(Self.status(Self.password([kSecMatchLimit: kSecMatchLimitOne]), .delete) == .param)
     }
 
     @Test("may not delete by item reference, nor ask an update for results")
@@ -255,8 +286,6 @@ struct QueryParsingTests {
         #expect(query.attributes.values[.protocol] == .string("htps"))
         #expect(query.attributes.values[.creationDate] == .date(1_500_000))
         #expect(query.wishes.reason == "open the safe")
-        #expect(Self.status([kSecClass: kSecClassInternetPassword, kSecAttrPort: "443"]) == .param)
-        #expect(Self.status([kSecClass: kSecClassInternetPassword, kSecAttrPort: true]) == .param)
         #expect(Self.status([kSecClass: kSecClassInternetPassword, kSecAttrPort: 1e300]) == .param)
         let never = Date(timeIntervalSince1970: .infinity)
         #expect(Self.status(Self.password([kSecAttrCreationDate: never])) == .param)

@@ -42,7 +42,11 @@ struct MalformedQueryTests {
         Fault("an unknown key", errSecParam, ["nobody knows this" as CFString: 1]),
         Fault("an unknown class", errSecNoSuchClass, [kSecClass: "none"]),
         Fault("a class that is a number", errSecParam, [kSecClass: 7]),
-        Fault("an account that is a number", errSecParam, [kSecAttrAccount: 7]),
+        Fault("an unknown attribute", errSecNoSuchAttr, ["none" as CFString: 1]),
+        Fault("an account that is a truth value", errSecParam, [kSecAttrAccount: true]),
+        Fault("an account that is a date", errSecParam, [kSecAttrAccount: Date()]),
+        Fault("a port that is octets", errSecNoSuchAttr, [kSecAttrPort: Data([1])]),
+        Fault("a number that is octets", errSecParam, [kSecAttrCreator: Data([1])]),
         Fault("an account that is null", errSecParam, [kSecAttrAccount: NSNull()]),
         Fault("an account that is a list", errSecParam, [kSecAttrAccount: ["ada"]]),
         Fault("a label that is a dictionary", errSecParam, [kSecAttrLabel: ["a": 1]]),
@@ -124,7 +128,7 @@ struct MalformedQueryTests {
     func changes() {
         #expect(shelf.add("ada") == errSecSuccess)
         let refused: [(OSStatus, [CFString: Any])] = [
-            (errSecParam, [:]), (errSecParam, [kSecReturnData: true]), (errSecParam, [kSecAttrAccount: 7]),
+            (errSecParam, [:]), (errSecParam, [kSecReturnData: true]), (errSecParam, [kSecAttrAccount: true]),
             (errSecParam, [kSecMatchLimit: kSecMatchLimitAll]), (errSecParam, ["unknown" as CFString: 1]),
             (errSecNoSuchAttr, [kSecAttrServer: "example.org"]),
             (errSecParam, [kSecAttrSynchronizable: kSecAttrSynchronizableAny]),

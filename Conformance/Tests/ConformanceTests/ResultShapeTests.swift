@@ -135,6 +135,17 @@ struct ResultShapeTests {
         #expect(internet["port"] as? Int == 443)
     }
 
+    @Test("a number for a text stays a number, and the digits of a number become one")
+    func conversions() throws {
+        let account: [CFString: Any] = [kSecAttrAccount: 7]
+        let added = shelf.query(kSecClassInternetPassword, account.merging([kSecAttrPort: "443"]) { $1 })
+        #expect(SecItemAdd(added, nil) == errSecSuccess)
+        #expect(SecItemAdd(added, nil) == errSecDuplicateItem)
+        let sought = account.merging([kSecAttrPort: 443, kSecReturnAttributes: true]) { $1 }
+        let found = shelf.copy(sought, kSecClassInternetPassword).result as? [String: Any]
+        #expect(found?["acct"] as? Int == 7 && found?["port"] as? Int == 443)
+    }
+
     @Test("data may be empty, large, or missing")
     func data() {
         let large = Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0) })

@@ -2,11 +2,11 @@ import KeychainModel
 
 /// What the values of an attribute look like.
 enum AttributeKind: Sendable {
-    /// Text; octets are kept as octets.
+    /// Text; octets and whole numbers are kept as what they are.
     case text
     /// Octets; text counts as its UTF-8, as on Apple's systems.
     case octets
-    /// A whole number.
+    /// A whole number, also as text or as a truth value; other text is kept as text.
     case number
     /// One of the constants that are numbers as text, also as the number.
     case code
@@ -41,11 +41,8 @@ enum AttributeTable {
         [passwords, genericPassword, internetPassword, key].reduce(Set(common.keys)) { $0.union($1.keys) }
     }
 
-    /// Whether any class has an attribute of this name.
-    static func isKnown(_ name: String) -> Bool {
-        common[name] != nil || passwords[name] != nil || genericPassword[name] != nil
-            || internetPassword[name] != nil || key[name] != nil || otherClasses.contains(name)
-    }
+    /// Whether a key that no attribute of the class has is taken for one: it is as long as all of them.
+    static func isNamedAsOne(_ name: String) -> Bool { name.utf16.count == 4 }
 
     private static let common: [String: AttributeKind] = [
         "pdmn": .accessible, "accc": .accessControl, "agrp": .accessGroup, "sync": .synchronizable,
@@ -66,9 +63,5 @@ enum AttributeTable {
         "next": .flag,
         "encr": .flag, "decr": .flag, "drve": .flag, "sign": .flag, "vrfy": .flag, "snrc": .flag,
         "vyrc": .flag, "wrap": .flag, "unwp": .flag,
-    ]
-    /// Attributes that only certificates and identities have.
-    private static let otherClasses: Set<String> = [
-        "subj", "issr", "slnr", "skid", "pkhh", "ctyp", "cenc",
     ]
 }

@@ -25,11 +25,11 @@ package struct ParsedAttributes: Sendable {
 
     /// Takes an attribute.
     ///
-    /// - Throws: `errSecNoSuchAttr` for one of another class, `errSecParam` for a name that no class knows
+    /// - Throws: `errSecNoSuchAttr` for one that the class has not, `errSecParam` for a key that is not named as one
     ///   and for a value of the wrong type, `errSecDataTooLarge` for a value that is too long.
     mutating func accept(_ name: String, _ value: Any, of itemClass: ItemClass) throws(KeychainError) {
         guard let kind = AttributeTable.kind(of: name, in: itemClass) else {
-            throw AttributeTable.isKnown(name)
+            throw AttributeTable.isNamedAsOne(name)
                 ? KeychainError(.noSuchAttr, cause: DriverCause(domain: "query", code: name))
                 : .param("unknown key")
         }
@@ -86,6 +86,7 @@ package struct ParsedAttributes: Sendable {
                 guard octets.count <= ItemLimits.longestAttribute else { throw KeychainError(.dataTooLarge) }
                 return .data([UInt8](octets))
             }
+            if let number = value as? Int64 { return .integer(number) }
         case .octets:
             if let text = text(value) { return .data(Array(text.utf8)) }
             if let octets = value as? Data {
@@ -97,6 +98,11 @@ package struct ParsedAttributes: Sendable {
             if let number = value as? Int64 { return .string(String(number)) }
         case .number:
             if let number = value as? Int64 { return .integer(number) }
+            if let flag = value as? Bool { return .integer(flag ? 1 : 0) }
+            // Only text that says the number as it would be written.
+            if let text = text(value) {
+                return Int32(text).map(String.init) == text ? .integer(Int64(text) ?? 0) : .string(text)
+            }
         case .flag:
             if let flag = value as? Bool { return .boolean(flag) }
         case .date:

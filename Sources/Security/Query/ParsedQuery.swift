@@ -41,6 +41,10 @@ package struct ParsedQuery {
 
     private let operation: QueryOperation
     private var namesOneItem = false
+    /// Whether a deletion says that it means all that match, as it does anyway.
+    private var hasDeletionLimit = false
+    /// `kSecUseDataProtectionKeychain`.
+    private var usesDataProtection = false
 
     /// Reads a dictionary.
     ///
@@ -107,11 +111,7 @@ package struct ParsedQuery {
         case _ where name.hasPrefix("m_"): try accept(match: name, value)
         case _ where name.hasPrefix("u_") || name == "nleg": try accept(use: name, value)
         default:
-            // A missing class is found later; without it there are no attributes.
-            guard let itemClass else {
-                guard AttributeTable.isKnown(name) else { throw .param("unknown key") }
-                throw .param("attributes without a class")
-            }
+            guard let itemClass else { throw .param("attributes without a class") }
             try attributes.accept(name, value, of: itemClass)
         }
     }
@@ -139,6 +139,7 @@ package struct ParsedQuery {
 
     private mutating func accept(match name: String, _ value: Any) throws(KeychainError) {
         switch operation {
+        case .delete where name == "m_Limit" && text(value) == "m_LimitAll": hasDeletionLimit = true
         case .update, .delete: throw .param("match keys select nothing to change")
         case .add:
             // Apple's server reads the limit of an item to add and does nothing with it.
@@ -189,7 +190,8 @@ package struct ParsedQuery {
             guard let flag = value as? Bool else { throw .wrongType(name) }
             if flag { authenticationUI = .fail }
         case "nleg":
-            guard value as? Bool != nil else { throw .wrongType(name) }
+            guard let flag = value as? Bool else { throw .wrongType(name) }
+            usesDataProtection = flag
         case "u_ItemList", "u_UserIndependentKeychain": throw .unimplemented(name)
         default: throw .param("unknown key")
         }
@@ -204,6 +206,8 @@ package struct ParsedQuery {
         switch operation {
         case .add: try attributes.judgeForStorage()
         case .update where !returns.isEmpty: throw .param("an update returns nothing")
+        // What is written for macOS's older keychain has to say so there (KeychainAccess, `removeAll`).
+        case .delete where hasDeletionLimit && usesDataProtection: throw .param("a limit of a deletion")
         case .update, .copyMatching, .delete: break
         }
         guard operation == .add || operation == .copyMatching else { return }

@@ -66,6 +66,22 @@ struct EndToEndTests {
         #expect(running.prompts == 0)
     }
 
+    @Test("deletes all where macOS code says that it means all")
+    func deletionOfAll() async throws {
+        let running = try await RunningKeychain()
+        running.use {
+            for account in ["ada", "grace"] {
+                #expect(SecItemAdd(Self.query([kSecAttrAccount: account]), nil) == errSecSuccess)
+            }
+            let all: [CFString: Any] = [
+                kSecClass: kSecClassGenericPassword, kSecAttrService: "mail",
+                kSecAttrSynchronizable: kSecAttrSynchronizableAny, kSecMatchLimit: kSecMatchLimitAll,
+            ]
+            #expect(SecItemDelete(all as CFDictionary) == errSecSuccess)
+            #expect(SecItemDelete(all as CFDictionary) == errSecItemNotFound)
+        }
+    }
+
     @Test("returns all items as an array, in the shapes asked for")
     func all() async throws {
         let running = try await RunningKeychain()

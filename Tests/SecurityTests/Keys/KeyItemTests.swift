@@ -113,7 +113,7 @@ struct KeyItemTests {
         #expect(add([kSecValueData: Data([1])]) == errSecParam)
         #expect(add([kSecClass: kSecClassGenericPassword]) == errSecParam)
         #expect(add([kSecAttrService: "mail"]) == errSecNoSuchAttr)
-        #expect(add([kSecAttrService: "mail", "zzzz" as CFString: 1]) == errSecParam)
+        #expect(add([kSecAttrService: "mail", "zzzzz" as CFString: 1]) == errSecParam)
         #expect(add([kSecValueRef: "key"]) == errSecParam)
         #expect(add([kSecAttrApplicationTag: 7]) == errSecParam)
         #expect(Self.copy([kSecValueRef: NSNull(), kSecReturnRef: true]).status == errSecParam)
