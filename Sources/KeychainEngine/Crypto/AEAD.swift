@@ -133,19 +133,29 @@ final class AEADKey: Sendable {
 
     /// Expands 32 octets.
     init(_ key: UnsafeRawBufferPointer) {
-        precondition(key.count == Key.byteCount, "an AES-256 key has 32 octets")
-        context = unsafe SecretBytes(octetCount: MemoryLayout<EVP_AEAD_CTX>.size) { context in
-            let made = unsafe CCryptoBoringSSL_EVP_AEAD_CTX_init(
-                context.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: EVP_AEAD_CTX.self),
-                CCryptoBoringSSL_EVP_aead_aes_256_gcm(),
-                key.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self),
-                key.count,
-                AEAD.tagByteCount,
-                nil
-            )
-            // No key of 32 octets is refused.
-            guard made == 1 else { fatalError("touchstone: AES-GCM failed to start") }
+        context = unsafe SecretBytes(octetCount: Self.contextByteCount) { context in
+            unsafe Self.expand(key, into: context)
         }
+    }
+
+    fileprivate static let contextByteCount = unsafe MemoryLayout<EVP_AEAD_CTX>.size
+
+    /// Makes an `EVP_AEAD_CTX` of 32 octets.
+    fileprivate static func expand(
+        _ key: UnsafeRawBufferPointer,
+        into context: UnsafeMutableRawBufferPointer
+    ) {
+        precondition(key.count == Key.byteCount, "an AES-256 key has 32 octets")
+        let made = unsafe CCryptoBoringSSL_EVP_AEAD_CTX_init(
+            context.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: EVP_AEAD_CTX.self),
+            CCryptoBoringSSL_EVP_aead_aes_256_gcm(),
+            key.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self),
+            key.count,
+            AEAD.tagByteCount,
+            nil
+        )
+        // No key of 32 octets is refused.
+        guard made == 1 else { fatalError("touchstone: AES-GCM failed to start") }
     }
 
     /// Writes ciphertext and tag.
@@ -179,27 +189,87 @@ final class AEADKey: Sendable {
         into plaintext: UnsafeMutableRawBufferPointer,
         authenticating associated: UnsafeRawBufferPointer
     ) -> Bool {
+        unsafe context.withUnsafeBytes { context in
+            unsafe Self.open(sealed, into: plaintext, authenticating: associated, context)
+        }
+    }
+
+    /// Opens with an `EVP_AEAD_CTX`.
+    fileprivate static func open(
+        _ sealed: UnsafeRawBufferPointer,
+        into plaintext: UnsafeMutableRawBufferPointer,
+        authenticating associated: UnsafeRawBufferPointer,
+        _ context: UnsafeRawBufferPointer
+    ) -> Bool {
         // The library wants a place to write to even where nothing is written.
         var nothing: UInt8 = 0
         var count = 0
-        let isAuthentic = unsafe context.withUnsafeBytes { context in
-            unsafe withUnsafeMutablePointer(to: &nothing) { nothing in
-                let nonce = unsafe sealed.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self)
-                return unsafe CCryptoBoringSSL_EVP_AEAD_CTX_open(
-                    context.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: EVP_AEAD_CTX.self),
-                    plaintext.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? nothing,
-                    &count,
-                    plaintext.count,
-                    nonce,
-                    AEAD.nonceByteCount,
-                    nonce + AEAD.nonceByteCount,
-                    sealed.count - AEAD.nonceByteCount,
-                    associated.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                    associated.count
-                )
-            }
+        let isAuthentic = unsafe withUnsafeMutablePointer(to: &nothing) { nothing in
+            let nonce = unsafe sealed.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self)
+            return unsafe CCryptoBoringSSL_EVP_AEAD_CTX_open(
+                context.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: EVP_AEAD_CTX.self),
+                plaintext.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? nothing,
+                &count,
+                plaintext.count,
+                nonce,
+                AEAD.nonceByteCount,
+                nonce + AEAD.nonceByteCount,
+                sealed.count - AEAD.nonceByteCount,
+                associated.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                associated.count
+            )
         }
         if isAuthentic != 1 { CCryptoBoringSSL_ERR_clear_error() }
         return isAuthentic == 1 && count == plaintext.count
+    }
+}
+
+/// A place for keys that open one thing each, one after the other, as a list's items do.
+///
+/// The key at hand and its round keys lie in locked memory, which is wiped before the next ones come.
+final class AEADKeyPlace {
+    private var key = SecretBuffer(minimumCapacity: Key.byteCount)
+    private var context = SecretBuffer(minimumCapacity: AEADKey.contextByteCount)
+
+    /// Opens a sealed key into this place.
+    func take(
+        _ sealed: UnsafeRawBufferPointer,
+        with wrapping: AEADKey,
+        authenticating associated: UnsafeRawBufferPointer
+    ) throws(AEAD.NotAuthentic) {
+        key.removeAll(keepingCapacity: true)
+        _ = try unsafe key.append(upTo: Key.byteCount) { (room) throws(AEAD.NotAuthentic) in
+            try unsafe AEAD.open(sealed, with: wrapping, authenticating: associated, into: room)
+            return Key.byteCount
+        }
+        unsafe key.withUnsafeBytes { unsafe expand($0) }
+    }
+
+    /// Copies a key into this place.
+    func take(_ key: Key) {
+        unsafe key.withUnsafeBytes { unsafe expand($0) }
+    }
+
+    private func expand(_ key: UnsafeRawBufferPointer) {
+        context.removeAll(keepingCapacity: true)
+        _ = unsafe context.append(upTo: AEADKey.contextByteCount) { room in
+            unsafe AEADKey.expand(key, into: room)
+            return AEADKey.contextByteCount
+        }
+    }
+
+    /// Opens `sealed` with the key at hand into `plaintext`, which has room for all of it.
+    func open(
+        _ sealed: UnsafeRawBufferPointer,
+        authenticating associated: UnsafeRawBufferPointer,
+        into plaintext: UnsafeMutableRawBufferPointer
+    ) throws(AEAD.NotAuthentic) {
+        guard try unsafe AEAD.plaintextByteCount(of: sealed) == plaintext.count else {
+            throw AEAD.NotAuthentic()
+        }
+        let isAuthentic = unsafe context.withUnsafeBytes { context in
+            unsafe AEADKey.open(sealed, into: plaintext, authenticating: associated, context)
+        }
+        guard isAuthentic else { throw AEAD.NotAuthentic() }
     }
 }

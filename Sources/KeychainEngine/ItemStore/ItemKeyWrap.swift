@@ -177,12 +177,13 @@ enum ItemKeyWrap {
     /// Opens a wrap that lies under the class key alone.
     static func openDirect(
         _ octets: UnsafeRawBufferPointer,
+        into place: AEADKeyPlace,
         with classKey: AEADKey,
         authenticating context: UnsafeRawBufferPointer
-    ) throws(KeychainError) -> Key {
+    ) throws(KeychainError) {
         do {
             let wrap = unsafe UnsafeRawBufferPointer(rebasing: octets[1...])
-            return try unsafe AEAD.openKey(wrap, with: classKey, authenticating: context)
+            try unsafe place.take(wrap, with: classKey, authenticating: context)
         } catch {
             throw .damaged
         }

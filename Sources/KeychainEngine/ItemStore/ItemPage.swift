@@ -5,8 +5,9 @@ internal import SecretMemory
 
 /// Collects items in the form that crosses the wire, until a page is full.
 final class ItemPage {
-    /// What a page holds at most, but for one item that is larger by itself.
-    static let mostOctets = 256 * 1024
+    /// What a page holds at most, but for one item that is larger by itself: less than a socket takes at once, so
+    /// that the next page is made while the client reads this one.
+    static let mostOctets = 60 * 1024
     static let mostItems = 1024
 
     private var octets: SecretBuffer
@@ -14,7 +15,7 @@ final class ItemPage {
     private(set) var lastRow: Int64 = 0
 
     init(expectsMany: Bool) {
-        octets = SecretBuffer(minimumCapacity: expectsMany ? Self.mostOctets + 16 * 1024 : 512)
+        octets = SecretBuffer(minimumCapacity: expectsMany ? Self.mostOctets + 4 * 1024 : 512)
     }
 
     var isFull: Bool { count >= Self.mostItems || octets.count >= Self.mostOctets }

@@ -24,25 +24,27 @@ extension ItemRow {
     ) throws(KeychainError) -> SecretBytes? {
         guard let data = unsafe data else { return nil }
         let count = try unsafe Self.byteCount(of: data)
-        let key = try dataKey(header, control, proofs: proofs, password: password, context)
+        let key = AEADKeyPlace()
+        try takeKey(into: key, header, control, proofs: proofs, password: password, context)
         return try unsafe SecretBytes(octetCount: count) { (octets) throws(KeychainError) in
             let octets = unsafe UnsafeMutableRawBufferPointer(rebasing: octets[..<count])
             try unsafe open(data, header, with: key, into: octets, context)
         }
     }
 
-    /// Opens the item's data, if it has any, into a page.
+    /// Opens the item's data, if it has any, into a page; `key` is where its own key is put.
     func appendData(
         to page: ItemPage,
         _ header: OpenedHeader,
         _ control: AccessControl,
         proofs: [AuthenticationProof],
         password: Key?,
+        key: AEADKeyPlace,
         _ context: ItemContext
     ) throws(KeychainError) {
         guard let data = unsafe data else { return }
         let count = try unsafe Self.byteCount(of: data)
-        let key = try dataKey(header, control, proofs: proofs, password: password, context)
+        try takeKey(into: key, header, control, proofs: proofs, password: password, context)
         try unsafe page.appendData(count: count) { (octets) throws(KeychainError) in
             try unsafe open(data, header, with: key, into: octets, context)
         }
@@ -57,43 +59,50 @@ extension ItemRow {
     }
 
     /// Opens the item's own key.
-    private func dataKey(
+    private func takeKey(
+        into place: AEADKeyPlace,
         _ header: OpenedHeader,
         _ control: AccessControl,
         proofs: [AuthenticationProof],
         password: Key?,
         _ context: ItemContext
-    ) throws(KeychainError) -> AEADKey {
+    ) throws(KeychainError) {
         guard let wraps = unsafe keys else { throw .damaged }
-        return try unsafe context.withBinding(of: .key, reference, header.header) {
+        try unsafe context.withBinding(of: .key, reference, header.header) {
             (binding) throws(KeychainError) in
             guard unsafe !ItemKeyWrap.isDirect(wraps) else {
                 let classKey = try context.classKey(control.accessibility)
-                return try unsafe ItemKeyWrap.openDirect(wraps, with: classKey, authenticating: binding)
-                    .symmetric
+                return try unsafe ItemKeyWrap.openDirect(
+                    wraps,
+                    into: place,
+                    with: classKey,
+                    authenticating: binding
+                )
             }
-            return try unsafe ItemKeyWrap.open(
-                Data(wraps),
-                control: control,
-                keys: context.keys,
-                proofs: proofs,
-                password: password,
-                authenticating: Array(binding)
-            ).symmetric
+            place.take(
+                try unsafe ItemKeyWrap.open(
+                    Data(wraps),
+                    control: control,
+                    keys: context.keys,
+                    proofs: proofs,
+                    password: password,
+                    authenticating: Array(binding)
+                )
+            )
         }
     }
 
     private func open(
         _ data: UnsafeRawBufferPointer,
         _ header: OpenedHeader,
-        with key: AEADKey,
+        with key: AEADKeyPlace,
         into octets: UnsafeMutableRawBufferPointer,
         _ context: ItemContext
     ) throws(KeychainError) {
         do throws(AEAD.NotAuthentic) {
             try unsafe context.withBinding(of: .data, reference, header.header) {
                 (binding) throws(AEAD.NotAuthentic) in
-                try unsafe AEAD.open(data, with: key, authenticating: binding, into: octets)
+                try unsafe key.open(data, authenticating: binding, into: octets)
             }
         } catch {
             throw .damaged

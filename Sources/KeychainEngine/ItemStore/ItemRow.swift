@@ -5,27 +5,28 @@ internal import KeychainModel
 /// statement moves on.
 @safe
 struct ItemRow {
-    private static let columns = "id, reference, attributes, keys, data"
+    private static let head = "id, reference, attributes"
+    private static let whole = "\(head), keys, data"
 
     let id: Int64
     let reference: UnsafeRawBufferPointer
     let attributes: UnsafeRawBufferPointer
-    private let statement: ItemStatement
+    private let columns: ItemColumns
 
     /// Looks at the row that the statement is at.
-    private init(_ statement: ItemStatement) throws(KeychainError) {
+    private init(_ columns: ItemColumns) throws(KeychainError) {
         // The types were checked by SQLite (STRICT); a damaged page may hold others all the same.
-        guard let reference = unsafe statement.octets(1), reference.count == PersistentReference.octetCount,
-            let attributes = unsafe statement.octets(2)
+        guard let reference = unsafe columns.octets(1), reference.count == PersistentReference.octetCount,
+            let attributes = unsafe columns.octets(2)
         else { throw .damaged }
-        id = statement.number(0)
+        id = columns.number(0)
         unsafe self.reference = reference
         unsafe self.attributes = attributes
-        self.statement = statement
+        self.columns = columns
     }
 
-    var keys: UnsafeRawBufferPointer? { unsafe statement.octets(3) }
-    var data: UnsafeRawBufferPointer? { unsafe statement.octets(4) }
+    var keys: UnsafeRawBufferPointer? { unsafe columns.octets(3) }
+    var data: UnsafeRawBufferPointer? { unsafe columns.octets(4) }
 
     /// Opens the attributes for the length of `body`.
     ///
@@ -46,7 +47,7 @@ struct ItemRow {
         var offset = 0
         for column in CInt(5)..<CInt(5 + LookupDigests.columnCount) {
             let sealed = unsafe header.digests[offset..<(offset + LookupDigests.digestByteCount)]
-            if let octets = unsafe statement.octets(column) {
+            if let octets = unsafe columns.octets(column) {
                 guard unsafe octets.elementsEqual(sealed) else { return false }
             } else {
                 guard unsafe sealed.allSatisfy({ $0 == 0 }) else { return false }
@@ -65,7 +66,7 @@ struct ItemRow {
             ([9], "SELECT 1 FROM items INDEXED BY items_label WHERE label = ? AND id = ?"),
         ]
         return try indexes.allSatisfy { index in
-            let digests = unsafe index.columns.compactMap { unsafe statement.octets($0) }
+            let digests = unsafe index.columns.compactMap { unsafe columns.octets($0) }
             // A missing value is in no index.
             guard unsafe digests.count == index.columns.count else { return true }
             let find = try database.statement(index.sql)
@@ -82,20 +83,22 @@ struct ItemRow {
 
     // MARK: Reading
 
-    /// Calls `body` with the rows a search looks at, in the order of their numbers, until it returns false.
+    /// Calls `body` with the rows a search looks at, in the order of their numbers, until it returns false; they
+    /// come with their keys and data where `hasData` says so.
     static func forEach(
         _ database: ItemDatabase,
         _ source: ItemSearch.Source,
+        hasData: Bool = true,
         after last: Int64,
         _ body: (ItemRow) throws -> Bool
     ) throws {
         switch source {
         case .rows(let index, let digests):
             guard !digests.isEmpty else { return }
-            let statement = try database.statement(index.selection(of: columns, digests.count))
+            let statement = try database.statement(index.selection(of: hasData ? whole : head, digests.count))
             for (place, digest) in digests.enumerated() { statement.bind(CInt(place + 1), digest) }
             statement.bind(CInt(digests.count + 1), last)
-            try statement.forEach { try body(ItemRow(statement)) }
+            try statement.forEach { try body(ItemRow(statement.columns)) }
         case .name(let first, let name):
             let statement = try database.statement(
                 """
@@ -106,7 +109,7 @@ struct ItemRow {
             statement.bind(1, first)
             statement.bind(2, name)
             statement.bind(3, last)
-            try statement.forEach { try body(ItemRow(statement)) }
+            try statement.forEach { try body(ItemRow(statement.columns)) }
         case .references(let references):
             for (id, reference) in references where id > last {
                 var isWanted = true
@@ -125,7 +128,7 @@ struct ItemRow {
         )
         statement.bind(1, id)
         try statement.forEach {
-            try body(ItemRow(statement))
+            try body(ItemRow(statement.columns))
             return false
         }
     }
@@ -149,8 +152,8 @@ struct ItemRow {
         statement.bind(2, Int64(count))
         var lastRow: Int64?
         try statement.forEach {
-            lastRow = statement.number(0)
-            try body(try? ItemRow(statement))
+            lastRow = statement.columns.number(0)
+            try body(try? ItemRow(statement.columns))
             return true
         }
         return lastRow

@@ -84,7 +84,23 @@ final class ItemStatement {
         unsafe sqlite3_reset(handle)
     }
 
-    // MARK: Columns of the row at hand, from 0
+    /// The row at hand.
+    var columns: ItemColumns { unsafe ItemColumns(handle) }
+
+    private static func error(_ connection: OpaquePointer?) -> DatabaseError {
+        DatabaseError(resultCode: ResultCode(rawValue: unsafe sqlite3_extended_errcode(connection)))
+    }
+}
+
+/// The columns of the row that a statement is at, from 0; good until it moves on.
+///
+/// Owns nothing, so that a row is handed on without counting references.
+@safe
+struct ItemColumns {
+    /// `sqlite3_stmt *`.
+    private let handle: OpaquePointer
+
+    fileprivate init(_ handle: OpaquePointer) { unsafe self.handle = handle }
 
     /// The octets, good until the next step; nil for NULL and whatever else a damaged page may hold.
     func octets(_ column: CInt) -> UnsafeRawBufferPointer? {
@@ -95,9 +111,5 @@ final class ItemStatement {
 
     func number(_ column: CInt) -> Int64 {
         unsafe sqlite3_column_int64(handle, column)
-    }
-
-    private static func error(_ connection: OpaquePointer?) -> DatabaseError {
-        DatabaseError(resultCode: ResultCode(rawValue: unsafe sqlite3_extended_errcode(connection)))
     }
 }

@@ -56,7 +56,8 @@ extension ItemStore {
         )
         var next: ItemCursor?
         try ItemDatabase.translatingErrors {
-            try ItemRow.forEach(database, search.source, after: cursor?.row ?? 0) { row in
+            let hasData = search.query.returns.contains(.data)
+            try ItemRow.forEach(database, search.source, hasData: hasData, after: cursor?.row ?? 0) { row in
                 do {
                     return try row.open(in: context) { header in
                         guard search.matches(header) else { return true }
@@ -93,18 +94,24 @@ private struct PageReader {
     var isDamageSeen = false
     var isInvalidatedSeen = false
     private var neededCount = 0
+    private let wantsData: Bool
+    private let wantsReference: Bool
+    private let wantsAttributes: Bool
+    private lazy var key = AEADKeyPlace()
 
     init(search: ItemSearch, context: ItemContext, authorization: ItemAuthorization, password: Key?) {
         self.search = search
         self.context = context
         self.authorization = authorization
         self.password = password
+        let returns = search.query.returns
+        wantsData = returns.contains(.data)
+        wantsReference = !returns.isDisjoint(with: [.persistentRef, .ref])
+        wantsAttributes = !returns.isDisjoint(with: [.attributes, .ref])
     }
 
     /// - Returns: whether to go on.
     mutating func take(_ row: ItemRow, _ header: OpenedHeader, into page: ItemPage) throws -> Bool {
-        let returns = search.query.returns
-        let wantsData = returns.contains(.data)
         let control: AccessControl
         switch try ItemOpening(header, authorization: authorization, epoch: context.epoch) {
         case .open(let current): control = current
@@ -130,11 +137,10 @@ private struct PageReader {
         }
         guard needed.isEmpty else { return true }
         let hasData = unsafe wantsData && row.data != nil
-        let hasReference = !returns.isDisjoint(with: [.persistentRef, .ref])
-        let hasAttributes = !returns.isDisjoint(with: [.attributes, .ref])
-        page.begin(fields: [hasReference, hasAttributes, hasData].count { $0 }, row: row.id)
-        if hasReference { unsafe page.append(reference: row.reference) }
-        if hasAttributes { unsafe page.append(attributes: header.attributes) }
+        let fields = (wantsReference ? 1 : 0) + (wantsAttributes ? 1 : 0) + (hasData ? 1 : 0)
+        page.begin(fields: fields, row: row.id)
+        if wantsReference { unsafe page.append(reference: row.reference) }
+        if wantsAttributes { unsafe page.append(attributes: header.attributes) }
         if hasData {
             try row.appendData(
                 to: page,
@@ -142,6 +148,7 @@ private struct PageReader {
                 control,
                 proofs: covering(control),
                 password: password,
+                key: key,
                 context
             )
         }

@@ -106,7 +106,7 @@ final class ItemStore {
             var result = (0, Int64(0))
             let statement = try database.statement("SELECT count(*), max(id) FROM items")
             try statement.forEach {
-                result = (Int(statement.number(0)), statement.number(1))
+                result = (Int(statement.columns.number(0)), statement.columns.number(1))
                 return false
             }
             return result
@@ -173,7 +173,7 @@ final class ItemStore {
             var rows: [Data?] = []
             let statement = try database.statement("SELECT sealed FROM item_set LIMIT 2")
             try statement.forEach {
-                rows.append(unsafe statement.octets(0).map { unsafe Data($0) })
+                rows.append(unsafe statement.columns.octets(0).map { unsafe Data($0) })
                 return true
             }
             return rows
