@@ -101,13 +101,13 @@ struct ItemSetDigestTests {
 
     @Test("sealed, it opens with its key and its store alone")
     func sealed() {
-        let key = Key.random()
+        let key = Key.random().symmetric
         let storeID = RandomBytes.array(count: 16)
         var digest = ItemSetDigest()
         digest.insert(SIMD4(1, 2, 3, 4))
         let sealed = digest.sealed(with: key, storeID: storeID)
         #expect(ItemSetDigest(opening: sealed, with: key, storeID: storeID) == digest)
-        #expect(ItemSetDigest(opening: sealed, with: .random(), storeID: storeID) == nil)
+        #expect(ItemSetDigest(opening: sealed, with: Key.random().symmetric, storeID: storeID) == nil)
         #expect(ItemSetDigest(opening: sealed, with: key, storeID: RandomBytes.array(count: 16)) == nil)
     }
 }

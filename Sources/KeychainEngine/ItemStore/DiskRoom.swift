@@ -20,7 +20,7 @@ extension ItemStore {
     func admit(_ writes: [PendingWrite]) throws(KeychainError) -> [PendingWrite] {
         let growth = writes.reduce(0) { $0 + $1.growth }
         // Each octet once in the log and once in the file.
-        guard try room() < logByteCount() + 2 * growth + Self.reserve else { return writes }
+        guard try room() < logLength + 2 * growth + Self.reserve else { return writes }
         // What the log holds stays in it when this fails.
         try? database.checkpoint()
         guard growth > 0 else { return writes }
@@ -32,15 +32,17 @@ extension ItemStore {
         return writes.filter { $0.growth == 0 }
     }
 
-    /// Makes the log longer once more, by zeros, when the last change did: up to twice as long, and no longer than it
-    /// gets.
+    /// Looks how long the log is, and makes it longer once more, by zeros, when the last change did: up to twice as
+    /// long, and no longer than it gets.
     ///
     /// A flush of octets that a file has room for takes half the time of one that makes it longer. SQLite takes a
     /// record of zeros for the log's end. Best effort: a log that is shorter works as well.
-    func lengthenLog(since former: Int) {
+    func lengthenLog() {
+        let former = logLength
         let length = logByteCount()
+        logLength = length
         let count = min(length, Self.mostRoomInLog, ItemDatabase.longestLog - length)
-        guard length > former, count > 0 else { return }
+        guard length != former, count > 0 else { return }
         let flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC
         let log = unsafe openat(directory.descriptor, StoreFile.itemsLog.rawValue, flags)
         guard log >= 0 else { return }
@@ -52,6 +54,7 @@ extension ItemStore {
             let written = unsafe pwrite(log, zeros, zeros.count - place % zeros.count, off_t(place))
             guard written > 0 else { return }
             place += written
+            logLength = place
         }
     }
 

@@ -14,6 +14,7 @@ final class ItemContext {
     private let preparedMetadata: AEADKey?
     private let preparedLookup: LookupDigester?
     private let preparedItemSet: KeyedDigest?
+    private let preparedSetRecord: AEADKey?
     private let classKeys: [KeybagKeyName: AEADKey]
     private let attributesLabel: [UInt8]
     private let keyLabel: [UInt8]
@@ -27,6 +28,7 @@ final class ItemContext {
         preparedMetadata = keys[.metadata]?.symmetric
         preparedLookup = keys[.lookup].map { LookupDigester(key: $0) }
         preparedItemSet = keys[.itemSet].map { KeyedDigest($0) }
+        preparedSetRecord = keys[.itemSet]?.symmetric
         let pairs = KeybagKeyName.classKeys.compactMap { name in keys[name].map { (name, $0.symmetric) } }
         classKeys = Dictionary(uniqueKeysWithValues: pairs)
         attributesLabel = Self.attributesText + storeID
@@ -49,6 +51,11 @@ final class ItemContext {
     /// Digests the set of items.
     var itemSet: KeyedDigest {
         get throws(KeychainError) { try Self.require(preparedItemSet) }
+    }
+
+    /// Seals the record of the set.
+    var setRecord: AEADKey {
+        get throws(KeychainError) { try Self.require(preparedSetRecord) }
     }
 
     /// Wraps the keys of items that need nothing but an unlocked keybag.

@@ -49,17 +49,17 @@ enum ItemKeyWrap {
     static func wrap(
         _ itemKey: Key,
         for control: AccessControl,
-        keys: KeyRing,
-        passcodePublicKey: [UInt8],
+        in context: ItemContext,
         password: Key?,
-        authenticating context: [UInt8]
+        authenticating binding: [UInt8]
     ) throws(KeychainError) -> Data {
-        let classKey = try keys.require(KeybagKeyName(control.accessibility.classKey))
         let demands = demands(of: control)
         if demands == [[]] {
-            let wrapped = AEAD.seal(itemKey, with: classKey.symmetric, authenticating: context)
-            return Data([direct]) + wrapped
+            let classKey = try context.classKey(control.accessibility)
+            return Data([direct]) + AEAD.seal(itemKey, with: classKey, authenticating: binding)
         }
+        let keys = context.keys
+        let classKey = try keys.require(KeybagKeyName(control.accessibility.classKey))
         guard !demands.isEmpty else { throw KeychainError(AuthenticationError(.companionNotAvailable)) }
         var octets = Data([ways, UInt8(demands.count)])
         for demand in demands {
@@ -68,7 +68,7 @@ enum ItemKeyWrap {
             if demand.contains(.biometryAny) { secrets.append(try keys.require(.biometryAny)) }
             if demand.contains(.biometryCurrentSet) { secrets.append(try keys.require(.biometryCurrentSet)) }
             if demand.contains(.passcode) {
-                guard let fresh = PasscodeConstraint.encapsulate(to: passcodePublicKey) else {
+                guard let fresh = PasscodeConstraint.encapsulate(to: context.passcodePublicKey) else {
                     throw .damaged
                 }
                 share = fresh.share
@@ -82,7 +82,7 @@ enum ItemKeyWrap {
             octets.append(demand.rawValue)
             octets.append(contentsOf: share)
             octets.append(
-                AEAD.seal(itemKey, with: wrapping.symmetric, authenticating: context + [demand.rawValue])
+                AEAD.seal(itemKey, with: wrapping.symmetric, authenticating: binding + [demand.rawValue])
             )
         }
         return octets

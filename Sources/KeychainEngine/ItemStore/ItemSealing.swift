@@ -34,11 +34,12 @@ struct ItemContent {
 
     /// The attributes as callers get them, with what the store itself says.
     var map: [UInt8] {
-        var all = attributes.filter { !Self.ownKeys.contains($0.key) }
+        var all = attributes
+        all.reserveCapacity(all.count + Self.ownKeys.count + 1)
         all[.itemClass] = .string(itemClass.rawValue)
         all[.accessGroup] = .string(group)
         all[.accessible] = .string(accessControl.accessibility.rawValue)
-        if !accessControl.flags.isEmpty { all[.accessControl] = .data(accessControl.encoded) }
+        all[.accessControl] = accessControl.flags.isEmpty ? nil : .data(accessControl.encoded)
         all[.creationDate] = .date(created)
         all[.modificationDate] = .date(modified)
         all[.synchronizable] = .boolean(isSynchronizable)
@@ -68,7 +69,7 @@ struct ItemContent {
         self.created = created
         self.modified = modified
         generation = opened.generation
-        attributes = attributes.filter { !Self.ownKeys.contains($0.key) }
+        removeOwnKeys()
     }
 
     init(
@@ -80,11 +81,16 @@ struct ItemContent {
     ) {
         self.itemClass = itemClass
         self.group = group
-        self.attributes = attributes.filter { !Self.ownKeys.contains($0.key) }
+        self.attributes = attributes
         self.accessControl = accessControl
         self.created = created
         modified = created
         generation = 1
+        removeOwnKeys()
+    }
+
+    private mutating func removeOwnKeys() {
+        for key in Self.ownKeys { attributes[key] = nil }
     }
 
     /// Seals the item under a new key of its own.
@@ -98,7 +104,8 @@ struct ItemContent {
         if isSynchronizable, !accessControl.flags.isEmpty { throw KeychainError(.param) }
         let metadata = try context.metadata
         var normal = attributes
-        normal[.synchronizable] = .boolean(isSynchronizable)
+        // Missing and false have one digest.
+        if normal[.synchronizable] != nil { normal[.synchronizable] = .boolean(isSynchronizable) }
         let digests = try context.lookup.digests(of: normal, itemClass: itemClass, group: group)
         let header = ItemHeader(
             generation: generation,
@@ -116,8 +123,7 @@ struct ItemContent {
         let keys = try ItemKeyWrap.wrap(
             itemKey,
             for: accessControl,
-            keys: context.keys,
-            passcodePublicKey: context.passcodePublicKey,
+            in: context,
             password: password,
             authenticating: context.binding(of: .key, reference, header)
         )

@@ -62,19 +62,19 @@ struct ItemSetDigest: Equatable {
         Array("touchstone 1 item set ".utf8) + storeID
     }
 
-    func sealed(with key: Key, storeID: [UInt8]) -> Data {
+    func sealed(with key: AEADKey, storeID: [UInt8]) -> Data {
         let numbers = [generation, count, words[0], words[1], words[2], words[3]].map { $0.littleEndian }
         return unsafe numbers.withUnsafeBytes {
-            unsafe AEAD.seal($0, with: key.symmetric, authenticating: Self.context(storeID))
+            unsafe AEAD.seal($0, with: key, authenticating: Self.context(storeID))
         }
     }
 
     init() {}
 
     /// Opens a sealed digest; nil when it is not authentic.
-    init?(opening sealed: Data, with key: Key, storeID: [UInt8]) {
+    init?(opening sealed: Data, with key: AEADKey, storeID: [UInt8]) {
         let context = Self.context(storeID)
-        let numbers = try? unsafe AEAD.open(sealed, with: key.symmetric, authenticating: context) { octets in
+        let numbers = try? unsafe AEAD.open(sealed, with: key, authenticating: context) { octets in
             stride(from: 0, to: octets.count - 7, by: 8).map { offset in
                 unsafe UInt64(littleEndian: octets.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
             }

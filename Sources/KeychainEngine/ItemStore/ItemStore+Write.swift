@@ -13,7 +13,6 @@ extension ItemStore {
             let writes = try admit(writes)
             guard !writes.isEmpty else { return }
             let former = itemSet
-            let log = logByteCount()
             do throws(KeychainError) {
                 try database.transaction {
                     for write in writes { try run(write, alone: writes.count == 1, context) }
@@ -24,15 +23,15 @@ extension ItemStore {
                         hasCounted()
                     }
                     if let digest = itemSet.digest {
-                        let key = try context.keys.require(.itemSet)
-                        try self.write(digest, with: key, storeID: context.storeID)
+                        try self.write(digest, with: context.setRecord, storeID: context.storeID)
                     }
                     return true
                 }
-                lengthenLog(since: log)
+                lengthenLog()
                 // Rolled back because nothing changed: the digest did not either.
             } catch {
                 itemSet = former
+                logLength = logByteCount()
                 needsReopening = error.status == .io
                 throw error
             }
@@ -387,7 +386,7 @@ extension ItemStore {
         try reopenIfNeeded(context)
         guard itemSet.generation != generation, var digest = itemSet.digest else { return }
         digest.generation = generation
-        let key = try context.keys.require(.itemSet)
+        let key = try context.setRecord
         try database.transaction {
             try write(digest, with: key, storeID: context.storeID)
             return true

@@ -22,6 +22,8 @@ final class ItemStore {
     var hasRemovedProtected = false
     /// Commits since the generation grew.
     var commitsSinceCount = 0
+    /// The octets of the log when it was last looked at.
+    var logLength = 0
     /// Records that were deleted or replaced since the log was last emptied.
     private var deletedCount = 0
 
@@ -47,7 +49,7 @@ final class ItemStore {
         var empty = ItemSetDigest()
         empty.generation = generation
         try store.database.transaction {
-            try store.write(empty, with: setKey, storeID: storeID)
+            try store.write(empty, with: setKey.symmetric, storeID: storeID)
             return true
         }
         store.itemSet = ItemSetState(empty)
@@ -158,7 +160,7 @@ final class ItemStore {
 
     // MARK: The set
 
-    func write(_ itemSet: ItemSetDigest, with key: Key, storeID: [UInt8]) throws {
+    func write(_ itemSet: ItemSetDigest, with key: AEADKey, storeID: [UInt8]) throws {
         let statement = try database.statement("INSERT OR REPLACE INTO item_set (id, sealed) VALUES (1, ?)")
         statement.bind(1, itemSet.sealed(with: key, storeID: storeID))
         try statement.run()
@@ -166,7 +168,7 @@ final class ItemStore {
 
     /// The recorded digest; nil when it is not authentic.
     func readSet(_ context: ItemContext) throws(KeychainError) -> ItemSetDigest? {
-        let key = try context.keys.require(.itemSet)
+        let key = try context.setRecord
         let rows = try ItemDatabase.translatingErrors {
             var rows: [Data?] = []
             let statement = try database.statement("SELECT sealed FROM item_set LIMIT 2")

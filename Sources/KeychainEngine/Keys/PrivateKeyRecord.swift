@@ -40,8 +40,7 @@ struct PrivateKeyRecord {
         wraps = try ItemKeyWrap.wrap(
             authorization,
             for: accessControl,
-            keys: context.keys,
-            passcodePublicKey: context.passcodePublicKey,
+            in: context,
             password: password,
             authenticating: Self.label("private key authorization", context) + header
         )
