@@ -11,7 +11,7 @@ final class EngineExecutor: SerialExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
         /// Those who let others go first.
-        var yielding: [UnsafeContinuation<Void, Never>] = []
+        var yielding: [CheckedContinuation<Void, Never>] = []
         var isTaken = false
         /// Who has the engine; of use to that thread alone.
         var thread = pthread_t()
@@ -45,8 +45,8 @@ final class EngineExecutor: SerialExecutor {
     }
 
     /// Has the job at hand go on behind all that wait, as `Task.yield()` does by way of other threads.
-    func enqueueBehindOthers(_ job: UnsafeContinuation<Void, Never>) {
-        state.withLock { unsafe $0.yielding.append(job) }
+    func enqueueBehindOthers(_ job: CheckedContinuation<Void, Never>) {
+        state.withLock { $0.yielding.append(job) }
     }
 
     func isIsolatingCurrentContext() -> Bool? {
@@ -59,16 +59,16 @@ final class EngineExecutor: SerialExecutor {
 
     private func runJobs() {
         for _ in 0..<Self.rounds {
-            let (jobs, yielding, isOver) = unsafe state.withLock { state in
-                defer { unsafe (state.jobs, state.yielding) = ([], []) }
-                state.isTaken = unsafe !(state.jobs.isEmpty && state.yielding.isEmpty)
+            let (jobs, yielding, isOver) = state.withLock { state in
+                defer { (state.jobs, state.yielding) = ([], []) }
+                state.isTaken = !(state.jobs.isEmpty && state.yielding.isEmpty)
                 state.thread = pthread_self()
-                return unsafe (state.jobs, state.yielding, !state.isTaken)
+                return (state.jobs, state.yielding, !state.isTaken)
             }
             if isOver { return }
             for job in jobs { unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
             // Enqueues them, behind those who came meanwhile.
-            unsafe yielding.forEach { unsafe $0.resume() }
+            for continuation in yielding { continuation.resume() }
         }
         state.withLock { $0.thread = pthread_t() }
         DispatchQueue.global().async { self.runJobs() }
