@@ -37,6 +37,31 @@ internal struct Container {
     }
 }
 
+/// The containers around the innermost one: as many as most messages have in place, the others in an array.
+@usableFromInline
+internal struct ContainerStack {
+    private static let mostInPlace = 4
+
+    private var inPlace = InlineArray<4, Container>(repeating: Container(remaining: 0, kind: .message))
+    private var rest: [Container] = []
+    internal private(set) var count = 0
+
+    internal var isEmpty: Bool { count == 0 }
+
+    @usableFromInline
+    internal init() {}
+
+    internal mutating func push(_ container: Container) {
+        if count < Self.mostInPlace { inPlace[count] = container } else { rest.append(container) }
+        count += 1
+    }
+
+    internal mutating func pop() -> Container {
+        count -= 1
+        return count < Self.mostInPlace ? inPlace[count] : rest.removeLast()
+    }
+}
+
 // MARK: - Heads
 
 /// RFC 8949, section 3.1.
@@ -146,9 +171,7 @@ extension CBORReader {
 
     internal mutating func enter(_ inner: Container, at start: Int) throws(CBORError) {
         guard outer.count < limits.depth else { throw CBORError(.tooDeep, at: start) }
-        // Once for a message, and enough for most.
-        if outer.capacity == 0 { outer.reserveCapacity(8) }
-        outer.append(container)
+        outer.push(container)
         container = inner
         if inner.remaining == 0 { try leave() }
     }
@@ -157,7 +180,7 @@ extension CBORReader {
     @usableFromInline
     internal mutating func leave() throws(CBORError) {
         repeat {
-            container = outer.removeLast()
+            container = outer.pop()
             if container.isKeyDue { try checkKey() }
             container.remaining -= 1
         } while container.remaining == 0

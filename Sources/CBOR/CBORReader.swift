@@ -27,7 +27,7 @@ public struct CBORReader: ~Copyable {
     internal var container = Container(remaining: Int.max, kind: .message)
     /// Those around it, outermost first.
     @usableFromInline
-    internal var outer: [Container] = []
+    internal var outer = ContainerStack()
 
     @usableFromInline
     internal init(_ octets: UnsafeRawBufferPointer, limits: CBORLimits) throws(CBORError) {

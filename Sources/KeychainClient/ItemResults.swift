@@ -78,7 +78,7 @@ final class ItemReplies: ReplySink, @unchecked Sendable {  // the connection's m
 
     init(returns: ItemQuery.Returns) { holdsSecrets = returns.contains(.data) }
 
-    func accept(_ message: consuming ReceivedMessage) throws {
+    func accept(_ message: consuming ReceivedMessage, bodyAt start: Int) throws {
         if holdsSecrets {
             locked += message.count
             guard locked <= Self.mostLocked else {
@@ -86,7 +86,7 @@ final class ItemReplies: ReplySink, @unchecked Sendable {  // the connection's m
                 throw KeychainError(.allocate, cause: cause)
             }
         }
-        let page = try ItemPage(message, holdsSecrets: holdsSecrets)
+        let page = try ItemPage(message, bodyAt: start, holdsSecrets: holdsSecrets)
         count += page.entries.count
         pages.append(page)
     }
@@ -94,7 +94,7 @@ final class ItemReplies: ReplySink, @unchecked Sendable {  // the connection's m
 
 /// One page of a result, found to be whole when it arrived; its parts are decoded when they are asked for.
 final class ItemPage: Sendable {
-    /// Where the parts of an item stand in the message; empty for what is not there.
+    /// Where the parts of an item stand in the body; empty for what is not there.
     struct Entry {
         fileprivate var reference = 0..<0
         fileprivate var attributes = 0..<0
@@ -105,12 +105,13 @@ final class ItemPage: Sendable {
     let entries: [Entry]
     /// The message, while it holds secrets.
     private let message: ReceivedMessage?
-    /// A copy of a message without secrets.
+    private let bodyStart: Int
+    /// A copy of a body without secrets.
     private let plain: [UInt8]
 
-    init(_ message: consuming ReceivedMessage, holdsSecrets: Bool) throws {
-        entries = try message.read { reader in
-            _ = try ReplyHead(from: &reader)
+    init(_ message: consuming ReceivedMessage, bodyAt start: Int, holdsSecrets: Bool) throws {
+        bodyStart = start
+        entries = try message.readBody(from: start) { reader in
             // `addItem` without anything to return.
             if try reader.readNullIfPresent() { return [] }
             let count = try reader.readArrayHead()
@@ -123,7 +124,9 @@ final class ItemPage: Sendable {
             plain = []
             self.message = consume message
         } else {
-            plain = message.withOctets { octets in unsafe octets.withUnsafeBytes { unsafe Array($0) } }
+            plain = message.withOctets { octets in
+                unsafe octets.extracting(start...).withUnsafeBytes { unsafe Array($0) }
+            }
             self.message = nil
         }
     }
@@ -152,7 +155,7 @@ final class ItemPage: Sendable {
 
     private func withOctets<R: ~Copyable>(_ body: (Span<UInt8>) -> R) -> R {
         switch message {
-        case .some(let message): return message.withOctets(body)
+        case .some(let message): return message.withOctets { body($0.extracting(bodyStart...)) }
         case .none:
             let plain = plain
             let octets = plain.span

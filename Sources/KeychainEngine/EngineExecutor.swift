@@ -10,12 +10,14 @@ internal import SecretMemory
 final class EngineExecutor: SerialExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
+        /// Those who let others go first.
+        var yielding: [CheckedContinuation<Void, Never>] = []
         var isTaken = false
         /// Who has the engine; of use to that thread alone.
         var thread = pthread_t()
     }
     /// How often a thread looks for more jobs before another goes on: it has a client of its own.
-    private static let rounds = 8
+    private static let rounds = 16
 
     private let state = Guarded(State())
 
@@ -42,6 +44,11 @@ final class EngineExecutor: SerialExecutor {
         return try body()
     }
 
+    /// Has the job at hand go on behind all that wait, as `Task.yield()` does by way of other threads.
+    func enqueueBehindOthers(_ job: CheckedContinuation<Void, Never>) {
+        state.withLock { $0.yielding.append(job) }
+    }
+
     func isIsolatingCurrentContext() -> Bool? {
         state.withLock { $0.isTaken && pthread_equal($0.thread, pthread_self()) != 0 }
     }
@@ -52,19 +59,18 @@ final class EngineExecutor: SerialExecutor {
 
     private func runJobs() {
         for _ in 0..<Self.rounds {
-            let jobs = state.withLock { state in
-                let jobs = state.jobs
-                if jobs.isEmpty {
-                    state.isTaken = false
-                } else {
-                    state.jobs = []
-                    state.thread = pthread_self()
-                }
-                return jobs
+            let (jobs, yielding, isOver) = state.withLock { state in
+                defer { (state.jobs, state.yielding) = ([], []) }
+                state.isTaken = !(state.jobs.isEmpty && state.yielding.isEmpty)
+                state.thread = pthread_self()
+                return (state.jobs, state.yielding, !state.isTaken)
             }
-            if jobs.isEmpty { return }
+            if isOver { return }
             for job in jobs { unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
+            // Enqueues them, behind those who came meanwhile.
+            for continuation in yielding { continuation.resume() }
         }
+        state.withLock { $0.thread = pthread_t() }
         DispatchQueue.global().async { self.runJobs() }
     }
 }

@@ -74,7 +74,8 @@ struct ConnectionLoop: ~Copyable {
 
     /// The rest of a frame that has begun must be there in time.
     private mutating func awaitRest() {
-        if frameDeadline == nil, receiver.holdsPart { frameDeadline = .after(connection.limits.frameDeadline) }
+        guard frameDeadline == nil, receiver.holdsPart else { return }
+        frameDeadline = .after(connection.limits.frameDeadline)
     }
 
     private var mayStartRequest: Bool { connection.requestCount < connection.limits.requestsPerConnection }

@@ -125,11 +125,31 @@ enum VaultAnswer: Sendable {
 actor ScriptedVault: ItemVault {
     typealias Script = @Sendable ([VaultCall]) async throws(KeychainError) -> VaultAnswer
 
+    typealias AtOnce =
+        @Sendable (
+            ItemQuery, [AccessGroup], ItemAuthorization
+        ) throws(KeychainError) -> [UInt8]?
+
     private let script: Script
+    private let atOnce: AtOnce
     private(set) var calls: [VaultCall] = []
 
-    init(_ script: @escaping Script = { _ throws(KeychainError) in .page([[1, 2, 3]], next: nil) }) {
+    /// Answers nothing at once, unless it is told how.
+    init(
+        _ script: @escaping Script = { _ throws(KeychainError) in .page([[1, 2, 3]], next: nil) },
+        atOnce: @escaping AtOnce = { _, _, _ throws(KeychainError) in nil }
+    ) {
         self.script = script
+        self.atOnce = atOnce
+    }
+
+    nonisolated func copyAtOnce(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        authorization: ItemAuthorization
+    ) throws(KeychainError) -> EncodedItems? {
+        guard let data = try atOnce(query, groups, authorization) else { return nil }
+        return Self.encoded([data], nil)
     }
 
     func add(_ item: consuming NewItem, group: AccessGroup) async throws(KeychainError) -> EncodedItems {

@@ -53,11 +53,8 @@ private final class ExportSink: ReplySink, @unchecked Sendable {  // the connect
 
     init(_ write: @escaping @Sendable ([UInt8], Int) throws(KeychainError) -> Void) { self.write = write }
 
-    func accept(_ message: consuming ReceivedMessage) throws {
-        let part = try message.read { reader in
-            _ = try ReplyHead(from: &reader)
-            return try ExportPart(from: &reader)
-        }
+    func accept(_ message: consuming ReceivedMessage, bodyAt start: Int) throws {
+        let part = try message.readBody(from: start) { try ExportPart(from: &$0) }
         guard report == nil, received + part.octets.count <= part.total else { throw WireError.malformed }
         received += part.octets.count
         if let report = part.report {

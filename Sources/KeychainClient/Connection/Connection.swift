@@ -203,7 +203,7 @@ final class Connection: Sendable {
     /// Gives one reply to the request it belongs to.
     private func handOut(_ message: consuming ReceivedMessage) throws {
         // The body of a success is read once, by the sink that wants it.
-        let head = try message.readBeginning { try ReplyHead(from: &$0) }
+        let (head, bodyStart) = try message.readBeginning { (try ReplyHead(from: &$0), $0.offset) }
         let failure = head.status == .success ? nil : try message.failure()
         // Id 0 speaks of the connection itself, and the greeting came before.
         if head.id == 0 { throw failure ?? WireError.malformed }
@@ -219,7 +219,7 @@ final class Connection: Sendable {
             outcome = .failure(failure)
         } else {
             do {
-                try (sink ?? Acknowledgement.shared).accept(message)
+                try (sink ?? Acknowledgement.shared).accept(message, bodyAt: bodyStart)
             } catch let error as KeychainError {
                 outcome = .failure(error)
             }

@@ -5,10 +5,10 @@ import KeychainModel
 ///
 /// The connection hands over one reply after the other and tells the waiting thread once the last one is in.
 protocol ReplySink: AnyObject, Sendable {
-    /// Takes the body of a reply that reports success.
+    /// Takes the body of a reply that reports success, which is the rest of the message from `start` on.
     ///
     /// - Throws: ``KeychainError`` to give the request up, anything else for a body that cannot be read.
-    func accept(_ message: consuming ReceivedMessage) throws
+    func accept(_ message: consuming ReceivedMessage, bodyAt start: Int) throws
 }
 
 /// Takes one reply with a body of a known type.
@@ -20,12 +20,9 @@ final class SingleReply<Body: WireBody & Sendable & ~Copyable>:
     /// The body, for the first one who asks.
     func take() -> Body? { body.take() }
 
-    func accept(_ message: consuming ReceivedMessage) throws {
+    func accept(_ message: consuming ReceivedMessage, bodyAt start: Int) throws {
         guard body == nil else { throw WireError.malformed }
-        body = try message.read { reader in
-            _ = try ReplyHead(from: &reader)
-            return try Body(from: &reader)
-        }
+        body = try message.readBody(from: start) { try Body(from: &$0) }
     }
 }
 
@@ -33,11 +30,8 @@ final class SingleReply<Body: WireBody & Sendable & ~Copyable>:
 final class Acknowledgement: ReplySink {
     static let shared = Acknowledgement()
 
-    func accept(_ message: consuming ReceivedMessage) throws {
-        try message.read { reader in
-            _ = try ReplyHead(from: &reader)
-            try reader.skipValue()
-        }
+    func accept(_ message: consuming ReceivedMessage, bodyAt start: Int) throws {
+        try message.readBody(from: start) { try $0.skipValue() }
     }
 }
 

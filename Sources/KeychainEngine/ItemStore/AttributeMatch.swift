@@ -42,28 +42,36 @@ struct AttributeMatch {
     }
 
     private init(
-        _ attributes: [(key: AttributeKey, value: AttributeValue)],
+        _ attributes: consuming [(key: AttributeKey, value: AttributeValue)],
         isPrimary: (AttributeKey) -> Bool
     ) {
         // The order of encoded keys (RFC 8949, section 4.2.1), as in the items' maps.
-        let pairs = attributes.sorted { $0.key < $1.key }
-        var writer = CBORWriter([UInt8]())
+        var pairs = attributes
+        pairs.sort { $0.key < $1.key }
+        var octets: [UInt8] = []
+        octets.reserveCapacity(128)
+        var writer = CBORWriter(octets)
         for (key, value) in pairs {
             writer.write(text: key.rawValue)
             writer.write(value)
         }
-        let octets = writer.finish()
+        octets = writer.finish()
+        var wanted: [Wanted] = []
+        wanted.reserveCapacity(pairs.count)
         var place = 0
-        wanted = unsafe octets.withUnsafeBytes { octets in
-            pairs.compactMap { key, value in
+        unsafe octets.withUnsafeBytes { octets in
+            for (key, value) in pairs {
                 guard let middle = unsafe Self.end(in: octets, at: place),
                     let end = unsafe Self.end(in: octets, at: middle)
-                else { return nil }
-                defer { place = end }
+                else { continue }
                 let matchesMissing = value.isBlank && isPrimary(key)
-                return Wanted(key: place..<middle, value: middle..<end, matchesMissing: matchesMissing)
+                wanted.append(
+                    Wanted(key: place..<middle, value: middle..<end, matchesMissing: matchesMissing)
+                )
+                place = end
             }
         }
+        self.wanted = wanted
         self.octets = octets
     }
 

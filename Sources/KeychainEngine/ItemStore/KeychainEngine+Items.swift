@@ -226,7 +226,7 @@ extension KeychainEngine {
         } else {
             isCommitDue = true
             // Lets those in who wait for this actor already: they share the commit.
-            await Task.yield()
+            await withCheckedContinuation { executor.enqueueBehindOthers($0) }
             await commitPending()
         }
         guard let result = write.result else { throw KeychainError(.internalComponent) }

@@ -105,14 +105,17 @@ struct LookupDigester {
     private static let variantKeys: [AttributeKey] = [.synchronizable, .tokenID]
 
     /// The attributes that name an item of a class.
-    static func nameKeys(of itemClass: ItemClass) -> [AttributeKey] { nameKeys[itemClass] ?? [] }
+    static func nameKeys(of itemClass: ItemClass) -> [AttributeKey] {
+        nameKeys[Int(ItemHeader.code(of: itemClass))]
+    }
 
-    private static let nameKeys = Dictionary(
-        uniqueKeysWithValues: ItemClass.allCases.map { itemClass in
-            let others = [.accessGroup] + variantKeys
-            return (itemClass, PrimaryKey.attributes(of: itemClass).filter { !others.contains($0) })
+    /// By the codes of the classes, from 1.
+    private static let nameKeys: [[AttributeKey]] = {
+        let others = [.accessGroup] + variantKeys
+        return ItemClass.allCases.reduce(into: Array(repeating: [], count: ItemClass.allCases.count + 1)) {
+            $0[Int(ItemHeader.code(of: $1))] = PrimaryKey.attributes(of: $1).filter { !others.contains($0) }
         }
-    )
+    }()
 
     /// An attribute of the primary key, so that who knows all of that knows this one.
     static func firstKey(of itemClass: ItemClass) -> AttributeKey? {

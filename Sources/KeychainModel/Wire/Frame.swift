@@ -10,6 +10,8 @@ public enum Frame {
     public static let longest = 1 << 20
     /// What a message may hold.
     public static let limits = CBORLimits(depth: 16)
+    /// What a body may hold, which stands in an array.
+    public static let bodyLimits = CBORLimits(depth: 15)
 
     /// Sends a message, waiting while the peer does not read.
     ///
@@ -101,6 +103,18 @@ public struct ReceivedMessage: ~Copyable, Sendable {
     public borrowing func read<R: ~Copyable>(_ body: (inout CBORReader) throws -> R) throws -> R {
         try frame.withOctets { octets in
             try CBORReader.read(octets.extracting(Frame.headerOctetCount...), limits: Frame.limits, body)
+        }
+    }
+
+    /// ``read(_:)`` for the last part alone: the body of a message whose head was read up to `start`.
+    @inlinable
+    public borrowing func readBody<R: ~Copyable>(
+        from start: Int,
+        _ body: (inout CBORReader) throws -> R
+    ) throws -> R {
+        try frame.withOctets { octets in
+            let rest = octets.extracting((Frame.headerOctetCount + start)...)
+            return try CBORReader.read(rest, limits: Frame.bodyLimits, body)
         }
     }
 

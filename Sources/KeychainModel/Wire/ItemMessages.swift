@@ -209,7 +209,7 @@ public struct DeleteItems: WireBody, Sendable {
 public enum ItemsReply {
     /// A whole reply message with a page of items, made in the page's own memory.
     public static func message(head: ReplyHead, items: consuming EncodedItems) -> SecretBuffer {
-        var writer = WireWriter(SecretBuffer(minimumCapacity: 64))
+        var writer = CBORWriter([UInt8]())
         head.encode(to: &writer)
         writer.writeArrayHead(count: items.count)
         let start = writer.finish()

@@ -172,7 +172,7 @@ public struct ReplyHead: Sendable, Equatable {
     }
 
     /// Writes the start of a reply; the body must follow.
-    public func encode(to writer: inout WireWriter) {
+    public func encode<Sink>(to writer: inout CBORWriter<Sink>) where Sink: ~Copyable {
         writer.writeArrayHead(count: 5)
         writer.write(unsigned: WireProtocol.version)
         writer.write(unsigned: id)

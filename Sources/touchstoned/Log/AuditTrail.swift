@@ -5,6 +5,7 @@ import Synchronization
 /// Writes security events into the log, and tells those who must act on them.
 final class AuditTrail: AuditLog {
     private let logger: Logger
+    private let logsAll: Bool
     private let listener = Mutex<Listener?>(nil)
 
     /// A struct around the closure: a generic that holds a bare one wraps it once more each time it is read.
@@ -12,7 +13,10 @@ final class AuditTrail: AuditLog {
         let hear: @Sendable (AuditEvent) -> Void
     }
 
-    init(_ logger: Logger) { self.logger = logger }
+    init(_ logger: Logger) {
+        self.logger = logger
+        logsAll = logger.logLevel <= .info
+    }
 
     /// Calls `body` with each event from now on.
     func listen(_ body: @escaping @Sendable (AuditEvent) -> Void) {
@@ -26,8 +30,7 @@ final class AuditTrail: AuditLog {
 
     /// What is less than a notice is for the log alone.
     func isHeard(_ kind: AuditEvent.Kind) -> Bool {
-        let level = Self.level(of: kind)
-        return level >= .notice || level >= logger.logLevel
+        logsAll || Self.level(of: kind) > .info
     }
 
     private static func fields(of event: AuditEvent) -> Logger.Metadata {

@@ -1,0 +1,95 @@
+import KeychainModel
+import Synchronization
+import Testing
+
+@testable import KeychainEngine
+
+@Suite("A look-up on the caller's own thread")
+struct CopyAtOnceTests {
+    let keychain = TestKeychain()
+
+    private static func query(_ account: String) -> ItemQuery {
+        ItemQuery(
+            itemClass: .genericPassword,
+            attributes: [.account: .string(account), .service: .string("tests")],
+            returns: .data
+        )
+    }
+
+    private static func found(
+        _ account: String,
+        _ engine: KeychainEngine,
+        groups: [AccessGroup] = [.ours],
+        authorization: ItemAuthorization = ItemAuthorization()
+    ) throws -> String? {
+        let page = try engine.copyAtOnce(query(account), groups: groups, authorization: authorization)
+        guard let page else { return nil }
+        return try decode(page).first?.text
+    }
+
+    @Test("finds what any other finds, and nothing of another group or of a locked keybag")
+    func same() async throws {
+        let (engine, _) = try await keychain.setUp()
+        try await engine.add("ann", "first")
+        #expect(try Self.found("ann", engine) == "first")
+        #expect(throws: KeychainError(.itemNotFound)) { try Self.found("bob", engine) }
+        #expect(throws: KeychainError(.itemNotFound)) { try Self.found("ann", engine, groups: [.theirs]) }
+        _ = try await engine.update("ann", secret: "second")
+        #expect(try Self.found("ann", engine) == "second")
+        await engine.lock()
+        let error = #expect(throws: KeychainError.self) { try Self.found("ann", engine) }
+        #expect(error?.cause == .locked)
+    }
+
+    @Test("leaves to others what needs the user or a key that has to be derived")
+    func others() async throws {
+        let (engine, _) = try await keychain.setUp()
+        let control = try AccessControl(accessibility: .whenUnlocked, flags: .userPresence)
+        try await engine.add("ann", "secret", control)
+        #expect(try Self.found("ann", engine) == nil)
+        try await engine.add("bob")
+        let password = ApplicationPassword(.text("password"))
+        let authorization = ItemAuthorization(applicationPassword: password)
+        #expect(try Self.found("bob", engine, authorization: authorization) == nil)
+    }
+
+    @Test("leaves the engine alone while it is at work")
+    func busy() async throws {
+        let (engine, _) = try await keychain.setUp()
+        try await engine.add("ann")
+        try await engine.run { engine in
+            #expect(try Self.found("ann", engine) == nil)
+        }
+        #expect(try Self.found("ann", engine) == "secret")
+    }
+
+    @Test("runs beside changes as one of them")
+    func together() async throws {
+        let (engine, _) = try await keychain.setUp()
+        try await engine.add("ann")
+        let answers = Mutex(0)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for client in 0..<8 {
+                group.addTask {
+                    for index in 0..<20 { try await engine.add("\(client) \(index)") }
+                }
+                group.addTask {
+                    for _ in 0..<200 {
+                        guard let secret = try Self.found("ann", engine) else { continue }
+                        #expect(secret == "secret")
+                        answers.withLock { $0 += 1 }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(answers.withLock { $0 } > 0)
+        #expect(await engine.check().items == 161)
+        #expect(await engine.check().isSetAuthentic)
+    }
+}
+
+extension KeychainEngine {
+    /// Runs `body` as a job of the engine.
+    fileprivate func run(_ body: @Sendable (KeychainEngine) throws -> Void) throws { try body(self) }
+}
