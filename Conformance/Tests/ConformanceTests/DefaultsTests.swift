@@ -13,6 +13,17 @@ struct DefaultsTests {
         #expect(attributes[kSecAttrAccessible as String] as? String == "ak")
     }
 
+    @Test(
+        "an item keeps the protection class that it was stored with, also one of the deprecated ones",
+        arguments: ["ak", "ck", "dk", "akpu", "aku", "cku", "dku"]
+    )
+    func protection(name: String) throws {
+        try #require(name != "akpu" || TestKeychain.hasPasscode)
+        #expect(shelf.add("ada", kSecClassGenericPassword, [kSecAttrAccessible: name]) == errSecSuccess)
+        #expect(shelf.attributes("ada")?[kSecAttrAccessible as String] as? String == name)
+        #expect(shelf.read("ada", [kSecAttrAccessible: name]).text == "ada")
+    }
+
     @Test("a search returns one item, not an array")
     func limit() {
         for account in ["ada", "grace"] { #expect(shelf.add(account) == errSecSuccess) }

@@ -41,6 +41,9 @@ struct MalformedQueryTests {
     private static let faults = [
         Fault("an unknown key", errSecParam, ["nobody knows this" as CFString: 1]),
         Fault("an unknown class", errSecNoSuchClass, [kSecClass: "none"]),
+        Fault("an empty class", errSecNoSuchClass, [kSecClass: ""]),
+        Fault("an empty key", errSecParam, ["" as CFString: 1]),
+        Fault("containers in containers", errSecParam, [kSecAttrComment: [["a": [NSNull()]]]]),
         Fault("a class that is a number", errSecParam, [kSecClass: 7]),
         Fault("an unknown attribute", errSecNoSuchAttr, ["none" as CFString: 1]),
         Fault("an account that is a truth value", errSecParam, [kSecAttrAccount: true]),
@@ -65,6 +68,7 @@ struct MalformedQueryTests {
         Fault("case-insensitive matching", errSecParam, in: [.delete], [kSecMatchCaseInsensitive: true]),
         Fault("a limit of nothing", errSecParam, in: [.copyMatching], [kSecMatchLimit: 0]),
         Fault("a limit below nothing", errSecParam, in: [.copyMatching], [kSecMatchLimit: -1]),
+        Fault("a limit beyond all numbers", errSecParam, in: [.copyMatching], [kSecMatchLimit: UInt64.max]),
         Fault("a limit that is a word", errSecParam, in: [.copyMatching], [kSecMatchLimit: "some"]),
         Fault("a value to return", errSecParam, in: [.update], [kSecReturnData: true]),
         Fault("attributes to return", errSecParam, in: [.update], [kSecReturnAttributes: true]),
@@ -135,6 +139,16 @@ struct MalformedQueryTests {
         ]
         for (status, changes) in refused { #expect(shelf.update([:], to: changes) == status, "\(changes)") }
         #expect(shelf.read("ada").text == "ada")
+    }
+
+    @Test("is none for octets that are no text, and for a limit that is larger than all keychains")
+    func unusual() {
+        let octets: [CFString: Any] = [kSecAttrAccount: Data([0xFF, 0xFE, 0xC0])]
+        #expect(SecItemAdd(shelf.query(kSecClassGenericPassword, octets), nil) == errSecSuccess)
+        let found = shelf.copy(octets.merging([kSecReturnAttributes: true]) { $1 }).result
+        #expect((found as? [String: Any])?["acct"] as? Data == Data([0xFF, 0xFE, 0xC0]))
+        let all = shelf.copy([kSecMatchLimit: Int.max, kSecReturnAttributes: true]).result
+        #expect((all as? [Any])?.count == 1)
     }
 
     @Test("is survived, whatever its values are")

@@ -18,7 +18,7 @@ struct FoundationSurfaceTests {
         #expect(NSOSStatusErrorDomain == "NSOSStatusErrorDomain")
         let _: (NSMutableDictionary) -> (Any?, String) -> Void = NSMutableDictionary.setValue(_:forKey:)
         #expect(autoreleasepool(invoking: { 7 }) == 7)
-        // NSMapTable: left out; Foundation's own, and only code in Objective-C's ways needs it.
+        let _: () -> NSMapTable<NSString, NSObject> = { .strongToWeakObjects() }
         let _: (CFString) -> String = { String($0) }
         let _: (CFString) -> String = { $0 as String }
         let _: (String) -> CFString = { $0 as CFString }
