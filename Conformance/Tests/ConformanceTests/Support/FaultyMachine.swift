@@ -132,10 +132,10 @@
             }
         }
 
-        /// Cancels the test where only root, or a program that is not there, could bring the fault about.
+        /// Throws where only root, or a program that is not there, could bring the fault about.
         private static func demand(_ program: String) throws {
             guard geteuid() == 0, FileManager.default.isExecutableFile(atPath: program) else {
-                try Test.cancel("needs root and \(program)")
+                throw UnbreakableMachine(reason: "needs root and \(program)")
             }
         }
     }
@@ -147,7 +147,7 @@
             _ body: @escaping @Sendable () async throws -> R
         ) async throws -> R {
             guard FileManager.default.isExecutableFile(atPath: "/usr/libexec/fprintd") else {
-                try Test.cancel("needs fprintd")
+                throw UnbreakableMachine(reason: "needs fprintd")
             }
             let bus = try await PrivateBus.start(sensors: [.image])
             if fault != .noFinger { try await Enroller(bus).enrol(SyntheticFinger(1)) }
