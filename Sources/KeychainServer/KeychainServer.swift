@@ -83,7 +83,7 @@ public final class KeychainServer: Sendable {
     /// Stops accepting, ends all requests (clients are told `systemCancel`) and waits for the last thread.
     ///
     /// - Parameter grace: after this time, connections whose peers do not read are cut off.
-    public func stop(grace: Duration = .seconds(1)) async {
+    public func stop(grace: Duration = .seconds(5)) async {
         state.withLock { $0.isStopping = true }
         var one: UInt64 = 1
         _ = unsafe write(stopSignal, &one, MemoryLayout<UInt64>.size)

@@ -2,6 +2,7 @@ import CBOR
 import KeychainModel
 import KeychainServer
 import Testing
+import TouchstoneTesting
 
 @Suite("Evaluations")
 struct EvaluationTests {
@@ -155,7 +156,7 @@ struct EvaluationTests {
         let client = try await server.greetedClient()
         try await client.request(.evaluatePolicy, EvaluatePolicy.policy(1))
         try await eventually("prompt") { shown.isRaised }
-        await server.server.stop()
+        await server.server.stop(grace: Deadline.patience)
         #expect(try await client.reply().error?.authentication == AuthenticationError(.systemCancel))
         #expect(try await client.isClosed())
         #expect(gone.isRaised)

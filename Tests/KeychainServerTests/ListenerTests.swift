@@ -2,6 +2,7 @@ import Glibc
 import KeychainModel
 import KeychainServer
 import Testing
+import TouchstoneTesting
 
 @Suite("Listening")
 struct ListenerTests {
@@ -110,7 +111,7 @@ struct ListenerTests {
         try server.server.start(try Listener(at: place.layout))
         let client = try TestClient(try Self.connect(to: place.layout.socket))
         try await client.hello()
-        await server.server.stop()
+        await server.server.stop(grace: Deadline.patience)
         #expect(try await client.isClosed())
         #expect(access(place.layout.socket, F_OK) != 0)
     }
