@@ -16,7 +16,7 @@ public enum LockedPages {
     /// The arena's regions together; below the 8 MiB that `RLIMIT_MEMLOCK` grants an ordinary user.
     package static let arenaByteCount = 1024 * 1024
 
-    /// The regions that are kept together; a page of a long result has one of 272 KiB.
+    /// The regions that are kept together; a page of a long result has one of 64 KiB.
     package static let spareByteCount = 320 * 1024
 
     private static let arena = Guarded(Arena())
