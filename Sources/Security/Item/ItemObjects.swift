@@ -9,6 +9,8 @@ struct ItemObjects {
     let returns: ItemQuery.Returns
     /// The class asked for; nil when items were named by reference.
     private let itemClass: ItemClass?
+    /// Its name, as the items' dictionaries have it.
+    private let className: NSString?
     /// Whether no item is a key.
     private let isOfPasswords: Bool
     /// What goes for the uses of keys.
@@ -17,6 +19,7 @@ struct ItemObjects {
     init(_ query: ParsedQuery) {
         returns = query.returns
         itemClass = query.itemClass
+        className = itemClass.map { NSString(string: $0.rawValue) }
         isOfPasswords = itemClass == .genericPassword || itemClass == .internetPassword
         wishes = query.wishes
     }
@@ -62,9 +65,9 @@ struct ItemObjects {
             }
             parts.add(DictionaryKeys.attribute(key), value.object)
         }
-        if let itemClass { parts.add(DictionaryKeys.itemClass, NSString(string: itemClass.rawValue)) }
+        if let className { parts.add(DictionaryKeys.itemClass, className) }
         if let accessControl = Self.accessControl(ofKey ?? ofItem, accessible) {
-            parts.add(DictionaryKeys.accessControl, SecAccessControl(accessControl))
+            parts.add(DictionaryKeys.accessControl, accessControl)
         }
     }
 
@@ -95,11 +98,20 @@ struct ItemObjects {
     private static func accessControl(
         _ encoded: AttributeValue?,
         _ accessible: AttributeValue?
-    ) -> AccessControl? {
-        if case .data(let octets)? = encoded { return try? AccessControl(decoding: octets) }
+    ) -> SecAccessControl? {
+        if case .data(let octets)? = encoded {
+            return (try? AccessControl(decoding: octets)).map(SecAccessControl.init)
+        }
         guard case .string(let name)? = accessible else { return nil }
-        return Accessibility(rawValue: name).map { AccessControl(accessibility: $0) }
+        return plainControls[name]
     }
+
+    /// Those that say no more than when to read an item, by its name: they are immutable, and most items have one.
+    private static let plainControls = Dictionary(
+        uniqueKeysWithValues: Accessibility.allCases.map {
+            ($0.rawValue, SecAccessControl(AccessControl(accessibility: $0)))
+        }
+    )
 
     /// The keys and values of one dictionary, each key once.
     ///
