@@ -8,10 +8,15 @@ internal import SecretMemory
 /// A thread that brings a job to a free engine runs it, and those that others bring meanwhile. So a call costs no change
 /// of threads, changes that come together are committed together, and who needs no task can have the engine at once.
 final class EngineExecutor: SerialExecutor {
+    private enum Job {
+        case task(UnownedJob)
+        case work(@Sendable () -> Void)
+    }
+
     private struct State {
-        var jobs: [UnownedJob] = []
-        /// Those who let others go first.
-        var yielding: [CheckedContinuation<Void, Never>] = []
+        var jobs: [Job] = []
+        /// Those that let others go first.
+        var later: [Job] = []
         var isTaken = false
         /// Who has the engine; of use to that thread alone.
         var thread = pthread_t()
@@ -21,14 +26,15 @@ final class EngineExecutor: SerialExecutor {
 
     private let state = Guarded(State())
 
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        let isFree = state.withLock { state in
-            state.jobs.append(job)
-            defer { state.isTaken = true }
-            return !state.isTaken
-        }
-        if isFree { runJobs() }
+    func enqueue(_ job: consuming ExecutorJob) { add(.task(UnownedJob(job))) }
+
+    /// Has `work` run as a job of the engine: now, or by the thread that has the engine.
+    func perform(_ work: @escaping @Sendable () -> Void) { add(.work(work)) }
+
+    /// Has `work` run once those that wait now, and those that come until then, have had their turn; only for the
+    /// engine's own jobs.
+    func performBehindOthers(_ work: @escaping @Sendable () -> Void) {
+        state.withLock { $0.later.append(.work(work)) }
     }
 
     /// Has `body` run between two jobs, as one of them; nil when the engine is not free.
@@ -44,11 +50,6 @@ final class EngineExecutor: SerialExecutor {
         return try body()
     }
 
-    /// Has the job at hand go on behind all that wait, as `Task.yield()` does by way of other threads.
-    func enqueueBehindOthers(_ job: CheckedContinuation<Void, Never>) {
-        state.withLock { $0.yielding.append(job) }
-    }
-
     func isIsolatingCurrentContext() -> Bool? {
         state.withLock { $0.isTaken && pthread_equal($0.thread, pthread_self()) != 0 }
     }
@@ -57,18 +58,31 @@ final class EngineExecutor: SerialExecutor {
         precondition(isIsolatingCurrentContext() == true, "not on the engine's executor")
     }
 
+    private func add(_ job: Job) {
+        let isFree = state.withLock { state in
+            state.jobs.append(job)
+            defer { state.isTaken = true }
+            return !state.isTaken
+        }
+        if isFree { runJobs() }
+    }
+
     private func runJobs() {
         for _ in 0..<Self.rounds {
-            let (jobs, yielding, isOver) = state.withLock { state in
-                defer { (state.jobs, state.yielding) = ([], []) }
-                state.isTaken = !(state.jobs.isEmpty && state.yielding.isEmpty)
+            let jobs = state.withLock { state in
+                let jobs = state.later.isEmpty ? state.jobs : state.jobs + state.later
+                (state.jobs, state.later) = ([], [])
+                state.isTaken = !jobs.isEmpty
                 state.thread = pthread_self()
-                return (state.jobs, state.yielding, !state.isTaken)
+                return jobs
             }
-            if isOver { return }
-            for job in jobs { unsafe job.runSynchronously(on: asUnownedSerialExecutor()) }
-            // Enqueues them, behind those who came meanwhile.
-            for continuation in yielding { continuation.resume() }
+            if jobs.isEmpty { return }
+            for job in jobs {
+                switch job {
+                case .task(let job): unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+                case .work(let work): work()
+                }
+            }
         }
         state.withLock { $0.thread = pthread_t() }
         DispatchQueue.global().async { self.runJobs() }

@@ -57,9 +57,8 @@ struct CopyAtOnceTests {
     func busy() async throws {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("ann")
-        try await engine.run { engine in
-            #expect(try Self.found("ann", engine) == nil)
-        }
+        let meanwhile = try await engine.run { engine in try Self.found("ann", engine) }
+        #expect(meanwhile == nil)
         #expect(try Self.found("ann", engine) == "secret")
     }
 
@@ -91,5 +90,7 @@ struct CopyAtOnceTests {
 
 extension KeychainEngine {
     /// Runs `body` as a job of the engine.
-    fileprivate func run(_ body: @Sendable (KeychainEngine) throws -> Void) throws { try body(self) }
+    fileprivate func run<R: Sendable>(_ body: @Sendable (KeychainEngine) throws -> R) throws -> R {
+        try body(self)
+    }
 }

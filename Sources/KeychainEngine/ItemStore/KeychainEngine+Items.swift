@@ -4,52 +4,34 @@ internal import SecretMemory
 
 extension KeychainEngine: ItemVault {
     /// Stores a new item durably.
-    public func add(
+    ///
+    /// The engine seals it and commits it; before and after, the caller is on its own thread, and not woken in between.
+    public nonisolated func add(
         _ item: consuming NewItem,
         group: AccessGroup
     ) async throws(KeychainError) -> EncodedItems {
-        let itemClass = item.itemClass
-        let control = item.accessControl
-        if record == nil, !isKeybagDamaged, control.accessibility == .whenPasscodeSetThisDeviceOnly {
-            // `keychain.md`, rule 5.
-            throw KeychainError(.authFailed, cause: .notSetUp, remedy: .setPasscode)
-        }
         guard item.attributes.count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
         guard item.data.octetCount <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
-        _ = try context()
-        var password: Key?
-        if control.needsApplicationPassword {
-            guard let given = item.applicationPassword else { throw .passwordMissing }
-            password = await stretch(given)
+        let password = try await passwordKey(for: item.accessControl, item.applicationPassword)
+        let shared = SharedItem(item)
+        let result = await withCheckedContinuation { continuation in
+            executor.perform {
+                self.assumeIsolated {
+                    $0.add(shared.item, group, password) { continuation.resume(returning: $0) }
+                }
+            }
         }
-        let context = try context()
-        let content = ItemContent(
-            itemClass: itemClass,
-            group: group.name,
-            attributes: item.attributes,
-            accessControl: control,
-            created: wallClock()
-        )
-        let row = try usableStore(context).takeRow()
-        let reference = ItemReference.make(row, try context.lookup)
-        let sealed = try content.sealed(
-            row: row,
-            reference: reference,
-            data: item.data,
-            password: password,
-            in: context
-        )
-        _ = try await commit(.add(sealed))
+        let (reference, map) = try result.get()
 
         let page = ItemPage(expectsMany: false)
-        let returns = item.returns
+        let returns = shared.item.returns
         let hasReference = !returns.isDisjoint(with: [.persistentRef, .ref])
         let hasAttributes = !returns.isDisjoint(with: [.attributes, .ref])
-        let hasData = returns.contains(.data) && item.data != nil
+        let hasData = returns.contains(.data) && shared.item.data != nil
         page.begin(fields: [hasReference, hasAttributes, hasData].count { $0 }, row: 0)
         if hasReference { unsafe reference.withUnsafeBytes { unsafe page.append(reference: $0) } }
-        if hasAttributes { unsafe sealed.map.withUnsafeBytes { unsafe page.append(attributes: $0) } }
-        if hasData { unsafe item.data.lend { unsafe page.append(data: $0) } }
+        if hasAttributes { unsafe map.withUnsafeBytes { unsafe page.append(attributes: $0) } }
+        if hasData { unsafe shared.item.data.lend { unsafe page.append(data: $0) } }
         return page.finish(next: nil)
     }
 
@@ -213,27 +195,81 @@ extension KeychainEngine {
         return await PasscodeDerivation.derive(octets, salt: salt, cost: cost)
     }
 
+    // MARK: Add
+
+    /// The key of an application password, where an access control wants one.
+    private nonisolated func passwordKey(
+        for control: AccessControl,
+        _ given: ApplicationPassword?
+    ) async throws(KeychainError) -> Key? {
+        guard control.needsApplicationPassword else { return nil }
+        try await checkMayAdd(control)
+        guard let given else { throw .passwordMissing }
+        return await stretch(given)
+    }
+
+    private func checkMayAdd(_ control: AccessControl) throws(KeychainError) {
+        if record == nil, !isKeybagDamaged, control.accessibility == .whenPasscodeSetThisDeviceOnly {
+            // `keychain.md`, rule 5.
+            throw KeychainError(.authFailed, cause: .notSetUp, remedy: .setPasscode)
+        }
+        _ = try context()
+    }
+
+    /// Seals an item and queues it; `whenDone` is told its reference and its attributes once it is durable.
+    private func add(
+        _ item: borrowing NewItem,
+        _ group: AccessGroup,
+        _ password: Key?,
+        whenDone: @escaping (Result<(reference: [UInt8], map: [UInt8]), KeychainError>) -> Void
+    ) {
+        do throws(KeychainError) {
+            try checkMayAdd(item.accessControl)
+            let context = try context()
+            let content = ItemContent(
+                itemClass: item.itemClass,
+                group: group.name,
+                attributes: item.attributes,
+                accessControl: item.accessControl,
+                created: wallClock()
+            )
+            let row = try usableStore(context).takeRow()
+            let reference = ItemReference.make(row, try context.lookup)
+            let sealed = try content.sealed(
+                row: row,
+                reference: reference,
+                data: item.data,
+                password: password,
+                in: context
+            )
+            queue(PendingWrite(.add(sealed)) { whenDone($0.map { _ in (reference, sealed.map) }) })
+        } catch {
+            whenDone(.failure(error))
+        }
+    }
+
     // MARK: Group commit
 
-    /// Queues a change and waits until it is durable: whatever is queued by then is committed together.
+    /// Queues a change and waits until it is durable.
     private func commit(
         _ operation: PendingWrite.Operation
     ) async throws(KeychainError) -> PendingWrite.Outcome {
-        let write = PendingWrite(operation)
-        pendingWrites.append(write)
-        if isCommitDue {
-            await withCheckedContinuation { write.waiter = $0 }
-        } else {
-            isCommitDue = true
-            // Lets those in who wait for this actor already: they share the commit.
-            await withCheckedContinuation { executor.enqueueBehindOthers($0) }
-            await commitPending()
+        let result = await withCheckedContinuation { continuation in
+            queue(PendingWrite(operation) { continuation.resume(returning: $0) })
         }
-        guard let result = write.result else { throw KeychainError(.internalComponent) }
         return try result.get()
     }
 
-    private func commitPending() async {
+    /// Queues a change: whatever is queued when the engine gets to it is committed together.
+    private func queue(_ write: PendingWrite) {
+        pendingWrites.append(write)
+        guard !isCommitDue else { return }
+        isCommitDue = true
+        // Lets those in who wait for this actor already: they share the commit.
+        executor.performBehindOthers { self.assumeIsolated { $0.commitPending() } }
+    }
+
+    private func commitPending() {
         let writes = pendingWrites
         pendingWrites = []
         isCommitDue = false
@@ -241,14 +277,21 @@ extension KeychainEngine {
             let context = try context()
             guard let store, storeFault == nil else { throw storeFault ?? .damaged }
             store.commit(writes, context, mayCountOn: isGenerationInStep)
-            // What is reported done stays done, whatever is put back later.
-            await settleGeneration()
-            if store.isPurgeDue { store.purge() }
-            purgeLater()
         } catch {
             for write in writes { write.result = .failure(error) }
         }
-        for write in writes { write.waiter?.resume() }
+        guard isGenerationBehind else { return finish(writes) }
+        Task {
+            // What is reported done stays done, whatever is put back later.
+            await settleGeneration()
+            finish(writes)
+        }
+    }
+
+    private func finish(_ writes: [PendingWrite]) {
+        if let store, storeFault == nil, store.isPurgeDue { store.purge() }
+        purgeLater()
+        for write in writes { write.tell() }
     }
 
     /// How long a deleted record may stay in the log: one emptying then serves many deletions.
@@ -320,6 +363,13 @@ extension KeychainEngine {
         store.purge()
         return count
     }
+}
+
+/// An item that the engine and who brought it look at.
+private final class SharedItem: Sendable {
+    let item: NewItem
+
+    init(_ item: consuming NewItem) { self.item = item }
 }
 
 extension Optional where Wrapped == SecretBytes, Wrapped: ~Copyable {

@@ -17,11 +17,15 @@ final class PendingWrite {
 
     let operation: Operation
     var result: Result<Outcome, KeychainError>?
-    var waiter: CheckedContinuation<Void, Never>?
+    private let whenDone: ((Result<Outcome, KeychainError>) -> Void)?
 
-    init(_ operation: Operation) {
+    init(_ operation: Operation, whenDone: ((Result<Outcome, KeychainError>) -> Void)? = nil) {
         self.operation = operation
+        self.whenDone = whenDone
     }
+
+    /// Tells who waits.
+    func tell() { whenDone?(result ?? .failure(KeychainError(.internalComponent))) }
 }
 
 /// What an update does to the items it finds.
