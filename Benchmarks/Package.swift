@@ -16,7 +16,16 @@ let package = Package(
     dependencies: [.package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2")],
     targets: [
         .target(name: "CLinux"),
-        .target(name: "COpenSSL"),
+        .target(
+            name: "COpenSSL",
+            // The linker does not export what it thinks no library asks for.
+            linkerSettings: [
+                .unsafeFlags([
+                    "-Xlinker", "--export-dynamic-symbol=OSSL_LIB_CTX_new",
+                    "-Xlinker", "--export-dynamic-symbol=OSSL_LIB_CTX_free",
+                ])
+            ]
+        ),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
         .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),

@@ -104,7 +104,7 @@ struct TPMFingerTests {
         await bus.stop()
     }
 
-    @Test("a set that changes once its counter was removed from the chip is dead all the same, and no other item")
+    @Test("a set that changes once its counter was removed from the chip is dead too, and no other item")
     func removedCounter() async throws {
         try keychain.add("set", "by this set", .biometryCurrentSet)
         try keychain.add("any", "by any finger", .biometryAny)

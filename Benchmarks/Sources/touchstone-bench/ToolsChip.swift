@@ -74,7 +74,9 @@ struct ToolsChip: ChipUser {
                         "-o",
                         file("out"),
                     ],
-                ] + flushed
+                    // This tool leaves its session loaded, which the others save.
+                    flushObjects, ["flushcontext", "-l"],
+                ]
         }
     }
 

@@ -3,7 +3,7 @@ import SecretMemory
 
 /// Authorisation values derived from a keybag's authorisation, one for each entity of the chip.
 ///
-/// The library keeps the last one behind a session's key until that session authorises something else, and cannot
+/// The library keeps the last one behind the key of each session until that authorises something else, and cannot
 /// be told to wipe it; it is good for one entity of one chip, and tells nothing of what it was derived from.
 enum AuthorizationValue {
     /// HKDF-SHA256 (RFC 5869) with a label for each use.

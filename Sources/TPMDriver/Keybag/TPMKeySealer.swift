@@ -31,9 +31,10 @@ public struct TPMKeySealer: KeySealer {
     public func assurance(of blob: [UInt8]?) async -> AssuranceReport {
         do {
             return try await tpm.status().assurance(treatsSimulatorAsReal: treatsSimulatorAsReal)
-        } catch where error.cause == .ownerAuthorizationSet {
-            return AssuranceReport(.test, reasons: [TPMStatus.ownerReason])
         } catch {
+            if error.cause == .ownerAuthorizationSet {
+                return AssuranceReport(.test, reasons: [TPMStatus.ownerReason])
+            }
             let cause = error.cause.map { " (\($0.code))" } ?? ""
             return AssuranceReport(.test, reasons: ["The TPM does not answer\(cause)."])
         }
