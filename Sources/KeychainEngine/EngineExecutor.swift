@@ -68,6 +68,9 @@ final class EngineExecutor: SerialExecutor {
     }
 
     private func runJobs() {
+        // A job may let go of the engine, and nobody else has its executor.
+        let kept = unsafe Unmanaged.passRetained(self)
+        defer { unsafe kept.release() }
         for _ in 0..<Self.rounds {
             let jobs = state.withLock { state in
                 let jobs = state.later.isEmpty ? state.jobs : state.jobs + state.later
