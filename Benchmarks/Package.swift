@@ -46,6 +46,7 @@ let package = Package(
             name: "TouchstoneTesting",
             dependencies: [
                 "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "SecretMemory",
+                "Security",
             ],
             swiftSettings: nearC
         ),
