@@ -154,7 +154,7 @@ struct RealKeychainTests {
             #expect(result.text.contains("  \(part): "), "\(part)")
         }
         #expect(!result.text.contains("fail"))
-        #expect(result.text.contains("ok    store: 1 items, all authentic"))
+        #expect(result.text.contains("ok    store: 1 item, authentic"))
         let json = try await keychain.run("doctor", "--json")
         let list = try #require(JSONSerialization.jsonObject(with: Data(json.output)) as? [[String: Any]])
         #expect(list.count > 10)

@@ -51,6 +51,35 @@ struct ResultShapeTests {
         #expect((shelf.copy([kSecMatchLimit: 2, kSecReturnAttributes: true]).result as? [Any])?.count == 2)
     }
 
+    @Test("holds of each item in a list what it holds of the item alone, text as its octets")
+    func listed() throws {
+        let kind = kSecClassGenericPassword
+        // Two texts that are equal for Swift.
+        shelf.add("emmy", kind, [kSecAttrComment: "caf\u{E9}"])
+        shelf.add(
+            "kurt",
+            kind,
+            [kSecAttrComment: "cafe\u{301}", kSecAttrLabel: "logic", kSecAttrIsInvisible: true]
+        )
+        shelf.add("sofia", kind, [kSecAttrComment: "cafe\u{301}", kSecAttrDescription: "logic"])
+        let all = shelf.copy([kSecMatchLimit: kSecMatchLimitAll, kSecReturnAttributes: true]).result
+        let list = try #require(all as? [[String: Any]])
+        #expect(list.count == 5)
+        for item in list {
+            let account = try #require(item["acct"] as? String)
+            let result = shelf.copy([kSecAttrAccount: account, kSecReturnAttributes: true]).result
+            let alone = try #require(result as? [String: Any])
+            #expect(Set(item.keys) == Set(alone.keys))
+            for (key, value) in item {
+                if let text = value as? String {
+                    #expect((alone[key] as? String).map { Array($0.utf8) } == Array(text.utf8), "\(key)")
+                } else if let number = value as? NSNumber {
+                    #expect(alone[key] as? NSNumber == number, "\(key)")
+                }
+            }
+        }
+    }
+
     @Test("is nothing where nothing was asked for, or was asked for with false")
     func nothing() {
         let asked = shelf.copy([:])

@@ -15,6 +15,7 @@ struct ItemObjects {
     private let isOfPasswords: Bool
     /// What goes for the uses of keys.
     private let wishes: PromptWishes
+    private let former = FormerAttributes()
 
     init(_ query: ParsedQuery) {
         returns = query.returns
@@ -55,6 +56,7 @@ struct ItemObjects {
         var ofItem: AttributeValue?
         var ofKey: AttributeValue?
         var accessible: AttributeValue?
+        var place = 0
         item.forEachAttribute { key, value in
             switch key {
             case .accessControl: return ofItem = value
@@ -63,7 +65,9 @@ struct ItemObjects {
             case .itemClass where itemClass != nil: return
             default: break
             }
-            parts.add(DictionaryKeys.attribute(key), value.object)
+            let objects = former.objects(key, value, at: place)
+            parts.add(objects.key, objects.value)
+            place += 1
         }
         if let className { parts.add(DictionaryKeys.itemClass, className) }
         if let accessControl = Self.accessControl(ofKey ?? ofItem, accessible) {

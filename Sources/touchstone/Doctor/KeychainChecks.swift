@@ -25,7 +25,7 @@ enum KeychainChecks {
                 "store them again: touchstone set NAME --replace"
             )
         }
-        return .ok("store", "\(report.items) items, all authentic")
+        return .ok("store", report.items == 1 ? "1 item, authentic" : "\(report.items) items, all authentic")
     }
 
     private static func keychain(_ state: KeybagState) -> Finding {
