@@ -64,7 +64,8 @@ enum RepliesTarget: FuzzTarget {
         guard input.count > 0, let message = ReceivedMessage.arriving(input) else { return }
         let replies = ItemReplies(returns: returns)
         do {
-            try replies.accept(message)
+            let (_, start) = try message.readBeginning { (try ReplyHead(from: &$0), $0.offset) }
+            try replies.accept(message, bodyAt: start)
         } catch {
             require(
                 error is CBORError || error is WireError || error is KeychainError,
