@@ -42,13 +42,13 @@ public struct PinentryProgram: Sendable {
     private func examine(_ candidate: String) -> Result<String, Fault> {
         guard candidate.hasPrefix("/") else { return .failure(Fault(reason: "not an absolute path")) }
         guard let resolved = unsafe realpath(candidate, nil) else {
-            return .failure(Fault(reason: "\(SystemError.name(of: errno))"))
+            return .failure(Fault(reason: SystemError.name(of: errno)))
         }
         let path = unsafe String(cString: resolved)
         unsafe free(resolved)
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
-            return .failure(Fault(reason: "\(SystemError.name(of: errno))"))
+            return .failure(Fault(reason: SystemError.name(of: errno)))
         }
         guard status.st_mode & S_IFMT == S_IFREG else { return .failure(Fault(reason: "not a file")) }
         guard unsafe access(path, X_OK) == 0 else { return .failure(Fault(reason: "not executable")) }

@@ -14,11 +14,11 @@ final class PinentryTerminal {
         var before = stat()
         // Before it is opened: opening a device may act on it.
         guard unsafe lstat(path, &before) == 0 else {
-            throw Self.refused(path, "\(SystemError.name(of: errno))")
+            throw Self.refused(path, SystemError.name(of: errno))
         }
         guard Self.isTerminal(before, of: owner) else { throw Self.refused(path, "not the user's terminal") }
         let descriptor = unsafe open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else { throw Self.refused(path, "\(SystemError.name(of: errno))") }
+        guard descriptor >= 0 else { throw Self.refused(path, SystemError.name(of: errno)) }
         var after = stat()
         var modes = termios()
         guard unsafe fstat(descriptor, &after) == 0, after.st_rdev == before.st_rdev,

@@ -37,25 +37,11 @@ enum KWalletRows {
             log: bus.directory.appending("kwallet.log")
         )
         defer { daemon.stop() }
-        let probe = CommandRun(
-            path: "/usr/bin/dbus-send",
-            arguments: [
-                "--session", "--print-reply", "--dest=org.kde.kwalletd5", "/modules/kwalletd5",
-                "org.kde.KWallet.isEnabled",
-            ],
-            environment: bus.environment,
-            isQuiet: true
+        try await bus.wait(
+            for: ("org.kde.kwalletd5", "/modules/kwalletd5", "org.kde.KWallet.isEnabled"),
+            atMost: .seconds(60)
         )
-        try await Deadline.wait(for: "kwalletd5", atMost: .seconds(60)) { try? probe.run() }
-        let times = bus.directory.appending("times")
-        let run = CommandRun(
-            path: client,
-            arguments: ["200", "\(scale.middle)", times],
-            environment: bus.environment
-        )
-        try run.run()
-        let theirs = try TextFile.read(times).split(separator: "\n").compactMap { Nanoseconds($0) }
-        guard theirs.count == 2 else { throw BenchError("kwallet-bench gave no times") }
+        let theirs = try bus.times(of: client, ["200", "\(scale.middle)"], count: 2)
         let rows = [
             ("look-up beside KWallet, \(scale.middle) items", lookup, theirs[0]),
             ("all \(scale.middle) items, attributes and secrets, beside KWallet", list, theirs[1]),

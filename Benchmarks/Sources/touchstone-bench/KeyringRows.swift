@@ -37,15 +37,11 @@ enum KeyringRows {
         let keyring = try await Keyring.start(program, items: scale.middle)
         defer { keyring.stop() }
         if let libsecret = programs.libsecret {
-            let times = keyring.bus.directory.appending("times")
-            let run = CommandRun(
-                path: libsecret,
-                arguments: ["200", "\(mostAdds)", "\(scale.middle)", times],
-                environment: keyring.bus.environment
+            let theirs = try keyring.bus.times(
+                of: libsecret,
+                ["200", "\(mostAdds)", "\(scale.middle)"],
+                count: 3
             )
-            try run.run()
-            let theirs = try TextFile.read(times).split(separator: "\n").compactMap { Nanoseconds($0) }
-            guard theirs.count == 3 else { throw BenchError("libsecret-bench gave no times") }
             table.add(
                 Row(lookupName, ours: Figure(lookup), "gnome-keyring", Figure(theirs[0]), .atMost(1.0 / 60))
             )
@@ -94,19 +90,15 @@ private struct Keyring {
             environment: bus.environment,
             log: directory.appending("keyring.log")
         )
-        let keyring = Keyring(bus: bus, daemon: daemon)
-        let probe = CommandRun(
-            path: "/usr/bin/dbus-send",
-            arguments: [
-                "--session", "--print-reply", "--dest=org.freedesktop.secrets",
-                "/org/freedesktop/secrets/collection/bench", "org.freedesktop.DBus.Peer.Ping",
-            ],
-            environment: bus.environment,
-            isQuiet: true
-        )
         // It reads its plain-text format slowly.
-        try await Deadline.wait(for: "gnome-keyring", atMost: .seconds(180)) { try? probe.run() }
-        return keyring
+        try await bus.wait(
+            for: (
+                "org.freedesktop.secrets", "/org/freedesktop/secrets/collection/bench",
+                "org.freedesktop.DBus.Peer.Ping"
+            ),
+            atMost: .seconds(180)
+        )
+        return Keyring(bus: bus, daemon: daemon)
     }
 
     /// The keyring's plain-text format, as gnome-keyring writes it for an empty password.

@@ -34,6 +34,43 @@ struct SessionBus {
 
     func stop() { daemon.stop() }
 
+    /// Waits until a service answers a call without arguments.
+    ///
+    /// - Parameters:
+    ///   - service: its name on the bus, the object and the method, as dbus-send(1) takes them.
+    ///   - limit: when to give up.
+    /// - Throws: an error when it does not answer in time.
+    func wait(
+        for service: (name: String, object: String, method: String),
+        atMost limit: Duration
+    ) async throws {
+        let probe = CommandRun(
+            path: "/usr/bin/dbus-send",
+            arguments: [
+                "--session", "--print-reply", "--dest=\(service.name)", service.object, service.method,
+            ],
+            environment: environment,
+            isQuiet: true
+        )
+        try await Deadline.wait(for: service.name, atMost: limit) { try? probe.run() }
+    }
+
+    /// Runs a client that ends by writing what it measured, a line each, into the file that is its last argument.
+    ///
+    /// - Parameters:
+    ///   - client: its path.
+    ///   - arguments: those before the file.
+    ///   - count: how many lines it writes.
+    /// - Returns: the times.
+    /// - Throws: ``BenchError`` when it fails or measured something else.
+    func times(of client: String, _ arguments: [String], count: Int) throws -> [Nanoseconds] {
+        let file = directory.appending("times")
+        try CommandRun(path: client, arguments: arguments + [file], environment: environment).run()
+        let times = try TextFile.read(file).split(separator: "\n").compactMap { Nanoseconds($0) }
+        guard times.count == count else { throw BenchError("\(client) gave no times") }
+        return times
+    }
+
     private static func configuration(_ address: String) -> String {
         """
         <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"

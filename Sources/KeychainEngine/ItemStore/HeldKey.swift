@@ -33,7 +33,7 @@ struct HeldKey {
         _ update: ItemUpdate,
         _ context: ItemContext
     ) throws(KeychainError) -> [UInt8] {
-        let proofs = update.authorization.proofs.filter { accessControl.covered(by: $0, for: .useItem) }
+        let proofs = update.authorization.proofs(covering: accessControl, for: .useItem)
         let moved = try record.moved(
             to: group,
             accessControl,
@@ -79,7 +79,7 @@ extension ItemStore {
     ) throws(KeychainError) -> HeldKey? {
         let opening = try ItemOpening(header, authorization: update.authorization, epoch: context.epoch)
         guard case .open(let control) = opening else { return nil }
-        let proofs = update.authorization.proofs.filter { control.covered(by: $0, for: .useItem) }
+        let proofs = update.authorization.proofs(covering: control, for: .useItem)
         let data = try row.openData(header, control, proofs: proofs, password: update.password, context)
         return HeldKey(try ItemContent(header), data, update, context)
     }

@@ -20,23 +20,29 @@ final class ItemPage {
 
     var isFull: Bool { count >= Self.mostItems || octets.count >= Self.mostOctets }
 
-    /// Starts an item; `fields` are those that follow.
-    func begin(fields: Int, row: Int64) {
-        octets.append(0xA0 | UInt8(fields))
+    /// Starts an item with what is returned of it but its data, which must follow where `hasData` says so; the
+    /// attributes are encoded already.
+    func begin(
+        _ returns: ItemQuery.Returns,
+        row: Int64,
+        reference: UnsafeRawBufferPointer,
+        attributes: UnsafeRawBufferPointer,
+        hasData: Bool
+    ) {
+        let hasReference = !returns.isDisjoint(with: [.persistentRef, .ref])
+        let hasAttributes = !returns.isDisjoint(with: [.attributes, .ref])
+        octets.append(0xA0 | (hasReference ? 1 : 0) + (hasAttributes ? 1 : 0) + (hasData ? 1 : 0))
         count += 1
         lastRow = row
-    }
-
-    func append(reference: UnsafeRawBufferPointer) {
-        octets.append(UInt8(ItemField.reference))
-        appendHead(reference.count)
-        unsafe octets.append(contentsOf: reference)
-    }
-
-    /// Appends attributes that are encoded already.
-    func append(attributes: UnsafeRawBufferPointer) {
-        octets.append(UInt8(ItemField.attributes))
-        unsafe octets.append(contentsOf: attributes)
+        if hasReference {
+            octets.append(UInt8(ItemField.reference))
+            appendHead(reference.count)
+            unsafe octets.append(contentsOf: reference)
+        }
+        if hasAttributes {
+            octets.append(UInt8(ItemField.attributes))
+            unsafe octets.append(contentsOf: attributes)
+        }
     }
 
     func append(data: UnsafeRawBufferPointer) {

@@ -94,9 +94,7 @@ private struct PageReader {
     var isDamageSeen = false
     var isInvalidatedSeen = false
     private var neededCount = 0
-    private let wantsData: Bool
-    private let wantsReference: Bool
-    private let wantsAttributes: Bool
+    private let returns: ItemQuery.Returns
     private lazy var key = AEADKeyPlace()
 
     init(search: ItemSearch, context: ItemContext, authorization: ItemAuthorization, password: Key?) {
@@ -104,10 +102,7 @@ private struct PageReader {
         self.context = context
         self.authorization = authorization
         self.password = password
-        let returns = search.query.returns
-        wantsData = returns.contains(.data)
-        wantsReference = !returns.isDisjoint(with: [.persistentRef, .ref])
-        wantsAttributes = !returns.isDisjoint(with: [.attributes, .ref])
+        returns = search.query.returns
     }
 
     /// - Returns: whether to go on.
@@ -120,7 +115,7 @@ private struct PageReader {
             return true
         case .needsUser(let current):
             guard search.query.authenticationUI != .skip else { return true }
-            if wantsData {
+            if returns.contains(.data) {
                 guard search.query.authenticationUI == .allow else {
                     throw KeychainError(.interactionNotAllowed)
                 }
@@ -132,30 +127,29 @@ private struct PageReader {
             control = current
         case .never(let error):
             guard search.query.authenticationUI != .skip else { return true }
-            guard !wantsData else { throw KeychainError(error) }
+            guard !returns.contains(.data) else { throw KeychainError(error) }
             control = AccessControl(accessibility: .whenUnlocked)
         }
         guard needed.isEmpty else { return true }
-        let hasData = unsafe wantsData && row.data != nil
-        let fields = (wantsReference ? 1 : 0) + (wantsAttributes ? 1 : 0) + (hasData ? 1 : 0)
-        page.begin(fields: fields, row: row.id)
-        if wantsReference { unsafe page.append(reference: row.reference) }
-        if wantsAttributes { unsafe page.append(attributes: header.attributes) }
+        let hasData = unsafe returns.contains(.data) && row.data != nil
+        unsafe page.begin(
+            returns,
+            row: row.id,
+            reference: row.reference,
+            attributes: header.attributes,
+            hasData: hasData
+        )
         if hasData {
             try row.appendData(
                 to: page,
                 header,
                 control,
-                proofs: covering(control),
+                proofs: authorization.proofs(covering: control, for: .useItem),
                 password: password,
                 key: key,
                 context
             )
         }
         return true
-    }
-
-    private func covering(_ control: AccessControl) -> [AuthenticationProof] {
-        authorization.proofs.filter { control.covered(by: $0, for: .useItem) }
     }
 }

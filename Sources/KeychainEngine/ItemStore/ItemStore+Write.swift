@@ -263,7 +263,7 @@ extension ItemStore {
         content.modified = update.time
         content.generation += 1
         // Opened even where new data come: who cannot open an item cannot replace what is in it.
-        let proofs = update.authorization.proofs.filter { control.covered(by: $0, for: .useItem) }
+        let proofs = update.authorization.proofs(covering: control, for: .useItem)
         var old = try row.openData(header, control, proofs: proofs, password: update.password, context)
         if let group, let key = HeldKey(content, old, update, context) {
             let moved = try key.moved(to: group, update, context)

@@ -25,12 +25,12 @@ extension KeychainEngine: ItemVault {
 
         let page = ItemPage(expectsMany: false)
         let returns = shared.item.returns
-        let hasReference = !returns.isDisjoint(with: [.persistentRef, .ref])
-        let hasAttributes = !returns.isDisjoint(with: [.attributes, .ref])
         let hasData = returns.contains(.data) && shared.item.data != nil
-        page.begin(fields: [hasReference, hasAttributes, hasData].count { $0 }, row: 0)
-        if hasReference { unsafe reference.withUnsafeBytes { unsafe page.append(reference: $0) } }
-        if hasAttributes { unsafe map.withUnsafeBytes { unsafe page.append(attributes: $0) } }
+        unsafe reference.withUnsafeBytes { reference in
+            unsafe map.withUnsafeBytes { map in
+                unsafe page.begin(returns, row: 0, reference: reference, attributes: map, hasData: hasData)
+            }
+        }
         if hasData { unsafe shared.item.data.lend { unsafe page.append(data: $0) } }
         return page.finish(next: nil)
     }

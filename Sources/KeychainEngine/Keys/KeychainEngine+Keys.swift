@@ -128,7 +128,7 @@ extension KeychainEngine: KeyVault {
         let password = try await passwordKey(for: control, authorization.applicationPassword)
         let key = try record.authorization(
             control,
-            proofs: authorization.proofs.filter { control.covered(by: $0, for: operation) },
+            proofs: authorization.proofs(covering: control, for: operation),
             password: password,
             in: try context(for: control)
         )

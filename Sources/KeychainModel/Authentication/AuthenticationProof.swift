@@ -89,4 +89,12 @@ public struct ItemAuthorization: Sendable {
         self.proofs = proofs
         self.applicationPassword = applicationPassword
     }
+
+    /// The proofs that count towards an access control, for one operation.
+    public func proofs(
+        covering control: AccessControl,
+        for operation: AccessOperation
+    ) -> [AuthenticationProof] {
+        proofs.filter { control.covered(by: $0, for: operation) }
+    }
 }

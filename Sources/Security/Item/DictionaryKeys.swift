@@ -1,7 +1,8 @@
 import Foundation
 import KeychainModel
 
-/// The keys of the dictionaries that apps get, made once: anew for each item they take as long as its values.
+/// The keys of the dictionaries that apps get, but for the attributes' own: made once, since anew for each item they
+/// take as long as its values.
 enum DictionaryKeys {
     // Immutable.
     nonisolated(unsafe) static let data: NSString = "v_Data"
@@ -9,16 +10,6 @@ enum DictionaryKeys {
     nonisolated(unsafe) static let reference: NSString = "v_Ref"
     nonisolated(unsafe) static let itemClass: NSString = "class"
     nonisolated(unsafe) static let accessControl: NSString = "accc"
-    nonisolated(unsafe) private static let attributes = Dictionary(
-        uniqueKeysWithValues: AttributeTable.names.map {
-            (AttributeKey(rawValue: $0), NSString(string: $0))
-        }
-    )
-
-    /// The key of an attribute.
-    static func attribute(_ key: AttributeKey) -> NSString {
-        attributes[key] ?? NSString(string: key.rawValue)
-    }
 }
 
 extension AttributeKey {

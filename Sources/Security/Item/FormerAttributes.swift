@@ -21,7 +21,7 @@ final class FormerAttributes {
         guard place < entries.count, entries[place].key == key else {
             let entry = Entry(
                 key: key,
-                keyObject: DictionaryKeys.attribute(key),
+                keyObject: NSString(string: key.rawValue),
                 value: value,
                 object: value.object
             )

@@ -36,11 +36,6 @@ enum AttributeTable {
         }
     }
 
-    /// The names of all attributes.
-    static var names: Set<String> {
-        [passwords, genericPassword, internetPassword, key].reduce(Set(common.keys)) { $0.union($1.keys) }
-    }
-
     /// Whether a key that no attribute of the class has is taken for one: it is as long as all of them.
     static func isNamedAsOne(_ name: String) -> Bool { name.utf16.count == 4 }
 

@@ -22,8 +22,8 @@ extension TPMConnection {
     /// which ends with the one command that the policy authorises.
     ///
     /// That command empties the policy, and the session serves the next one. The library counts the authorisation
-    /// value of what is used in from the first policy on that demands it: where another does not, none may be set. Should `body` throw, the policy is emptied here: what was shown so far
-    /// counts for nothing afterwards.
+    /// value of what is used in from the first policy on that demands it: where another does not, none may be set.
+    /// Should `body` throw, the policy is emptied here: what was shown so far counts for nothing afterwards.
     func withPolicySession<R: ~Copyable>(
         _ body: (ESYS_TR) throws(TPMError) -> R
     ) throws(TPMError) -> R {

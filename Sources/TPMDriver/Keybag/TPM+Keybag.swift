@@ -156,6 +156,7 @@ extension TPMConnection {
             )
         }
     }
+
     /// Demands the object's own authorisation value for the command that ends the policy (`TPM2_PolicyAuthValue`).
     func policyAuthValue(_ policy: ESYS_TR) throws(TPMError) {
         try sendStep(handles: 1) {

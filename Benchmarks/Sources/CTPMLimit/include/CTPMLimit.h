@@ -6,7 +6,8 @@
 
 typedef struct tpm_limit tpm_limit;
 
-/// Connects; makes the storage primary, an HMAC and a policy session salted to it, and a signing key. NULL when any of it fails.
+/// Connects; makes the storage primary, an HMAC and a policy session salted to it, and a signing key. NULL when any of
+/// it fails.
 tpm_limit *tpm_limit_open(const char *configuration);
 void tpm_limit_close(tpm_limit *limit);
 /// How many commands were sent so far.

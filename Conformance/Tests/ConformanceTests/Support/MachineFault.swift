@@ -65,14 +65,10 @@ extension TestKeychain {
     ///
     /// - Throws: ``UnbreakableMachine`` where nobody can bring the fault about.
     static func with<R: Sendable>(
-        _ fault: MachineFault?,
+        _ fault: MachineFault,
         after preparation: @escaping @Sendable () -> Void = {},
         _ body: @escaping @Sendable () async throws -> R
     ) async throws -> R {
-        guard let fault else {
-            preparation()
-            return try await body()
-        }
         #if os(Linux)
             return try await FaultyMachine(fault).run(preparation, body)
         #else
