@@ -14,6 +14,8 @@ struct Programs {
     var kwallet: String?
     /// Little of everything, no peers, no judgement.
     var isSmoke = false
+    /// What is measured.
+    var parts = Set(Part.allCases)
 
     /// Reads the arguments.
     init(_ arguments: [String]) throws {
@@ -23,7 +25,7 @@ struct Programs {
                 isSmoke = true
                 continue
             }
-            guard let value = rest.popFirst() else { throw BenchError("\(name) needs a path") }
+            guard let value = rest.popFirst() else { throw BenchError("\(name) needs a value") }
             switch name {
             case "--touchstoned": daemon = value
             case "--touchstone": command = value
@@ -31,6 +33,7 @@ struct Programs {
             case "--pinentry": pinentry = value
             case "--libsecret": libsecret = value
             case "--kwallet": kwallet = value
+            case "--only": parts = try Part.parts(value)
             default: throw BenchError("\(name) is not an option; use Scripts/benchmark")
             }
         }

@@ -26,54 +26,109 @@ enum TouchstoneBench {
     }
 
     private static func measure(_ programs: Programs, _ scale: Scale) async -> Table {
+        let parts = programs.parts
         var table = Table()
+        var found = Found()
+        do {
+            try await measureStores(programs, scale, &found, into: &table)
+        } catch {
+            table.add("filled stores", failed: error)
+        }
+        if parts.contains(.flushes) {
+            await table.run("flushes") { try await WriteRows.measureFlushes(programs, scale, into: &$0) }
+        }
+        if parts.contains(.tpm) {
+            await table.run("TPM") { try await TPMRows.measure(scale, into: &$0) }
+            await table.run("TPM and look-ups") {
+                try await TPMRows.measureLookups(programs, scale, into: &$0)
+            }
+        }
+        if parts.contains(.finger) {
+            await table.run("finger") { try await FingerRows.measure(programs, scale, into: &$0) }
+        }
+        guard parts.contains(.peers), !programs.isSmoke else { return table }
+        await measurePeers(programs, scale, found, into: &table)
+        return table
+    }
+
+    /// What peers are compared with.
+    private struct Found {
         var lookup: Nanoseconds?
         var list: Nanoseconds?
         var process: Nanoseconds?
         var bulk: FrontRows.Bulk?
-        do {
-            var stages: [Stage] = []
-            for count in [scale.small, scale.middle, scale.large] {
-                stages.append(try await Stage.start(programs, count: count, clients: scale.clients))
+    }
+
+    private static func measureStores(
+        _ programs: Programs,
+        _ scale: Scale,
+        _ found: inout Found,
+        into table: inout Table
+    ) async throws {
+        let parts = programs.parts
+        let isOfAllSizes = !parts.isDisjoint(with: Part.ofAllSizes)
+        guard isOfAllSizes || !parts.isDisjoint(with: Part.ofMiddleSize) else { return }
+        var stages: [Stage] = []
+        for count in isOfAllSizes ? [scale.small, scale.middle, scale.large] : [scale.middle] {
+            stages.append(try await Stage.start(programs, count: count, clients: scale.clients))
+        }
+        let middle = stages.count / 2
+        if parts.contains(.lookUp) {
+            table.run("look-up") { found.lookup = try LookupRows.measure(stages, scale, into: &$0) }
+        }
+        if parts.contains(.list) {
+            table.run("all items") { found.list = try ListRows.measure(stages[middle], scale, into: &$0) }
+        }
+        if parts.contains(.functions) {
+            table.run("Apple's functions") {
+                found.bulk = try FrontRows.measure(stages[middle], scale, into: &$0)
             }
-            table.run("look-up") { lookup = try LookupRows.measure(stages, scale, into: &$0) }
-            table.run("all items") { list = try ListRows.measure(stages[1], scale, into: &$0) }
-            table.run("Apple's functions") { bulk = try FrontRows.measure(stages[1], scale, into: &$0) }
-            table.run("resident memory") { try DaemonRows.measureMemory(stages[1], into: &$0) }
+        }
+        if parts.contains(.memory) {
+            table.run("resident memory") { try DaemonRows.measureMemory(stages[middle], into: &$0) }
+        }
+        if parts.contains(.process) {
             table.run("whole process") {
-                process = try ProcessRows.measure(programs, stages[1], scale, into: &$0)
+                found.process = try ProcessRows.measure(programs, stages[middle], scale, into: &$0)
             }
+        }
+        if parts.contains(.start) {
             await table.run("start and unlock") {
-                try await DaemonRows.measureStart(stages[1], scale, into: &$0)
+                try await DaemonRows.measureStart(stages[middle], scale, into: &$0)
             }
-            table.run("changes") { try ChangeRows.measure(&stages[1], scale, into: &$0) }
+        }
+        if parts.contains(.changes) {
+            table.run("changes") { try ChangeRows.measure(&stages[middle], scale, into: &$0) }
+        }
+        if parts.contains(.octets) {
             for index in stages.indices {
                 table.run("octets written") { try WriteRows.measureOctets(&stages[index], scale, into: &$0) }
             }
+        }
+        if parts.contains(.functions) {
             table.run("adds through Apple's functions") { _ in
-                bulk?.add = try FrontRows.measureAdds(&stages[1], scale)
+                found.bulk?.add = try FrontRows.measureAdds(&stages[middle], scale)
             }
-            for stage in stages { try await stage.stop() }
-        } catch {
-            table.add("three filled stores", failed: error)
         }
-        await table.run("flushes") { try await WriteRows.measureFlushes(programs, scale, into: &$0) }
-        await table.run("TPM") { try await TPMRows.measure(scale, into: &$0) }
-        await table.run("TPM and look-ups") {
-            try await TPMRows.measureLookups(programs, scale, into: &$0)
-        }
-        await table.run("finger") { try await FingerRows.measure(programs, scale, into: &$0) }
-        guard !programs.isSmoke, let lookup, let process, let bulk else { return table }
+        for stage in stages { try await stage.stop() }
+    }
+
+    private static func measurePeers(
+        _ programs: Programs,
+        _ scale: Scale,
+        _ found: Found,
+        into table: inout Table
+    ) async {
+        guard let lookup = found.lookup, let process = found.process, let bulk = found.bulk else { return }
         table.run("systemd-creds") { try ProcessRows.measureCredentials(process, scale, into: &$0) }
         await table.run("gnome-keyring") {
             try await KeyringRows.measure(programs, lookup: lookup, process: process, bulk, scale, into: &$0)
         }
-        if let list, let client = programs.kwallet {
+        if let list = found.list, let client = programs.kwallet {
             await table.run("KWallet") {
                 try await KWalletRows.measure(client, lookup: lookup, list: list, scale, into: &$0)
             }
         }
-        return table
     }
 }
 
