@@ -132,6 +132,7 @@ actor SessionRunner {
             let check = ports.checkEnrolment
             Task { [mailbox] in mailbox.yield(.event(.enrolment(await check()))) }
         case .show(let prompt, let number): await show(prompt, number)
+        case .dismissBox: dismissBox()
         case .claimSensor: sensorTask = Task { await takeSensor() }
         case .armSensor: sensorTask = Task { await verify() }
         case .stopSensor: sensorTask?.cancel()
@@ -208,10 +209,14 @@ extension SessionRunner {
 
     /// Returns once the box is gone, so that there are never two.
     private func takeBoxAway() async {
+        dismissBox()
+        await boxTask.take()?.value
+    }
+
+    private func dismissBox() {
         deadlineTask?.cancel()
         deadlineTask = nil
         boxTask?.cancel()
-        await boxTask.take()?.value
     }
 
     private func signal(_ signal: Signal, after duration: Duration) -> Task<Void, Never> {
@@ -272,7 +277,7 @@ extension SessionRunner {
         sensorTask?.cancel()
         await takeBoxAway()
         await sensorTask.take()?.value
-        await claim.take()?.release()
+        claim.take()?.letGo()
         typed = nil
         wrong = []
     }
