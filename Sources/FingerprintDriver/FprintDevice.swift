@@ -11,12 +11,16 @@ struct FprintDevice {
 
     private var target: Bus.Target { Bus.Target(owner, path, Fprint.deviceInterface) }
 
-    /// ``name()`` and ``listEnrolledFingers(user:)``, asked for together.
-    nonisolated(nonsending) func nameAndFingers(
+    /// The sensor with its ``name()`` and its ``listEnrolledFingers(user:)``, which are asked for together.
+    nonisolated(nonsending) func choice(
         user: String
-    ) async throws(FingerprintError) -> (name: String, fingers: [String]) {
+    ) async throws(FingerprintError) -> FprintManager.Choice {
         let (name, fingers) = (beginName(), beginListEnrolledFingers(user: user))
-        return (try await Self.name(from: name), try await Self.fingers(from: fingers))
+        return FprintManager.Choice(
+            device: self,
+            name: try await Self.name(from: name),
+            fingers: try await Self.fingers(from: fingers)
+        )
     }
 
     /// `ListEnrolledFingers`, sorted; nothing enrolled is an empty list.

@@ -157,7 +157,11 @@ public actor FprintReader: FingerprintReader {
 
     private func findLogind() async { await connection?.findLogind() }
 
+    /// The sensor that is ours, or the one that would be.
     private func choose() async throws(FingerprintError) -> FprintManager.Choice {
+        if let claim = claims.values.first(where: { $0.releasing == nil }) {
+            return try await claim.device.choice(user: user)
+        }
         do throws(FingerprintError) {
             return try await chooseOnce()
         } catch let error where error.code == .serviceUnknown {

@@ -90,7 +90,7 @@ extension AuthenticationSession {
         if case .end(let error) = next { return proceed(.end(error), at: now) }
         next = nil
         box = nil
-        return [.dismissBox] + look(.afterMatch)
+        return look(.afterMatch) + [.dismissBox]
     }
 
     mutating func refused(at now: BootTime) -> [SessionAction] {

@@ -39,6 +39,7 @@ actor SessionRunner {
     /// An event, with what the machine must not see.
     private enum Signal: Sendable {
         case event(SessionEvent)
+        case shown(box: Int, at: BootTime)
         case answered(box: Int, BoxAnswer)
         case opened(PasscodeKey)
     }
@@ -58,10 +59,13 @@ actor SessionRunner {
     private var passcodeKey: PasscodeKey?
     private var wasPrompted = false
     private var sensor = SensorReport.unused
+    /// When what is being dealt with happened.
+    private var eventTime: BootTime
 
     init(_ ports: Ports, request: PromptRequest) {
         self.ports = ports
         self.request = request
+        eventTime = ports.clock.now()
         (signals, mailbox) = AsyncStream.makeStream()
     }
 
@@ -138,7 +142,8 @@ actor SessionRunner {
         case .stopSensor: sensorTask?.cancel()
         case .wait(let duration, let number):
             waitTask?.cancel()
-            waitTask = signal(.event(.elapsed(number)), after: duration)
+            let passed = ports.clock.now().since(eventTime) ?? .zero
+            waitTask = signal(.event(.elapsed(number)), after: max(duration - passed, .zero))
         case .relax(let record):
             // The stricter count stays where this fails; nobody is refused for it.
             try? ports.attempts.save(record)
@@ -152,7 +157,11 @@ actor SessionRunner {
 
     /// Turns what came in into what the machine may see of it.
     private func event(for signal: Signal) async -> SessionEvent? {
+        eventTime = ports.clock.now()
         switch signal {
+        case .shown(let box, let time):
+            eventTime = time
+            return .shown(box: box)
         case .event(let event):
             switch event {
             case .wrong: if let typed = typed.take() { wrong.append(typed) }
@@ -200,7 +209,7 @@ extension SessionRunner {
         wasPrompted = true
         boxTask = Task { [mailbox, ports, request] in
             let answer = await ports.prompter.answer(to: prompt, at: request.origin) {
-                mailbox.yield(.event(.shown(box: number)))
+                mailbox.yield(.shown(box: number, at: ports.clock.now()))
             }
             mailbox.yield(.answered(box: number, answer))
         }
