@@ -1,6 +1,6 @@
 import KeychainModel
 
-/// A claim on the sensor; dropping it lets go of the sensor as ``release()`` does.
+/// A claim on the sensor; dropping it lets go of the sensor as ``letGo()`` does.
 ///
 /// A verification that ends with an error has let go already.
 final class FprintClaim: FingerprintClaim {
@@ -12,15 +12,18 @@ final class FprintClaim: FingerprintClaim {
         self.number = number
     }
 
-    deinit {
-        let (reader, number) = (reader, number)
-        Task { await reader.release(number) }
-    }
+    deinit { letGo() }
 
     func verify(
         status: @escaping @Sendable (FingerprintStatus) -> Void
     ) async throws(FingerprintError) -> FingerprintVerdict {
         try await reader.verify(number, status: status)
+    }
+
+    func letGo() {
+        let (reader, number) = (reader, number)
+        // It is on the reader's thread before a claim that is asked for after this.
+        Task.immediate { await reader.release(number) }
     }
 
     func release() async { await reader.release(number) }
@@ -34,6 +37,8 @@ final class ClaimedSensor {
     let fingers: [String]
     /// The verification that runs.
     var run: VerifyRun?
+    /// The `VerifyStop` that was sent last.
+    var disarming: BusCall?
     /// The task that lets go.
     var releasing: Task<Void, Never>?
 
@@ -44,7 +49,12 @@ final class ClaimedSensor {
         self.fingers = fingers
     }
 
-    /// The verification ended, the sensor is disarmed.
+    /// Waits until fprintd has answered `VerifyStop`, whatever it says.
+    nonisolated(nonsending) func untilDisarmed() async {
+        _ = try? await disarming?.reply()
+    }
+
+    /// The verification ended.
     func ended() {
         run = nil
         let waiters = waiters

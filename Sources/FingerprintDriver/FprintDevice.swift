@@ -11,11 +11,38 @@ struct FprintDevice {
 
     private var target: Bus.Target { Bus.Target(owner, path, Fprint.deviceInterface) }
 
+    /// The sensor with its ``name()`` and its ``listEnrolledFingers(user:)``, which are asked for together.
+    nonisolated(nonsending) func choice(
+        user: String
+    ) async throws(FingerprintError) -> FprintManager.Choice {
+        let (name, fingers) = (beginName(), beginListEnrolledFingers(user: user))
+        return FprintManager.Choice(
+            device: self,
+            name: try await Self.name(from: name),
+            fingers: try await Self.fingers(from: fingers)
+        )
+    }
+
     /// `ListEnrolledFingers`, sorted; nothing enrolled is an empty list.
     nonisolated(nonsending) func listEnrolledFingers(user: String) async throws(FingerprintError) -> [String]
     {
+        try await Self.fingers(from: beginListEnrolledFingers(user: user))
+    }
+
+    /// The property `name`.
+    nonisolated(nonsending) func name() async throws(FingerprintError) -> String {
+        try await Self.name(from: beginName())
+    }
+
+    private func beginListEnrolledFingers(user: String) -> BusCall {
+        bus.begin(target, "ListEnrolledFingers", [.string(user)])
+    }
+
+    private nonisolated(nonsending) static func fingers(
+        from call: BusCall
+    ) async throws(FingerprintError) -> [String] {
         do throws(FingerprintError) {
-            guard let fingers = try await call("ListEnrolledFingers", [.string(user)]).first?.texts else {
+            guard let fingers = try await reply(to: call).first?.texts else {
                 throw FingerprintError(.internal, message: "ListEnrolledFingers")
             }
             return fingers.sorted()
@@ -24,29 +51,31 @@ struct FprintDevice {
         }
     }
 
-    /// The property `name`.
-    nonisolated(nonsending) func name() async throws(FingerprintError) -> String {
-        do throws(BusError) {
-            let reply = try await bus.call(
-                Bus.Target(owner, path, propertiesInterface),
-                "Get",
-                [.string(Fprint.deviceInterface), .string("name")]
-            )
-            guard let name = reply.first?.content?.text else { throw .malformed }
-            return name
-        } catch {
-            throw FingerprintError(error)
+    private func beginName() -> BusCall {
+        bus.begin(
+            Bus.Target(owner, path, propertiesInterface),
+            "Get",
+            [.string(Fprint.deviceInterface), .string("name")]
+        )
+    }
+
+    private nonisolated(nonsending) static func name(
+        from call: BusCall
+    ) async throws(FingerprintError) -> String {
+        guard let name = try await reply(to: call).first?.content?.text else {
+            throw FingerprintError(BusError.malformed)
         }
+        return name
     }
 
     /// `Claim`.
     nonisolated(nonsending) func claim(user: String) async throws(FingerprintError) {
-        _ = try await call("Claim", [.string(user)])
+        _ = try await Self.reply(to: bus.begin(target, "Claim", [.string(user)]))
     }
 
     /// `Release`.
     nonisolated(nonsending) func release() async throws(FingerprintError) {
-        _ = try await call("Release", [])
+        _ = try await Self.reply(to: bus.begin(target, "Release"))
     }
 
     /// `VerifyStart`; `reply` is called before anything that fprintd sent after its answer.
@@ -55,16 +84,13 @@ struct FprintDevice {
     }
 
     /// `VerifyStop`.
-    nonisolated(nonsending) func verifyStop() async throws(FingerprintError) {
-        _ = try await call("VerifyStop", [])
-    }
+    func beginVerifyStop() -> BusCall { bus.begin(target, "VerifyStop") }
 
-    private nonisolated(nonsending) func call(
-        _ method: String,
-        _ arguments: [BusValue]
+    private nonisolated(nonsending) static func reply(
+        to call: BusCall
     ) async throws(FingerprintError) -> [BusValue] {
         do throws(BusError) {
-            return try await bus.call(target, method, arguments)
+            return try await call.reply()
         } catch {
             throw FingerprintError(error)
         }

@@ -28,9 +28,7 @@ struct FprintManager {
         var choices: [Choice] = []
         for path in paths.prefix(Self.deviceLimit) {
             let device = FprintDevice(bus: bus, owner: owner, path: path)
-            let name = try await device.name()
-            let fingers = try await device.listEnrolledFingers(user: user)
-            choices.append(Choice(device: device, name: name, fingers: fingers))
+            choices.append(try await device.choice(user: user))
         }
         choices.sort { ($0.name, $0.device.path) < ($1.name, $1.device.path) }
         if let choice = choices.first(where: { !$0.fingers.isEmpty }) { return choice }

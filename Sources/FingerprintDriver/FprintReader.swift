@@ -55,7 +55,7 @@ public actor FprintReader: FingerprintReader {
 
     /// What is enrolled now, on the sensor that ``claim()`` would take.
     public func enrolment() async throws(FingerprintError) -> Enrolment {
-        let choice = try await choose()
+        let choice = try await onThread { () async throws(FingerprintError) in try await self.choose() }
         return Enrolment(
             device: choice.name,
             fingers: choice.fingers,
@@ -66,6 +66,11 @@ public actor FprintReader: FingerprintReader {
 
     /// Takes the sensor; the claim is bound to the very fprintd that granted it.
     public func claim() async throws(FingerprintError) -> any FingerprintClaim {
+        try await onThread { () async throws(FingerprintError) in try await self.takeSensor() }
+    }
+
+    private func takeSensor() async throws(FingerprintError) -> FprintClaim {
+        for claim in claims.values { await claim.releasing?.value }
         let device = try await choose().device
         let sleepsBefore = sleeps
         do throws(FingerprintError) {
@@ -126,6 +131,13 @@ public actor FprintReader: FingerprintReader {
 
     // MARK: Connection
 
+    /// Runs `body` without a change of threads at each reply.
+    func onThread<R>(
+        _ body: () async throws(FingerprintError) -> R
+    ) async throws(FingerprintError) -> R {
+        try await withTaskExecutorPreference(executor, operation: body)
+    }
+
     private func connect() throws(FingerprintError) -> FprintConnection {
         if let connection, connection.bus != nil { return connection }
         do throws(BusError) {
@@ -145,7 +157,11 @@ public actor FprintReader: FingerprintReader {
 
     private func findLogind() async { await connection?.findLogind() }
 
+    /// The sensor that is ours, or the one that would be.
     private func choose() async throws(FingerprintError) -> FprintManager.Choice {
+        if let claim = claims.values.first(where: { $0.releasing == nil }) {
+            return try await claim.device.choice(user: user)
+        }
         do throws(FingerprintError) {
             return try await chooseOnce()
         } catch let error where error.code == .serviceUnknown {

@@ -13,7 +13,10 @@ extension FprintReader {
         let run = VerifyRun(device: claim.device, status: status)
         claim.run = run
         do throws(FingerprintError) {
-            let verdict = try await verify(claim.fingers, run)
+            let verdict = try await onThread { () async throws(FingerprintError) in
+                await claim.untilDisarmed()
+                return try await self.verify(claim.fingers, run)
+            }
             claim.ended()
             return verdict
         } catch {
@@ -57,8 +60,11 @@ extension FprintReader {
         } onCancel: {
             Task { await self.cancel(identity) }
         }
-        let isOwned = claims.values.contains { $0.run === run }
-        if isOwned { try? await run.device.verifyStop() }
+        if let claim = claims.values.first(where: { $0.run === run }) {
+            claim.disarming = run.device.beginVerifyStop()
+            // With a match nobody waits for it but who uses the sensor next.
+            if outcome != .success(.match) { await claim.untilDisarmed() }
+        }
         return try outcome.get()
     }
 
@@ -87,6 +93,7 @@ extension FprintReader {
         guard let claim = claims[number] else { return }
         claim.run?.abort(FingerprintError(.cancelled))
         await claim.untilEnded()
+        await claim.untilDisarmed()
         do throws(FingerprintError) {
             try await claim.device.release()
         } catch {

@@ -66,7 +66,7 @@ struct AuthenticationSessionTests {
         drive.feed(.elapsed(1))
         #expect(drive.last == [.armSensor])
         drive.feed(.sensor(.armed), .sensor(.fingerPresent), .verdict(.match))
-        #expect(drive.last == [.checkEnrolment])
+        #expect(drive.last == [.checkEnrolment, .dismissBox])
         drive.feed(.enrolment(.ready))
         #expect(drive.last.last == .succeed([.biometry]))
     }

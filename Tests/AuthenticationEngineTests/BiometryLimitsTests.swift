@@ -66,7 +66,7 @@ struct BiometryLimitsTests {
         _ = await task.value
         let expected = [
             "box", "claim", "save 1 0", "arm", "disarm", "box gone", "box", "save 2 0", "arm", "disarm",
-            "save 0 0", "box gone", "release",
+            "box gone", "save 0 0", "release",
         ]
         #expect(world.journal.entries == expected)
     }
@@ -166,7 +166,7 @@ struct BiometryLimitsTests {
         _ = await task.value
         let expected = [
             "box", "claim", "save 1 0", "arm", "disarm", "release", "box gone", "box", "claim", "arm",
-            "disarm", "save 0 0", "box gone", "release",
+            "disarm", "box gone", "save 0 0", "release",
         ]
         #expect(world.journal.entries == expected)
     }

@@ -98,6 +98,36 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
+    @Test("whoever claims a sensor that was let go of waits until it is free")
+    func claimAfterLettingGo() async throws {
+        let (bus, fprintd, reader) = try await start(.init())
+        for _ in 1...20 {
+            let claim = try await reader.claim()
+            claim.letGo()
+        }
+        _ = try await reader.claim()
+        let turns = (1...20).flatMap { _ in ["Claim", "Release"] }
+        #expect(fprintd.calls.starts(with: turns + ["Claim"]))
+        await bus.stop()
+    }
+
+    @Test("a match is told before the sensor is off, and letting go waits for that")
+    func matchAtOnce() async throws {
+        let (bus, fprintd, _) = try await start(
+            .init(verifications: [.init([.match])], silentMethods: ["VerifyStop"])
+        )
+        let limit = Duration.seconds(5)
+        let reader = FprintReader(busAddress: bus.busAddress, templateDirectory: nil, callTimeout: limit)
+        let claim = try await reader.claim()
+        let begin = ContinuousClock.now
+        #expect(try await claim.verify { _ in } == .match)
+        #expect(ContinuousClock.now - begin < limit)
+        await claim.release()
+        #expect(ContinuousClock.now - begin >= limit)
+        #expect(fprintd.calls == ["Claim", "VerifyStart any", "VerifyStop", "Release"])
+        await bus.stop()
+    }
+
     @Test("a match before VerifyStart was answered does not count")
     func matchBeforeStart() async throws {
         let (bus, fprintd, reader) = try await start(.init(verifications: [.init([], before: [.match])]))

@@ -9,17 +9,33 @@ enum OneProcessor {
 
     /// Runs `body` with this process and others on the last processor, and lets them all go afterwards.
     static func with<R>(_ processes: [Int32], _ body: () throws -> R) throws -> R {
-        let count = sysconf(CInt(_SC_NPROCESSORS_ONLN))
-        guard count > 1, unsafe access(program, X_OK) == 0 else { return try body() }
-        let all = processes + [getpid()]
-        try set(all, "\(count - 1)")
+        try keep(processes)
         let result = Result { try body() }
-        try set(all, "0-\(count - 1)")
+        try letGo(processes)
         return try result.get()
     }
 
+    /// Runs `body` with this process, and those that it starts meanwhile, on the last processor.
+    static func with(_ body: () async throws -> Void) async throws {
+        try keep([])
+        do {
+            try await body()
+        } catch {
+            try letGo([])
+            throw error
+        }
+        try letGo([])
+    }
+
+    private static let last = sysconf(CInt(_SC_NPROCESSORS_ONLN)) - 1
+
+    private static func keep(_ processes: [Int32]) throws { try set(processes, "\(last)") }
+
+    private static func letGo(_ processes: [Int32]) throws { try set(processes, "0-\(last)") }
+
     private static func set(_ processes: [Int32], _ processors: String) throws {
-        for process in processes {
+        guard last > 0, unsafe access(program, X_OK) == 0 else { return }
+        for process in processes + [getpid()] {
             try CommandRun(
                 path: program,
                 arguments: ["--all-tasks", "--pid", "--cpu-list", processors, "\(process)"],

@@ -3,8 +3,12 @@ import TouchstoneTesting
 
 /// What a TPM takes, through swtpm: beside the same commands over one connection, and beside tpm2-tools.
 enum TPMRows {
-    /// Everybody has a chip of their own, and all work in turns.
+    /// Everybody has a chip of their own, and all work in turns on one processor.
     static func measure(_ scale: Scale, into table: inout Table) async throws {
+        try await OneProcessor.with { try await measureInTurns(scale, into: &table) }
+    }
+
+    private static func measureInTurns(_ scale: Scale, into table: inout Table) async throws {
         let driver = try await DriverChip.start()
         let limit = try await LimitChip.start()
         let tools = ToolsChip.areInstalled ? try await ToolsChip.start() : nil

@@ -89,7 +89,8 @@ extension AuthenticationSession {
         attempt = nil
         if case .end(let error) = next { return proceed(.end(error), at: now) }
         next = nil
-        return look(.afterMatch)
+        box = nil
+        return look(.afterMatch) + [.dismissBox]
     }
 
     mutating func refused(at now: BootTime) -> [SessionAction] {

@@ -206,8 +206,6 @@ struct AuthenticationSession: ~Copyable, Sendable {
         box = nil
         switch answer {
         case .passcode, .samePasscode, .unusable:
-            // A finger that matched is being made sure of; what was typed meanwhile is not needed.
-            guard check == nil else { return [] }
             return typed(answer, at: now)
         case .fallback where setup.requirement == .biometryOrPasscode:
             stage = .passcode

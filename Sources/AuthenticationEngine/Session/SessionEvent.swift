@@ -16,7 +16,7 @@ enum SessionEvent: Sendable {
     case claimed
     /// The sensor reports progress.
     case sensor(FingerprintStatus)
-    /// The sensor is disarmed: it came to a verdict.
+    /// The sensor came to a verdict: it judges no other touch.
     case verdict(FingerprintVerdict)
     /// The sensor is disarmed, or was never ours: it failed, or was stopped.
     case sensorFailed(FingerprintError)
@@ -87,6 +87,8 @@ enum SessionAction: Sendable, Equatable {
     case checkEnrolment
     /// Put up a box, in place of the one before.
     case show(Prompt, box: Int)
+    /// Take the box away; nobody waits for its end before the next box or the end.
+    case dismissBox
     /// Take the sensor; the answer is `claimed` or `sensorFailed`.
     case claimSensor
     /// Arm the sensor; the end is one `verdict` or `sensorFailed`.

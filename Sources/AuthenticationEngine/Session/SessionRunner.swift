@@ -39,6 +39,7 @@ actor SessionRunner {
     /// An event, with what the machine must not see.
     private enum Signal: Sendable {
         case event(SessionEvent)
+        case shown(box: Int, at: BootTime)
         case answered(box: Int, BoxAnswer)
         case opened(PasscodeKey)
     }
@@ -58,10 +59,13 @@ actor SessionRunner {
     private var passcodeKey: PasscodeKey?
     private var wasPrompted = false
     private var sensor = SensorReport.unused
+    /// When what is being dealt with happened.
+    private var eventTime: BootTime
 
     init(_ ports: Ports, request: PromptRequest) {
         self.ports = ports
         self.request = request
+        eventTime = ports.clock.now()
         (signals, mailbox) = AsyncStream.makeStream()
     }
 
@@ -132,12 +136,14 @@ actor SessionRunner {
             let check = ports.checkEnrolment
             Task { [mailbox] in mailbox.yield(.event(.enrolment(await check()))) }
         case .show(let prompt, let number): await show(prompt, number)
+        case .dismissBox: dismissBox()
         case .claimSensor: sensorTask = Task { await takeSensor() }
         case .armSensor: sensorTask = Task { await verify() }
         case .stopSensor: sensorTask?.cancel()
         case .wait(let duration, let number):
             waitTask?.cancel()
-            waitTask = signal(.event(.elapsed(number)), after: duration)
+            let passed = ports.clock.now().since(eventTime) ?? .zero
+            waitTask = signal(.event(.elapsed(number)), after: max(duration - passed, .zero))
         case .relax(let record):
             // The stricter count stays where this fails; nobody is refused for it.
             try? ports.attempts.save(record)
@@ -151,7 +157,11 @@ actor SessionRunner {
 
     /// Turns what came in into what the machine may see of it.
     private func event(for signal: Signal) async -> SessionEvent? {
+        eventTime = ports.clock.now()
         switch signal {
+        case .shown(let box, let time):
+            eventTime = time
+            return .shown(box: box)
         case .event(let event):
             switch event {
             case .wrong: if let typed = typed.take() { wrong.append(typed) }
@@ -199,7 +209,7 @@ extension SessionRunner {
         wasPrompted = true
         boxTask = Task { [mailbox, ports, request] in
             let answer = await ports.prompter.answer(to: prompt, at: request.origin) {
-                mailbox.yield(.event(.shown(box: number)))
+                mailbox.yield(.shown(box: number, at: ports.clock.now()))
             }
             mailbox.yield(.answered(box: number, answer))
         }
@@ -208,10 +218,14 @@ extension SessionRunner {
 
     /// Returns once the box is gone, so that there are never two.
     private func takeBoxAway() async {
+        dismissBox()
+        await boxTask.take()?.value
+    }
+
+    private func dismissBox() {
         deadlineTask?.cancel()
         deadlineTask = nil
         boxTask?.cancel()
-        await boxTask.take()?.value
     }
 
     private func signal(_ signal: Signal, after duration: Duration) -> Task<Void, Never> {
@@ -272,7 +286,7 @@ extension SessionRunner {
         sensorTask?.cancel()
         await takeBoxAway()
         await sensorTask.take()?.value
-        await claim.take()?.release()
+        claim.take()?.letGo()
         typed = nil
         wrong = []
     }

@@ -145,16 +145,20 @@ package final class Bus {
         }
     }
 
+    /// Sends a call; its reply may be waited for later, or not at all.
+    package func begin(_ target: Target, _ method: String, _ arguments: [BusValue] = []) -> BusCall {
+        let call = BusCall()
+        send(target, method, arguments) { call.end($0) }
+        return call
+    }
+
     /// Sends a call and waits for the reply; cancelling the task does not end the wait.
     package nonisolated(nonsending) func call(
         _ target: Target,
         _ method: String,
         _ arguments: [BusValue] = []
     ) async throws(BusError) -> [BusValue] {
-        let reply = await withCheckedContinuation { continuation in
-            send(target, method, arguments) { continuation.resume(returning: $0) }
-        }
-        return try reply.get()
+        try await begin(target, method, arguments).reply()
     }
 
     private func makeCall(

@@ -14,8 +14,9 @@ final class BusLoop: @unchecked Sendable {  // `connection` belongs to the threa
     private struct Entry {
         let job: UnownedJob
         let executor: UnownedSerialExecutor
+        let taskExecutor: UnownedTaskExecutor
 
-        func run() { unsafe job.runSynchronously(on: executor) }
+        func run() { unsafe job.runSynchronously(isolatedTo: executor, taskExecutor: taskExecutor) }
     }
 
     private struct Queue {
@@ -54,9 +55,17 @@ final class BusLoop: @unchecked Sendable {  // `connection` belongs to the threa
         return pthread_equal(thread, pthread_self()) != 0
     }
 
-    func append(_ job: UnownedJob, for executor: UnownedSerialExecutor) {
-        queue.withLock { unsafe $0.waiting.append(Entry(job: job, executor: executor)) }
-        signal()
+    func append(
+        _ job: UnownedJob,
+        for executor: UnownedSerialExecutor,
+        _ taskExecutor: UnownedTaskExecutor
+    ) {
+        let isAway = queue.withLock { queue in
+            unsafe queue.waiting.append(Entry(job: job, executor: executor, taskExecutor: taskExecutor))
+            return queue.thread.map { pthread_equal($0, pthread_self()) == 0 } ?? true
+        }
+        // The thread itself looks for jobs before it waits.
+        if isAway { signal() }
     }
 
     func close() {

@@ -42,7 +42,10 @@ public protocol FingerprintClaim: Sendable {
         status: @escaping @Sendable (FingerprintStatus) -> Void
     ) async throws(FingerprintError) -> FingerprintVerdict
 
-    /// Disarms and lets go of the sensor; never fails, may be called twice.
+    /// Disarms and lets go of the sensor, which whoever claims it next waits for; never fails, may be called twice.
+    func letGo()
+
+    /// As ``letGo()``, and waits until the sensor is free.
     func release() async
 }
 

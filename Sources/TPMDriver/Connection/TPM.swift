@@ -6,8 +6,8 @@ public import KeychainModel
 /// The library below prints to standard error, and with some settings everything that passes through it: whoever
 /// starts a program that uses this type puts ``libraryEnvironment`` into its environment.
 ///
-/// An object and two sessions stay loaded in the chip until ``close()``, of the three of each that a TPM without
-/// resource manager has at least.
+/// An object stays loaded in the chip until ``close()``, and two sessions for as long as they are used: a TPM without
+/// resource manager has room for three of each at least, for all its users.
 public actor TPM {
     /// The kernel's resource manager.
     public static let resourceManager = "device:/dev/tpmrm0"
@@ -19,8 +19,13 @@ public actor TPM {
     /// Where its indices are noted.
     let notes: (any HardwareNotes)?
     private let thread = TPMThread()
+    private let sessionTime: Duration
     private var connection: TPMConnection?
     private var commandsOfClosedConnections = 0
+    /// Flushes sessions that nobody uses any more; nil while there are none.
+    private var sessionWatch: Task<Void, Never>?
+    /// ``commandCount`` when it looked last.
+    private var watchedCount = 0
 
     /// The thread that waits for the chip.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -35,9 +40,15 @@ public actor TPM {
     ///     transport is a library that gets loaded.
     ///   - notes: where indices are noted before they are made; without them, what a machine that stops leaves
     ///     behind stays there.
-    public init(configuration: String = TPM.resourceManager, notes: (any HardwareNotes)? = nil) {
+    ///   - sessionTime: sessions are flushed when no command was sent for this long, and at most twice as long.
+    public init(
+        configuration: String = TPM.resourceManager,
+        notes: (any HardwareNotes)? = nil,
+        sessionTime: Duration = .seconds(60)
+    ) {
         self.configuration = configuration
         self.notes = notes
+        self.sessionTime = sessionTime
     }
 
     isolated deinit { connection?.close() }
@@ -50,6 +61,24 @@ public actor TPM {
 
     /// How many commands were sent to the chip so far.
     package var commandCount: Int { commandsOfClosedConnections + (connection?.commandCount ?? 0) }
+
+    private func watchSessions() {
+        sessionWatch = Task { [weak self, sessionTime] in
+            repeat { try? await Task.sleep(for: sessionTime) } while await self?.flushIdleSessions() == false
+        }
+    }
+
+    /// Flushes the sessions, unless a command was sent since the last look; whether there are none now.
+    private func flushIdleSessions() -> Bool {
+        let count = commandCount
+        guard count == watchedCount else {
+            watchedCount = count
+            return false
+        }
+        connection?.flushSessions()
+        sessionWatch = nil
+        return true
+    }
 
     /// Lends the connection to `body`, and once more when it was found to be lost on the way.
     ///
@@ -80,6 +109,7 @@ public actor TPM {
     }
 
     private func opened() throws(TPMError) -> TPMConnection {
+        if sessionWatch == nil { watchSessions() }
         if let connection { return connection }
         let opened = try TPMConnection(configuration)
         connection = opened

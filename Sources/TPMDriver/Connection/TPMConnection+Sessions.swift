@@ -10,10 +10,12 @@ struct ParameterEncryption: OptionSet {
 }
 
 extension TPMConnection {
-    /// The HMAC session that stays loaded, set to encrypt these parameters (AES-128-CFB) in the next command.
+    /// The HMAC session that stays loaded from its first use on, set to encrypt these parameters (AES-128-CFB) in the
+    /// next command.
     ///
     /// Its key comes from a salt encrypted to the primary: nobody on the bus knows it.
     func session(_ encryption: ParameterEncryption = []) throws(TPMError) -> ESYS_TR {
+        if hmacSession == ESYS_TR_NONE { hmacSession = try startSession(kTPM2_SE_HMAC) }
         try set(hmacSession, kTPMA_SESSION_CONTINUESESSION | encryption.rawValue)
         return hmacSession
     }

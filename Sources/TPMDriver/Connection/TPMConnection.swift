@@ -8,7 +8,7 @@ struct ESYSContext {
     fileprivate(set) var pointer: OpaquePointer?
 }
 
-/// One ESYS context, its storage primary and its two sessions, which stay loaded until the end.
+/// One ESYS context, its storage primary, which stays loaded until the end, and its two sessions.
 ///
 /// Belongs to the actor ``TPM``, which lends it on its own thread.
 @safe
@@ -23,9 +23,9 @@ final class TPMConnection {
     private(set) var primary = ESYS_TR_NONE
     /// The primary's name (Part 1, 16): another chip or a cleared one has another.
     private(set) var primaryName: [UInt8] = []
-    /// The HMAC session salted to the primary; see ``session(_:)``.
-    fileprivate(set) var hmacSession = ESYS_TR_NONE
-    /// The policy session salted to the primary, loaded from its first use on; see ``withPolicySession(_:)``.
+    /// The HMAC session salted to the primary, loaded from its first use on; see ``session(_:)``.
+    var hmacSession = ESYS_TR_NONE
+    /// The policy session salted to the primary, likewise; see ``withPolicySession(_:)``.
     var policySession = ESYS_TR_NONE
     /// What ``fixedProperties()`` found.
     private var knownFixedProperties: [TPM2_PT: UInt32] = [:]
@@ -40,7 +40,6 @@ final class TPMConnection {
         try check(unsafe Esys_Initialize(&context.pointer, transport, nil))
         if Self.transportsWithoutManager.contains(String(name)) { try flushLeftovers() }
         try createPrimary()
-        hmacSession = try startSession(kTPM2_SE_HMAC)
     }
 
     deinit {
@@ -50,12 +49,16 @@ final class TPMConnection {
 
     /// Flushes what is loaded.
     func close() {
-        if policySession != ESYS_TR_NONE { flush(policySession) }
-        if hmacSession != ESYS_TR_NONE { flush(hmacSession) }
+        flushSessions()
         if primary != ESYS_TR_NONE { flush(primary) }
+        primary = ESYS_TR_NONE
+    }
+
+    /// Flushes both sessions; the next use of either starts it anew.
+    func flushSessions() {
+        for session in [policySession, hmacSession] where session != ESYS_TR_NONE { flush(session) }
         policySession = ESYS_TR_NONE
         hmacSession = ESYS_TR_NONE
-        primary = ESYS_TR_NONE
     }
 
     /// A transport is a library with that name: only these are loaded.

@@ -90,7 +90,7 @@ public struct Enroller: Sendable {
         let result: Result<R, any Error>
         do {
             let device = try await FprintSensor.find(sensor, peer)
-            try await device.call("Claim", [.string("")])
+            try await claim(device)
             result = .success(try await body(device))
             try await device.call("Release")
         } catch {
@@ -100,5 +100,17 @@ public struct Enroller: Sendable {
         }
         await peer.close()
         return try result.get()
+    }
+
+    /// Waits while somebody has the sensor: the daemon lets go of it a moment after its answer.
+    private func claim(_ device: FprintSensor) async throws {
+        try await Deadline.wait(for: "the sensor") {
+            do {
+                try await device.call("Claim", [.string("")])
+                return true
+            } catch BusError.remote(name: "\(Fprint.errorPrefix)AlreadyInUse", _) {
+                return nil
+            }
+        }
     }
 }

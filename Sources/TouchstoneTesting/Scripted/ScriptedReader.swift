@@ -194,7 +194,9 @@ private struct ScriptedClaim: FingerprintClaim {
         return touch
     }
 
-    func release() async {
+    func release() async { letGo() }
+
+    func letGo() {
         let wasClaimed = reader.state.update { state in
             defer { state.isClaimed = false }
             return state.isClaimed
