@@ -79,6 +79,7 @@ internal enum MajorType: UInt8 {
 extension CBORReader {
     /// The initial octet of the next item.
     @inlinable
+    @inline(__always)
     internal func peek() throws(CBORError) -> UInt8 {
         guard octetsLeft > 0 else { throw CBORError(.unexpectedEnd, at: position) }
         return unsafe octets[position]
@@ -209,6 +210,7 @@ extension CBORReader {
 // MARK: - Content of strings
 
 extension CBORReader {
+    @inline(__always)
     internal func lend<R: ~Copyable, E: Error>(
         _ content: Range<Int>,
         _ body: (Span<UInt8>) throws(E) -> R
@@ -225,6 +227,7 @@ extension CBORReader {
         }
     }
 
+    @inline(__always)
     internal func checkUTF8(_ content: Range<Int>) throws(CBORError) {
         try lend(content) { octets throws(CBORError) in
             do {

@@ -39,9 +39,11 @@ extension CBORReader {
     }
 
     /// Whether all octets in a part of the message that has been read are ASCII.
+    @inlinable
+    @inline(__always)
     public func isASCII(_ range: Range<Int>) -> Bool {
         precondition(range.lowerBound >= 0 && range.upperBound <= position, "not read yet")
-        return unsafe octets[range].allSatisfy { $0 < 0x80 }
+        return unsafe UnsafeRawBufferPointer(rebasing: octets[range]).allSatisfy { $0 < 0x80 }
     }
 
     /// Reads one item of any type.
@@ -153,6 +155,7 @@ extension CBORReader {
 extension CBORReader {
     internal static let breakStopCode: UInt8 = 0xFF
 
+    @inline(__always)
     internal func isIndefinite(_ major: MajorType) throws(CBORError) -> Bool {
         if limits.isDeterministic { return false }
         return try peek() == major.rawValue << 5 | 0x1F

@@ -14,6 +14,8 @@
 /// ```
 ///
 /// After an error other than ``CBORError/Code/typeMismatch``, which consumes nothing, do not read on.
+///
+/// What only looks is inlined always: a call that lends the reader copies all of it.
 @safe
 public struct CBORReader: ~Copyable {
     @usableFromInline
@@ -45,6 +47,7 @@ public struct CBORReader: ~Copyable {
     public var isAtEnd: Bool { octetsLeft == 0 }
 
     @inlinable
+    @inline(__always)
     internal var octetsLeft: Int { unsafe octets.count - position }
 }
 
@@ -157,8 +160,14 @@ extension CBORReader {
 
 extension CBORReader {
     /// The type of the next item, which stays unread.
+    @inlinable
+    @inline(__always)
     public func peekType() throws(CBORError) -> CBORType {
-        let initial = try peek()
+        try Self.type(of: try peek(), at: position)
+    }
+
+    @usableFromInline
+    internal static func type(of initial: UInt8, at position: Int) throws(CBORError) -> CBORType {
         switch initial >> 5 {
         case 0: return .unsigned
         case 1: return .negative

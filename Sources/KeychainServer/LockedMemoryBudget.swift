@@ -114,9 +114,11 @@ final class LockedMemoryBudget: Sendable {
     private func giveBack(_ octets: Int) {
         let waiting = state.withLock { state in
             state.free += octets
+            guard !state.waiting.isEmpty else { return [:] as [UInt64: @Sendable () -> Void] }
             defer { state.waiting = [:] }
             return state.waiting
         }
+        guard !waiting.isEmpty else { return }
         for ticket in waiting.keys.sorted() { waiting[ticket]?() }
     }
 }

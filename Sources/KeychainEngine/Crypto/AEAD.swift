@@ -245,6 +245,12 @@ final class AEADKeyPlace {
         unsafe key.withUnsafeBytes { unsafe expand($0) }
     }
 
+    /// Wipes the key at hand.
+    func clear() {
+        key.removeAll(keepingCapacity: true)
+        context.removeAll(keepingCapacity: true)
+    }
+
     /// Copies a key into this place.
     func take(_ key: Key) {
         unsafe key.withUnsafeBytes { unsafe expand($0) }

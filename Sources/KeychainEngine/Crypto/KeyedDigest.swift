@@ -61,7 +61,9 @@ final class KeyedDigest: Sendable {
     /// The first `count` octets of the digest of `octets`.
     func prefix(_ count: Int, of octets: [UInt8]) -> [UInt8] {
         let digest = unsafe octets.withUnsafeBytes { unsafe words(of: $0) }
-        return unsafe withUnsafeBytes(of: digest) { unsafe Array($0.prefix(count)) }
+        return unsafe withUnsafeBytes(of: digest) { digest in
+            unsafe Array(UnsafeRawBufferPointer(rebasing: digest[..<count]))
+        }
     }
 
     /// The digest of `octets`.

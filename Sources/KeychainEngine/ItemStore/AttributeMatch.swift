@@ -48,14 +48,12 @@ struct AttributeMatch {
         // The order of encoded keys (RFC 8949, section 4.2.1), as in the items' maps.
         var pairs = attributes
         pairs.sort { $0.key < $1.key }
-        var octets: [UInt8] = []
-        octets.reserveCapacity(128)
-        var writer = CBORWriter(octets)
+        var writer = CBORWriter(capacity: 128)
         for (key, value) in pairs {
             writer.write(text: key.rawValue)
             writer.write(value)
         }
-        octets = writer.finish()
+        let octets = writer.finish()
         var wanted: [Wanted] = []
         wanted.reserveCapacity(pairs.count)
         var place = 0

@@ -18,6 +18,8 @@ final class ItemDatabase {
     private let connection: OpaquePointer
     /// By their text.
     private var statements: [String: ItemStatement] = [:]
+    /// The one that was asked for last: the same text again is found without hashing it.
+    private var lastStatement: (sql: String, statement: ItemStatement)?
 
     /// Opens the file that is there.
     ///
@@ -33,6 +35,7 @@ final class ItemDatabase {
         try perform { database in
             try ItemSchema.check(database)
             try Self.configure(database)
+            unsafe try ReadAhead.start(on: connection)
         }
         takeTransactions()
     }
@@ -53,6 +56,7 @@ final class ItemDatabase {
         try perform { database in
             try ItemSchema.make(in: database)
             try Self.configure(database)
+            unsafe try ReadAhead.start(on: connection)
         }
         takeTransactions()
         guard fsync(directory.descriptor) == 0 else { throw FileError.keychainError(errno) }
@@ -74,9 +78,15 @@ final class ItemDatabase {
 
     /// A statement that is compiled once; none is used while it is still at one of its rows.
     func statement(_ sql: String) throws -> ItemStatement {
-        if let statement = statements[sql] { return statement }
-        let statement = unsafe try ItemStatement(sql, on: connection)
-        statements[sql] = statement
+        if let lastStatement, lastStatement.sql == sql { return lastStatement.statement }
+        let statement: ItemStatement
+        if let compiled = statements[sql] {
+            statement = compiled
+        } else {
+            statement = unsafe try ItemStatement(sql, on: connection)
+            statements[sql] = statement
+        }
+        lastStatement = (sql, statement)
         return statement
     }
 
@@ -119,12 +129,14 @@ final class ItemDatabase {
 
     /// Closes the file; best effort, because SQLite recovers what is left.
     func shut() {
+        lastStatement = nil
         statements = [:]
         try? queue.close()
     }
 
     deinit {
         // Before the connection that they belong to.
+        lastStatement = nil
         statements = [:]
     }
 

@@ -101,12 +101,12 @@ struct ItemSearch {
         let group = unsafe item.group
         let octets = group.count
         let isOurs = groups.contains { name in
-            var name = name
-            return name.withUTF8 { name in
+            let isEqual = unsafe name.utf8.withContiguousStorageIfAvailable { name in
                 guard name.count == group.count, let name = name.baseAddress, let group = group.baseAddress
                 else { return false }
                 return unsafe memcmp(name, group, octets) == 0
             }
+            return isEqual ?? false
         }
         return unsafe isOurs && match.matches(item.attributes)
     }

@@ -6,7 +6,12 @@ internal import GRDBSQLite
 /// and no object for a row, which costs more than finding and opening an item.
 @safe
 final class ItemStatement {
+    /// What digests and references fit into.
+    private static let placeByteCount = 16
+
     private let handle: OpaquePointer
+    /// A place for each short value, where SQLite reads it with no copy of its own.
+    private let places: UnsafeMutableRawBufferPointer
 
     /// Compiles one statement; it must be let go before its connection is closed.
     init(_ sql: String, on connection: OpaquePointer) throws {
@@ -15,21 +20,28 @@ final class ItemStatement {
         let result = unsafe sqlite3_prepare_v3(connection, sql, -1, flags, &handle, nil)
         guard result == SQLITE_OK, let handle = unsafe handle else { throw unsafe Self.error(connection) }
         unsafe self.handle = handle
+        let count = unsafe Int(sqlite3_bind_parameter_count(handle))
+        unsafe places = .allocate(byteCount: count * Self.placeByteCount, alignment: 8)
     }
 
     deinit {
         unsafe sqlite3_finalize(handle)
+        unsafe places.deallocate()
     }
 
     // MARK: Values to bind, from 1
 
     func bind(_ index: CInt, _ octets: UnsafeRawBufferPointer) {
-        // Not even an empty blob may have no address: that would be NULL.
-        let none = unsafe UnsafeRawPointer(handle)
-        let start = unsafe octets.baseAddress ?? none
+        guard octets.count > Self.placeByteCount else {
+            let start = (Int(index) - 1) * Self.placeByteCount
+            let place = unsafe UnsafeMutableRawBufferPointer(rebasing: places[start...])
+            unsafe place.copyMemory(from: octets)
+            unsafe sqlite3_bind_blob64(handle, index, place.baseAddress, UInt64(octets.count), nil)
+            return
+        }
         // SQLite keeps a copy.
         let transient = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-        unsafe sqlite3_bind_blob64(handle, index, start, UInt64(octets.count), transient)
+        unsafe sqlite3_bind_blob64(handle, index, octets.baseAddress, UInt64(octets.count), transient)
     }
 
     func bind(_ index: CInt, _ octets: [UInt8]?) {

@@ -49,11 +49,14 @@ extension ItemStore {
         guard most > 0 else { return .page(ItemPage(expectsMany: false), next: nil) }
         let page = ItemPage(expectsMany: search.limit > 8)
         var reader = PageReader(
-            search: search,
+            query: search.query,
+            limit: search.limit,
             context: context,
             authorization: authorization,
-            password: password
+            password: password,
+            key: itemKey
         )
+        defer { itemKey.clear() }
         var next: ItemCursor?
         try ItemDatabase.translatingErrors {
             let hasData = search.query.returns.contains(.data)
@@ -86,7 +89,6 @@ extension ItemStore {
 
 /// Takes matching items into a page, or notes why not.
 private struct PageReader {
-    let search: ItemSearch
     let context: ItemContext
     let authorization: ItemAuthorization
     let password: Key?
@@ -95,14 +97,25 @@ private struct PageReader {
     var isInvalidatedSeen = false
     private var neededCount = 0
     private let returns: ItemQuery.Returns
-    private lazy var key = AEADKeyPlace()
+    private let authenticationUI: ItemQuery.AuthenticationUI
+    private let limit: Int
+    private let key: AEADKeyPlace
 
-    init(search: ItemSearch, context: ItemContext, authorization: ItemAuthorization, password: Key?) {
-        self.search = search
+    init(
+        query: borrowing ItemQuery,
+        limit: Int,
+        context: ItemContext,
+        authorization: ItemAuthorization,
+        password: Key?,
+        key: AEADKeyPlace
+    ) {
+        returns = query.returns
+        authenticationUI = query.authenticationUI
+        self.limit = limit
         self.context = context
         self.authorization = authorization
         self.password = password
-        returns = search.query.returns
+        self.key = key
     }
 
     /// - Returns: whether to go on.
@@ -114,19 +127,19 @@ private struct PageReader {
             isInvalidatedSeen = true
             return true
         case .needsUser(let current):
-            guard search.query.authenticationUI != .skip else { return true }
+            guard authenticationUI != .skip else { return true }
             if returns.contains(.data) {
-                guard search.query.authenticationUI == .allow else {
+                guard authenticationUI == .allow else {
                     throw KeychainError(.interactionNotAllowed)
                 }
                 // From here on nothing is returned: all controls are collected, so that the user is asked at once.
                 if !needed.contains(current) { needed.append(current) }
                 neededCount += 1
-                return neededCount < search.limit
+                return neededCount < limit
             }
             control = current
         case .never(let error):
-            guard search.query.authenticationUI != .skip else { return true }
+            guard authenticationUI != .skip else { return true }
             guard !returns.contains(.data) else { throw KeychainError(error) }
             control = AccessControl(accessibility: .whenUnlocked)
         }

@@ -24,6 +24,8 @@ final class ItemStore {
     var commitsSinceCount = 0
     /// The octets of the log when it was last looked at.
     var logLength = 0
+    /// Where the keys of items are opened, one after the other; empty between two searches.
+    let itemKey = AEADKeyPlace()
     /// Records that were deleted or replaced since the log was last emptied.
     private var deletedCount = 0
 

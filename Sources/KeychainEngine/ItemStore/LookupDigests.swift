@@ -92,9 +92,7 @@ struct LookupDigester {
         _ group: String,
         _ rest: (inout CBORWriter<[UInt8]>) -> Void
     ) -> [UInt8] {
-        var octets: [UInt8] = []
-        octets.reserveCapacity(128)
-        var writer = CBORWriter(octets)
+        var writer = CBORWriter(capacity: 128)
         writer.write(text: label)
         writer.write(text: itemClass.rawValue)
         writer.write(text: group)
@@ -149,6 +147,14 @@ extension CBORWriter where Sink == [UInt8] {
 }
 
 extension CBORWriter where Sink == [UInt8] {
+    /// Writes to an array with room for `capacity` octets.
+    init(capacity: Int) {
+        var octets: [UInt8] = []
+        octets.reserveCapacity(capacity)
+        // Held twice, it would be copied at the first octet.
+        self.init(consume octets)
+    }
+
     /// Writes a value as items hold it.
     mutating func write(_ value: AttributeValue) {
         switch value {

@@ -166,10 +166,7 @@ extension CBORReader {
 
     /// Reads octets into memory that is locked and wiped, or null.
     mutating func readOptionalSecret() throws -> SecretBytes? {
-        if try peekType() == .null {
-            try readNull()
-            return nil
-        }
+        if try readNullIfPresent() { return nil }
         return try readBytes { (octets: Span<UInt8>) throws(KeychainError) -> SecretBytes in
             guard octets.count <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
             return SecretBytes(copying: octets)

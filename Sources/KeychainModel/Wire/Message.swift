@@ -196,11 +196,7 @@ public struct ReplyHead: Sendable, Equatable {
 extension CBORReader {
     /// Reads null as nil, and anything else with `read`.
     public mutating func readOptional<R>(_ read: (inout CBORReader) throws -> R) throws -> R? {
-        if try peekType() == .null {
-            try readNull()
-            return nil
-        }
-        return try read(&self)
+        try readNullIfPresent() ? nil : try read(&self)
     }
 
     /// Reads an array head and insists on its count.
