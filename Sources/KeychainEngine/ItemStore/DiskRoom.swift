@@ -91,7 +91,7 @@ extension PendingWrite {
         switch operation {
         case .add(let item):
             ItemStore.growth(of: item.attributes.count + item.keys.count + (item.data?.count ?? 0))
-        case .update(let update): ItemStore.growth(of: update.changes.data.octetCount)
+        case .update(let update): ItemStore.growth(of: update.changes.value.data.octetCount)
         case .delete: 0
         }
     }
