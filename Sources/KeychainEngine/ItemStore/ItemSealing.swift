@@ -34,17 +34,23 @@ struct ItemContent {
 
     /// The attributes as callers get them, with what the store itself says.
     var map: [UInt8] {
-        var all = attributes
-        all.reserveCapacity(all.count + Self.ownKeys.count + 1)
-        all[.itemClass] = .string(itemClass.rawValue)
-        all[.accessGroup] = .string(group)
-        all[.accessible] = .string(accessControl.accessibility.rawValue)
-        all[.accessControl] = accessControl.flags.isEmpty ? nil : .data(accessControl.encoded)
-        all[.creationDate] = .date(created)
-        all[.modificationDate] = .date(modified)
-        all[.synchronizable] = .boolean(isSynchronizable)
-        var writer = CBORWriter([UInt8]())
-        writer.write(all)
+        var pairs: [(key: AttributeKey, value: AttributeValue)] = [
+            (.itemClass, .string(itemClass.rawValue)),
+            (.accessGroup, .string(group)),
+            (.accessible, .string(accessControl.accessibility.rawValue)),
+            (.creationDate, .date(created)),
+            (.modificationDate, .date(modified)),
+            (.synchronizable, .boolean(isSynchronizable)),
+        ]
+        pairs.reserveCapacity(pairs.count + attributes.count + 1)
+        if !accessControl.flags.isEmpty { pairs.append((.accessControl, .data(accessControl.encoded))) }
+        for (key, value) in attributes where key != .synchronizable && !Self.ownKeys.contains(key) {
+            pairs.append((key, value))
+        }
+        var octets: [UInt8] = []
+        octets.reserveCapacity(256)
+        var writer = CBORWriter(octets)
+        writer.write(pairs: pairs)
         return writer.finish()
     }
 

@@ -124,6 +124,7 @@ final class ItemStore {
         guard needsReopening else { return }
         database.shut()
         database = try ItemDatabase(openingIn: directory)
+        logLength = logByteCount()
         _ = load(context)
         needsReopening = false
     }
@@ -151,7 +152,7 @@ final class ItemStore {
     func purge() {
         guard deletedCount > 0, !needsReopening else { return }
         do throws(KeychainError) {
-            try database.checkpoint()
+            try emptyLog()
             deletedCount = 0
         } catch {
             needsReopening = error.status == .io

@@ -81,7 +81,7 @@ extension ItemStore {
             octets = 0
         }
         try commitAll(writes, context)
-        try database.checkpoint()
+        try emptyLog()
     }
 
     private func commitAll(_ writes: [PendingWrite], _ context: ItemContext) throws(KeychainError) {
