@@ -16,6 +16,35 @@ struct SealedItem {
     let map: [UInt8]
 }
 
+/// What new items are sealed with, on any thread.
+struct ItemSealing {
+    let context: ItemContext
+    let rows: RowNumbers
+    let wallClock: @Sendable () -> Int64
+
+    func seal(
+        _ item: borrowing NewItem,
+        _ group: AccessGroup,
+        _ password: Key?
+    ) throws(KeychainError) -> SealedItem {
+        let content = ItemContent(
+            itemClass: item.itemClass,
+            group: group.name,
+            attributes: item.attributes,
+            accessControl: item.accessControl,
+            created: wallClock()
+        )
+        let row = rows.take()
+        return try content.sealed(
+            row: row,
+            reference: ItemReference.make(row, try context.lookup),
+            data: item.data,
+            password: password,
+            in: context
+        )
+    }
+}
+
 /// An item before it is sealed.
 struct ItemContent {
     var itemClass: ItemClass

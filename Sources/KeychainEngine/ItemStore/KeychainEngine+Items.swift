@@ -5,7 +5,7 @@ internal import SecretMemory
 extension KeychainEngine: ItemVault {
     /// Stores a new item durably.
     ///
-    /// The engine seals it and commits it; before and after, the caller is on its own thread, and not woken in between.
+    /// It is sealed on the caller's own thread, while the engine may be at work for others, which then commits it.
     public nonisolated func add(
         _ item: consuming NewItem,
         group: AccessGroup
@@ -13,10 +13,16 @@ extension KeychainEngine: ItemVault {
         try Self.check(item)
         let password = try await passwordKey(for: item.accessControl, item.applicationPassword)
         let item = Shared(item)
+        let sealing = sealing.withLock { $0 }
+        // What fails here is tried again by the engine, and then told.
+        let early = try? sealing?.seal(item.value, group, password)
         let result = await withCheckedContinuation { continuation in
             executor.perform {
-                self.assumeIsolated {
-                    $0.add(item.value, group, password) { continuation.resume(returning: $0) }
+                self.assumeIsolated { engine in
+                    let isCurrent = sealing != nil && sealing?.context === engine.currentContext
+                    engine.add(item.value, isCurrent ? early : nil, group, password) {
+                        continuation.resume(returning: $0)
+                    }
                 }
             }
         }
@@ -292,15 +298,17 @@ extension KeychainEngine {
         _ = try context()
     }
 
-    /// Seals an item and queues it; `whenDone` is told what it was sealed to once it is durable.
+    /// Queues an item, sealed with the keys that are there now; `whenDone` is told what it was sealed to once it is
+    /// durable.
     private func add(
         _ item: borrowing NewItem,
+        _ early: SealedItem?,
         _ group: AccessGroup,
         _ password: Key?,
         whenDone: @escaping (Result<SealedItem, KeychainError>) -> Void
     ) {
         do throws(KeychainError) {
-            let sealed = try seal(item, group, password)
+            let sealed = if let early { early } else { try seal(item, group, password) }
             queue(PendingWrite(.add(sealed)) { whenDone($0.map { _ in sealed }) })
         } catch {
             whenDone(.failure(error))
@@ -314,21 +322,10 @@ extension KeychainEngine {
     ) throws(KeychainError) -> SealedItem {
         try checkMayAdd(item.accessControl)
         let context = try context()
-        let content = ItemContent(
-            itemClass: item.itemClass,
-            group: group.name,
-            attributes: item.attributes,
-            accessControl: item.accessControl,
-            created: wallClock()
-        )
-        let row = try usableStore(context).takeRow()
-        return try content.sealed(
-            row: row,
-            reference: ItemReference.make(row, try context.lookup),
-            data: item.data,
-            password: password,
-            in: context
-        )
+        let rows = try usableStore(context).rows
+        let sealing = ItemSealing(context: context, rows: rows, wallClock: wallClock)
+        self.sealing.withLock { $0 = sealing }
+        return try sealing.seal(item, group, password)
     }
 
     // MARK: Group commit

@@ -65,7 +65,7 @@ extension ItemStore {
         var writes: [PendingWrite] = []
         var octets = 0
         try reader.forEachItem { content, data throws(KeychainError) in
-            let row = takeRow()
+            let row = rows.take()
             let sealed = try content.sealed(
                 row: row,
                 reference: ItemReference.make(row, try context.lookup),
