@@ -9,9 +9,9 @@ struct SealedItem {
     let reference: [UInt8]
     let digests: LookupDigests
     let generation: UInt64
-    let attributes: Data
-    let keys: Data
-    let data: Data?
+    let attributes: [UInt8]
+    let keys: [UInt8]
+    let data: [UInt8]?
     /// The attributes' map as callers get it.
     let map: [UInt8]
 }
@@ -162,7 +162,7 @@ struct ItemContent {
             password: password,
             authenticating: context.binding(of: .key, reference, header)
         )
-        let sealedData: Data?
+        let sealedData: [UInt8]?
         switch data {
         case .some(let octets):
             let binding = context.binding(of: .data, reference, header)

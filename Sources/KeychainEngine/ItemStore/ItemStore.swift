@@ -166,10 +166,10 @@ final class ItemStore {
     func readSet(_ context: ItemContext) throws(KeychainError) -> ItemSetDigest? {
         let key = try context.setRecord
         let rows = try ItemDatabase.translatingErrors {
-            var rows: [Data?] = []
+            var rows: [[UInt8]?] = []
             let statement = try database.statement("SELECT sealed FROM item_set LIMIT 2")
             try statement.forEach {
-                rows.append(unsafe statement.columns.octets(0).map { unsafe Data($0) })
+                rows.append(unsafe statement.columns.octets(0).map { unsafe Array($0) })
                 return true
             }
             return rows
