@@ -50,7 +50,11 @@ extension RequestHandler {
     /// Changes items for which nobody has to be waited for.
     ///
     /// - Returns: false, and nothing was done, where ``update(_:request:)`` has to.
-    func updateAtOnce(_ body: borrowing UpdateItems, head: ReplyHead, reply: Reply) throws(WireError) -> Bool {
+    func updateAtOnce(
+        _ body: borrowing UpdateItems,
+        head: ReplyHead,
+        reply: Reply
+    ) throws(WireError) -> Bool {
         guard body.context == nil else { return false }
         return try atOnce(head, reply) { () throws(KeychainError) in
             try checkGroups(of: body)
@@ -69,7 +73,11 @@ extension RequestHandler {
     /// Deletes items for which nobody has to be waited for.
     ///
     /// - Returns: false, and nothing was done, where ``delete(_:)`` has to.
-    func deleteAtOnce(_ body: borrowing DeleteItems, head: ReplyHead, reply: Reply) throws(WireError) -> Bool {
+    func deleteAtOnce(
+        _ body: borrowing DeleteItems,
+        head: ReplyHead,
+        reply: Reply
+    ) throws(WireError) -> Bool {
         try atOnce(head, reply) { () throws(KeychainError) in
             let searched = try groups.searched(by: body.query)
             guard let count = try services.vault.deleteAtOnce(body.query, groups: searched) else {

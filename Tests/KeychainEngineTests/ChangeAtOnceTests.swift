@@ -105,7 +105,8 @@ struct ChangeAtOnceTests {
                 guard let store = engine.store else { throw MissingValue() }
                 let context = try engine.context()
                 let digest = store.itemSet.digest
-                let delete = PendingWrite(.delete(try ItemSearch(Self.query("7"), groups: [.ours], in: context)))
+                let search = try ItemSearch(Self.query("7"), groups: [.ours], in: context)
+                let delete = PendingWrite(.delete(search))
                 store.commit([delete], context, counting: .refused)
                 return (delete.result == nil, store.itemSet.digest == digest)
             }

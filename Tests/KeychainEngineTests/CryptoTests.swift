@@ -46,7 +46,9 @@ struct CryptoTests {
             changed[bit / 8] ^= 1 << UInt8(bit % 8)
             #expect(!opens(changed, key, [7]), "bit \(bit)")
         }
-        for count in 0..<sealed.count { #expect(!opens(Array(sealed.prefix(count)), key, [7]), "\(count) octets") }
+        for count in 0..<sealed.count {
+            #expect(!opens(Array(sealed.prefix(count)), key, [7]), "\(count) octets")
+        }
     }
 
     @Test("a nonce is never used again")

@@ -176,8 +176,10 @@ final class ItemDatabase {
         return unsafe connection
     }
 
-    /// Has GRDB no longer watch commits: it cannot follow those of statements that it did not make. Has SQLite tell
-    /// how long each left the log, in the place of its own hook, which does the rest of what is done here.
+    /// Takes over what is called at commits.
+    ///
+    /// GRDB cannot follow those of statements that it did not make. SQLite's own hook writes the log back as this one
+    /// does, and does not tell how far it is filled.
     private func takeHooks() {
         unsafe sqlite3_commit_hook(connection, nil, nil)
         unsafe sqlite3_rollback_hook(connection, nil, nil)

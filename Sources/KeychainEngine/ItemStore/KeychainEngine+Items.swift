@@ -184,7 +184,9 @@ extension KeychainEngine: ItemVault {
                 password: nil,
                 time: engine.wallClock()
             )
-            guard case .updated(.updated(let count)) = try engine.commitAtOnce(.update(update)) else { return nil }
+            guard case .updated(.updated(let count)) = try engine.commitAtOnce(.update(update)) else {
+                return nil
+            }
             return count
         }
     }
