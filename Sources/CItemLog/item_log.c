@@ -109,7 +109,6 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
 
 int citemlog_register(void) {
     static sqlite3_vfs vfs;
-    if (own) return SQLITE_OK;
     sqlite3_vfs *found = sqlite3_vfs_find(NULL);
     if (!found) return SQLITE_ERROR;
     vfs = *found;

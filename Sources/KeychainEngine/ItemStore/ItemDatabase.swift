@@ -13,6 +13,8 @@ final class ItemDatabase {
     /// As long as the log gets, but for a large last change: a header, and 24 octets before each page.
     static let longestLog = logByteCount(pages: checkpointPageCount)
     private static let file = StoreFile.items.rawValue
+    /// Done at the first use, by one thread.
+    private static let writesLogsInPieces = citemlog_register() == SQLITE_OK
 
     private let queue: DatabaseQueue
     /// The queue's own connection: whoever owns the store runs one thing at a time already.
@@ -159,7 +161,7 @@ final class ItemDatabase {
             try database.execute(sql: "PRAGMA cell_size_check = ON")
             try database.execute(sql: "PRAGMA mmap_size = 0")
         }
-        guard citemlog_register() == SQLITE_OK else {
+        guard writesLogsInPieces else {
             throw KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: "vfs"))
         }
         do {
