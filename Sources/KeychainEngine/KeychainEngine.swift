@@ -24,7 +24,11 @@ public actor KeychainEngine {
     var isKeybagDamaged = false
     var keys = KeyRing() { didSet { currentContext = nil } }
     /// What the store needs of record and keys, made once for many look-ups.
-    var currentContext: ItemContext?
+    var currentContext: ItemContext? {
+        didSet { if currentContext == nil { sealing.withLock { $0 = nil } } }
+    }
+    /// What new items are sealed with while the engine is at work for others; nil until it sealed one itself.
+    let sealing = Guarded<ItemSealing?>(nil)
     /// What the driver had counted at the last observation in this run.
     var seenCompletions: UInt64 = 0
 

@@ -83,9 +83,9 @@ final class Connection: Sendable {
         state.withLock { $0.tasks[id] = task }
     }
 
-    /// Answers a look-up on this thread, now; false where it has to wait, and ``start(_:id:room:)`` is due.
-    func answerAtOnce(_ body: borrowing CopyItems, id: UInt64) throws(WireError) -> Bool {
-        try handler.copyAtOnce(body, head: ReplyHead(id: id)) { message throws(WireError) in
+    /// Serves a request on this thread, now; false where it has to wait, and ``start(_:id:room:)`` is due.
+    func serveAtOnce(_ request: borrowing Request, id: UInt64) throws(WireError) -> Bool {
+        try handler.serveAtOnce(request, id: id) { message throws(WireError) in
             try self.send(message)
         }
     }

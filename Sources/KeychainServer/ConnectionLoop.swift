@@ -128,15 +128,14 @@ struct ConnectionLoop: ~Copyable {
         case .invalidateContext(let body):
             for request in connection.contexts.invalidate(body.number) { connection.cancel(request) }
             sendOrStop(ReplyHead(id: id).message(EmptyBody()))
-        case .copyItems(let body):
+        case let other:
             do throws(WireError) {
-                if try connection.answerAtOnce(body, id: id) { return }
+                if try connection.serveAtOnce(other, id: id) { return }
             } catch {
                 connection.giveUp()
                 return stopReading()
             }
-            connection.start(.copyItems(body), id: id, room: room)
-        case let other: connection.start(other, id: id, room: room)
+            connection.start(other, id: id, room: room)
         }
     }
 

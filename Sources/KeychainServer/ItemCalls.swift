@@ -6,24 +6,108 @@ extension RequestHandler {
     /// Adds an item and answers with what it was asked to return.
     func add(_ body: consuming AddItem, head: ReplyHead, reply: Reply) async throws {
         let group = try groups.named(in: body.attributes) ?? groups.own
-        let attributes = body.attributes.filter { $0.key != .accessGroup }
         let (itemClass, accessControl) = (body.itemClass, body.accessControl)
         let context = try contexts.enter(body.context, request: head.id)
         defer { contexts.leave(context, request: head.id) }
         var turns = UserTurns(context: context, prompt: body.prompt)
         let items = try await unlocking(&turns, adding: accessControl) { () throws(KeychainError) in
-            let item = NewItem(
-                itemClass: itemClass,
-                attributes: attributes,
-                accessControl: accessControl,
-                data: Self.copy(body.data),
-                returns: body.returns,
-                applicationPassword: try contexts.authorization(of: context).applicationPassword
-            )
-            return try await services.vault.add(item, group: group)
+            let password = try contexts.authorization(of: context).applicationPassword
+            return try await services.vault.add(Self.item(body, password), group: group)
         }
         record("add", itemClass, count: 1)
         try reply(ItemsReply.message(head: head, items: items))
+    }
+
+    /// The item that is to be added; its secret is copied, since a question may come first.
+    private static func item(_ body: borrowing AddItem, _ password: ApplicationPassword?) -> NewItem {
+        var attributes = body.attributes
+        attributes[.accessGroup] = nil
+        return NewItem(
+            itemClass: body.itemClass,
+            attributes: attributes,
+            accessControl: body.accessControl,
+            data: copy(body.data),
+            returns: body.returns,
+            applicationPassword: password
+        )
+    }
+
+    /// Adds an item for which nobody has to be waited for.
+    ///
+    /// - Returns: false, and nothing was done, where ``add(_:head:reply:)`` has to.
+    func addAtOnce(_ body: borrowing AddItem, head: ReplyHead, reply: Reply) throws(WireError) -> Bool {
+        guard body.context == nil else { return false }
+        return try atOnce(head, adding: body.accessControl, reply) { () throws(KeychainError) in
+            let group = try groups.named(in: body.attributes) ?? groups.own
+            guard let items = try services.vault.addAtOnce(Self.item(body, nil), group: group) else {
+                return nil
+            }
+            record("add", body.itemClass, count: 1)
+            return ItemsReply.message(head: head, items: items)
+        }
+    }
+
+    /// Changes items for which nobody has to be waited for.
+    ///
+    /// - Returns: false, and nothing was done, where ``update(_:request:)`` has to.
+    func updateAtOnce(
+        _ body: borrowing UpdateItems,
+        head: ReplyHead,
+        reply: Reply
+    ) throws(WireError) -> Bool {
+        guard body.context == nil else { return false }
+        return try atOnce(head, reply) { () throws(KeychainError) in
+            try checkGroups(of: body)
+            let count = try services.vault.updateAtOnce(
+                body.query,
+                groups: groups.all,
+                changes: Self.changes(body),
+                authorization: ItemAuthorization()
+            )
+            guard let count else { return nil }
+            record("update", body.query.itemClass, count: count)
+            return head.message(CountBody(count))
+        }
+    }
+
+    /// Deletes items for which nobody has to be waited for.
+    ///
+    /// - Returns: false, and nothing was done, where ``delete(_:)`` has to.
+    func deleteAtOnce(
+        _ body: borrowing DeleteItems,
+        head: ReplyHead,
+        reply: Reply
+    ) throws(WireError) -> Bool {
+        try atOnce(head, reply) { () throws(KeychainError) in
+            let searched = try groups.searched(by: body.query)
+            guard let count = try services.vault.deleteAtOnce(body.query, groups: searched) else {
+                return nil
+            }
+            record("delete", body.query.itemClass, count: count)
+            return head.message(CountBody(count))
+        }
+    }
+
+    /// Answers with what a change gives, or says why there is none.
+    ///
+    /// - Returns: false, and nothing was sent, where the change gives nil, or a key is not in memory.
+    private func atOnce(
+        _ head: ReplyHead,
+        adding accessControl: AccessControl? = nil,
+        _ reply: Reply,
+        _ change: () throws(KeychainError) -> SecretBuffer?
+    ) throws(WireError) -> Bool {
+        let message: SecretBuffer
+        do throws(KeychainError) {
+            guard let done = try change() else { return false }
+            message = done
+        } catch {
+            guard error.cause != .locked else { return false }
+            let error = named(error, adding: accessControl)
+            message = ReplyHead(id: head.id, status: error.status).message(Failure(error))
+        }
+        try reply(message)
+        return true
     }
 
     /// Answers a look-up of one item for which nobody has to be waited for.
@@ -129,8 +213,8 @@ extension RequestHandler {
 
     /// Changes items; the new secret is copied for each round, since any may end in a question.
     func update(_ body: consuming UpdateItems, request: UInt64) async throws -> Int {
-        let (query, attributes, accessControl) = (body.query, body.attributes, body.accessControl)
-        for named in [query.attributes, attributes] { _ = try groups.named(in: named) }
+        let query = body.query
+        try checkGroups(of: body)
         let context = try contexts.enter(body.context, request: request)
         defer { contexts.leave(context, request: request) }
         var turns = UserTurns(context: context, prompt: body.prompt, mayAsk: mayPrompt(query, body.prompt))
@@ -140,11 +224,7 @@ extension RequestHandler {
                 try await services.vault.update(
                     query,
                     groups: groups.all,
-                    changes: ItemChanges(
-                        attributes: attributes,
-                        accessControl: accessControl,
-                        data: Self.copy(body.data)
-                    ),
+                    changes: Self.changes(body),
                     authorization: try contexts.authorization(of: context)
                 )
             }
@@ -155,6 +235,20 @@ extension RequestHandler {
                 return count
             }
         }
+    }
+
+    /// Refuses groups that are not the caller's.
+    private func checkGroups(of body: borrowing UpdateItems) throws(KeychainError) {
+        _ = try groups.named(in: body.query.attributes)
+        _ = try groups.named(in: body.attributes)
+    }
+
+    private static func changes(_ body: borrowing UpdateItems) -> ItemChanges {
+        ItemChanges(
+            attributes: body.attributes,
+            accessControl: body.accessControl,
+            data: copy(body.data)
+        )
     }
 
     /// Deletes items; needs nobody, but attributes can be compared only once the keybag was unlocked.

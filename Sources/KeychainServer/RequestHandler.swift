@@ -116,6 +116,20 @@ struct RequestHandler: Sendable {
         try reply(ReplyHead(id: id, status: failure.status).message(Failure(failure)))
     }
 
+    /// Serves a request on the caller's own thread, where nobody has to be waited for.
+    ///
+    /// - Returns: false, and nothing was done, where ``serve(_:id:reply:)`` has to.
+    func serveAtOnce(_ request: borrowing Request, id: UInt64, reply: Reply) throws(WireError) -> Bool {
+        let head = ReplyHead(id: id)
+        switch request {
+        case .addItem(let body): return try addAtOnce(body, head: head, reply: reply)
+        case .copyItems(let body): return try copyAtOnce(body, head: head, reply: reply)
+        case .updateItems(let body): return try updateAtOnce(body, head: head, reply: reply)
+        case .deleteItems(let body): return try deleteAtOnce(body, head: head, reply: reply)
+        default: return false
+        }
+    }
+
     /// An evaluation that was cancelled because the daemon ends was not cancelled by the app.
     func asEnded(_ error: AuthenticationError) -> AuthenticationError {
         guard error.code == .appCancel, isStopping() else { return error }

@@ -87,7 +87,7 @@ extension RequestHandler {
     }
 
     /// Before set-up every call has the same answer, but for one (`keychain.md`, rule 5).
-    private func named(_ error: KeychainError, adding accessControl: AccessControl?) -> KeychainError {
+    func named(_ error: KeychainError, adding accessControl: AccessControl?) -> KeychainError {
         guard error.cause == .notSetUp else { return error }
         guard accessControl?.accessibility == .whenPasscodeSetThisDeviceOnly else { return Self.notSetUp }
         return KeychainError(.authFailed, authentication: Self.notSetUp.authentication, remedy: .setPasscode)

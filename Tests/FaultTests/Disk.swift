@@ -16,13 +16,15 @@ struct Disk {
         case none
         /// None did.
         case all
-        /// Only the last of each file did.
+        /// Only the last sector of each file did.
         case allButLast
-        /// All did, and of the last write 512 octets or the first half.
+        /// All did, and of the last sector the first half.
         case tornLast
         /// Each by the toss of a coin.
         case random
     }
+
+    private static let sector = 512
 
     private var files: [File] = []
     private var names: [String: Int] = [:]
@@ -46,7 +48,14 @@ struct Disk {
             names[name] = files.count
             files.append(File(synced: []))
         case .write(let name, let offset, let octets):
-            append(.write(offset: offset, octets: octets), to: name)
+            // Of a long write, each sector may be there or not.
+            var (rest, place) = (octets[...], offset)
+            while !rest.isEmpty {
+                let sector = Array(rest.prefix(Self.sector - place % Self.sector))
+                append(.write(offset: place, octets: sector), to: name)
+                rest = rest.dropFirst(sector.count)
+                place += sector.count
+            }
         case .truncate(let name, let length): append(.truncate(length: length), to: name)
         case .sync(let name):
             guard honoursSync else { return }
@@ -94,10 +103,7 @@ struct Disk {
 
     private static func torn(_ step: Step) -> Step {
         guard case .write(let offset, let octets) = step else { return step }
-        return .write(
-            offset: offset,
-            octets: Array(octets.prefix(octets.count > 512 ? 512 : octets.count / 2))
-        )
+        return .write(offset: offset, octets: Array(octets.prefix(octets.count / 2)))
     }
 
     private static func content(of file: File, keeping: (Int) -> Bool) -> [UInt8] {

@@ -12,7 +12,7 @@ import TouchstoneTesting
     .enabled(if: Strace.isThere, "needs root and strace")
 )
 struct ImportKillTests {
-    private static let steps = ["pwrite64": 19]
+    private static let steps = ["pwrite64": 5]
 
     private func export(_ keychain: TemporaryKeychain) throws -> [UInt8] {
         let collected = Mutex<[UInt8]>([])

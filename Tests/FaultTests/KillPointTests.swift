@@ -10,9 +10,6 @@ import TouchstoneTesting
     .enabled(if: Strace.isThere, "needs root and strace")
 )
 struct KillPointTests {
-    /// How many calls are let through between two deaths; every place in between is a power-loss image too.
-    private static let steps = ["pwrite64": 9]
-
     /// Starts the daemon, which is killed at one call, and plays the script; gives the answers that came.
     private func answers(_ keychain: TemporaryKeychain, killedAt number: Int, of call: String) async -> (
         Int, Bool
@@ -44,7 +41,7 @@ struct KillPointTests {
         let former = try FileImage(of: keychain.layout.dataDirectory)
         var killed: [String: Int] = [:]
         for call in Strace.writes {
-            for number in stride(from: 1, to: 2000, by: Self.steps[call] ?? 1) {
+            for number in 1..<2000 {
                 try former.write(to: keychain.layout.dataDirectory)
                 let (count, wasKilled) = await answers(keychain, killedAt: number, of: call)
                 keychain.stop(with: SIGKILL)

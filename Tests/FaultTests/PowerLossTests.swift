@@ -46,7 +46,7 @@ struct PowerLossTests {
     /// All different images of a recording, thinned out to about `count`.
     private func moments(
         _ recording: Recording,
-        losses: [Disk.Loss] = Disk.Loss.allCases,
+        losses: [Disk.Loss] = Disk.Loss.allCases + Array(repeating: .random, count: 5),
         count: Int,
         honoursSync: Bool = true
     ) -> [Moment] {

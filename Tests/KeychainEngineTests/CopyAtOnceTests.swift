@@ -84,10 +84,3 @@ struct CopyAtOnceTests {
         #expect(await engine.check().isSetAuthentic)
     }
 }
-
-extension KeychainEngine {
-    /// Runs `body` as a job of the engine.
-    fileprivate func run<R: Sendable>(_ body: @Sendable (KeychainEngine) throws -> R) throws -> R {
-        try body(self)
-    }
-}

@@ -22,7 +22,7 @@ struct CryptoTests {
 
         let foreign = try AES.GCM.seal(plaintext, using: reference, authenticating: context)
         let combined = try #require(foreign.combined)
-        let opened = try unsafe AEAD.open(combined, with: key.symmetric, authenticating: context) {
+        let opened = try unsafe AEAD.open(Array(combined), with: key.symmetric, authenticating: context) {
             unsafe Array($0)
         }
         #expect(opened == plaintext)
@@ -34,7 +34,7 @@ struct CryptoTests {
         let sealed = unsafe plaintext.withUnsafeBytes {
             unsafe AEAD.seal($0, with: key.symmetric, authenticating: [7])
         }
-        func opens(_ sealed: Data, _ key: Key, _ context: [UInt8]) -> Bool {
+        func opens(_ sealed: [UInt8], _ key: Key, _ context: [UInt8]) -> Bool {
             (try? unsafe AEAD.open(sealed, with: key.symmetric, authenticating: context) { _ in }) != nil
         }
         #expect(opens(sealed, key, [7]))
@@ -46,7 +46,9 @@ struct CryptoTests {
             changed[bit / 8] ^= 1 << UInt8(bit % 8)
             #expect(!opens(changed, key, [7]), "bit \(bit)")
         }
-        for count in 0..<sealed.count { #expect(!opens(sealed.prefix(count), key, [7]), "\(count) octets") }
+        for count in 0..<sealed.count {
+            #expect(!opens(Array(sealed.prefix(count)), key, [7]), "\(count) octets")
+        }
     }
 
     @Test("a nonce is never used again")

@@ -152,6 +152,24 @@ actor ScriptedVault: ItemVault {
         return Self.encoded([data], nil)
     }
 
+    // Changes are scripted where they may wait.
+    nonisolated func addAtOnce(
+        _ item: consuming NewItem,
+        group: AccessGroup
+    ) throws(KeychainError) -> EncodedItems? { nil }
+
+    nonisolated func updateAtOnce(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        changes: consuming ItemChanges,
+        authorization: ItemAuthorization
+    ) throws(KeychainError) -> Int? { nil }
+
+    nonisolated func deleteAtOnce(
+        _ query: ItemQuery,
+        groups: [AccessGroup]
+    ) throws(KeychainError) -> Int? { nil }
+
     func add(_ item: consuming NewItem, group: AccessGroup) async throws(KeychainError) -> EncodedItems {
         let data = Self.octets(item.data)
         switch try await ask(.add(item.attributes, group: group, data: data)) {

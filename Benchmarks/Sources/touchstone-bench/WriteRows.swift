@@ -46,28 +46,27 @@ enum WriteRows {
         let trace = keychain.appending("trace")
         try await keychain.start(
             under: strace,
-            ["-f", "-qq", "-o", trace, "-e", "trace=fsync,fdatasync,sync_file_range,sync,syncfs"]
+            ["-f", "-qq", "-o", trace, "-e", "trace=fsync,fdatasync,sync_file_range,sync,syncfs,%%stat"]
         )
         let client = keychain.connect()
         try client.setUp(keychain.prompt)
         // The first add makes the write-ahead log.
         _ = try client.add(BenchItem.add(0, prompt: keychain.prompt))
-        let before = try flushes(in: trace)
+        let before = try calls(in: trace)
         let count = scale.changes / 2
         for number in 1...count { _ = try client.add(BenchItem.add(number, prompt: keychain.prompt)) }
-        let after = try flushes(in: trace)
+        let after = try calls(in: trace)
         try await keychain.stop()
-        table.add(
-            Row(
-                name,
-                ours: Figure(Double(after - before) / Double(count), .count),
-                atMost: Figure(1, .count)
-            )
-        )
+        func perAdd(_ number: Int) -> Figure { Figure(Double(number) / Double(count), .count) }
+        table.add(Row(name, ours: perAdd(after.flushes - before.flushes), atMost: Figure(1, .count)))
+        // Now and then the log is made longer.
+        let looks = perAdd(after.looks - before.looks)
+        table.add(Row("looks at a file's state per add", ours: looks, atMost: Figure(0.25, .count)))
     }
 
-    private static func flushes(in trace: String) throws -> Int {
-        let text = try TextFile.read(trace)
-        return text.split(separator: "\n").count { $0.contains("sync(") && !$0.contains("resumed") }
+    /// How often files were flushed, and how often stat(2) or its kin were called.
+    private static func calls(in trace: String) throws -> (flushes: Int, looks: Int) {
+        let lines = try TextFile.read(trace).split(separator: "\n").filter { !$0.contains("resumed") }
+        return (lines.count { $0.contains("sync(") }, lines.count { $0.contains("stat") })
     }
 }

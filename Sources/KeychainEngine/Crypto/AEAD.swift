@@ -1,6 +1,5 @@
 internal import CCryptoBoringSSL
 internal import CLinux
-internal import Foundation
 internal import KeychainModel
 internal import SecretMemory
 
@@ -22,15 +21,16 @@ enum AEAD {
         _ plaintext: UnsafeRawBufferPointer,
         with key: AEADKey,
         authenticating context: UnsafeRawBufferPointer
-    ) -> Data {
-        var sealed = Data(count: plaintext.count + overheadByteCount)
-        unsafe sealed.withUnsafeMutableBytes { (sealed: UnsafeMutableRawBufferPointer) in
+    ) -> [UInt8] {
+        let count = plaintext.count + overheadByteCount
+        return unsafe [UInt8](unsafeUninitializedCapacity: count) { room, initialized in
+            let sealed = UnsafeMutableRawBufferPointer(room)
             let nonce = unsafe UnsafeMutableRawBufferPointer(rebasing: sealed[..<nonceByteCount])
             unsafe RandomBytes.fill(nonce)
-            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: sealed[nonceByteCount...])
+            let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: sealed[nonceByteCount..<count])
             unsafe key.seal(plaintext, into: rest, UnsafeRawBufferPointer(nonce), authenticating: context)
+            initialized = count
         }
-        return sealed
     }
 
     /// ``seal(_:with:authenticating:)-(UnsafeRawBufferPointer,_,_)`` for associated data in an array.
@@ -38,12 +38,12 @@ enum AEAD {
         _ plaintext: UnsafeRawBufferPointer,
         with key: AEADKey,
         authenticating context: [UInt8]
-    ) -> Data {
+    ) -> [UInt8] {
         unsafe context.withUnsafeBytes { unsafe seal(plaintext, with: key, authenticating: $0) }
     }
 
     /// Seals a key's octets.
-    static func seal(_ key: Key, with wrapping: AEADKey, authenticating context: [UInt8]) -> Data {
+    static func seal(_ key: Key, with wrapping: AEADKey, authenticating context: [UInt8]) -> [UInt8] {
         unsafe key.withUnsafeBytes { unsafe seal($0, with: wrapping, authenticating: context) }
     }
 
@@ -81,12 +81,12 @@ enum AEAD {
 
     /// ``open(_:with:authenticating:_:)-(UnsafeRawBufferPointer,_,_,_)`` for what is not read in place.
     static func open<R>(
-        _ sealed: Data,
+        _ sealed: [UInt8],
         with key: AEADKey,
         authenticating context: [UInt8],
         _ body: (UnsafeRawBufferPointer) throws -> R
     ) throws -> R {
-        try unsafe sealed.withUnsafeBytes { (sealed: UnsafeRawBufferPointer) in
+        try unsafe sealed.withUnsafeBytes { sealed in
             try unsafe context.withUnsafeBytes { context in
                 try unsafe open(sealed, with: key, authenticating: context, body)
             }
@@ -110,12 +110,12 @@ enum AEAD {
 
     /// ``openKey(_:with:authenticating:)-(UnsafeRawBufferPointer,_,_)`` for what is not read in place.
     static func openKey(
-        _ sealed: Data,
+        _ sealed: [UInt8],
         with wrapping: AEADKey,
         authenticating context: [UInt8]
     ) throws(NotAuthentic) -> Key {
         do {
-            return try unsafe sealed.withUnsafeBytes { (sealed: UnsafeRawBufferPointer) in
+            return try unsafe sealed.withUnsafeBytes { sealed in
                 try unsafe context.withUnsafeBytes { context in
                     try unsafe openKey(sealed, with: wrapping, authenticating: context)
                 }

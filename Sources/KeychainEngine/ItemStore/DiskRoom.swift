@@ -22,7 +22,7 @@ extension ItemStore {
         // Each octet once in the log and once in the file.
         guard try room() < logLength + 2 * growth + Self.reserve else { return writes }
         // What the log holds stays in it when this fails.
-        try? database.checkpoint()
+        try? emptyLog()
         guard growth > 0 else { return writes }
         let growthOfFile = max(0, growth - (try freeByteCount()))
         guard try room() < growth + growthOfFile + Self.reserve else { return writes }
@@ -32,13 +32,14 @@ extension ItemStore {
         return writes.filter { $0.growth == 0 }
     }
 
-    /// Looks how long the log is, and makes it longer once more, by zeros, when the last change did: up to twice as
-    /// long, and no longer than it gets.
+    /// Makes the log longer once more, by zeros, when the last change did: up to twice as long, and no longer than
+    /// it gets.
     ///
     /// A flush of octets that a file has room for takes half the time of one that makes it longer. SQLite takes a
     /// record of zeros for the log's end. Best effort: a log that is shorter works as well.
     func lengthenLog() {
         let former = logLength
+        guard database.usedLogByteCount > former else { return }
         let length = logByteCount()
         logLength = length
         let count = min(length, Self.mostRoomInLog, ItemDatabase.longestLog - length)
@@ -77,6 +78,12 @@ extension ItemStore {
         return isTooMany ? .max : Int(clamping: octets)
     }
 
+    /// Brings the log into the file.
+    func emptyLog() throws(KeychainError) {
+        defer { logLength = logByteCount() }
+        try database.checkpoint()
+    }
+
     /// How long the log is, be it of records or of zeros.
     func logByteCount() -> Int {
         max(0, Int(unsafe clinux_length(directory.descriptor, StoreFile.itemsLog.rawValue)))
@@ -91,7 +98,7 @@ extension PendingWrite {
         switch operation {
         case .add(let item):
             ItemStore.growth(of: item.attributes.count + item.keys.count + (item.data?.count ?? 0))
-        case .update(let update): ItemStore.growth(of: update.changes.data.octetCount)
+        case .update(let update): ItemStore.growth(of: update.changes.value.data.octetCount)
         case .delete: 0
         }
     }

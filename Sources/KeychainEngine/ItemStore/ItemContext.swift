@@ -4,7 +4,7 @@ internal import KeychainModel
 /// What the store needs of the keybag for one operation, with its keys made ready once for many.
 ///
 /// A class, so that handing it on counts one reference and not a dozen.
-final class ItemContext {
+final class ItemContext: Sendable {
     let storeID: [UInt8]
     let keys: KeyRing
     /// The number of the enrolled set.

@@ -1,3 +1,4 @@
+internal import CItemLog
 internal import Foundation
 internal import GRDB
 internal import GRDBSQLite
@@ -10,12 +11,16 @@ final class ItemDatabase {
     /// The write-ahead log is written back at this many pages, 4 MiB.
     static let checkpointPageCount = 4000
     /// As long as the log gets, but for a large last change: a header, and 24 octets before each page.
-    static let longestLog = 32 + checkpointPageCount * (24 + ItemSchema.pageByteCount)
+    static let longestLog = logByteCount(pages: checkpointPageCount)
     private static let file = StoreFile.items.rawValue
+    /// Done at the first use, by one thread.
+    private static let writesLogsInPieces = citemlog_register() == SQLITE_OK
 
     private let queue: DatabaseQueue
     /// The queue's own connection: whoever owns the store runs one thing at a time already.
     private let connection: OpaquePointer
+    /// How far the log is filled: what its last commit said.
+    private(set) var usedLogByteCount = 0
     /// By their text.
     private var statements: [String: ItemStatement] = [:]
     /// The one that was asked for last: the same text again is found without hashing it.
@@ -37,7 +42,7 @@ final class ItemDatabase {
             try Self.configure(database)
             unsafe try ReadAhead.start(on: connection)
         }
-        takeTransactions()
+        takeHooks()
     }
 
     /// Makes a new file in the place of whatever is there.
@@ -58,7 +63,7 @@ final class ItemDatabase {
             try Self.configure(database)
             unsafe try ReadAhead.start(on: connection)
         }
-        takeTransactions()
+        takeHooks()
         guard fsync(directory.descriptor) == 0 else { throw FileError.keychainError(errno) }
     }
 
@@ -140,6 +145,8 @@ final class ItemDatabase {
         statements = [:]
     }
 
+    private static func logByteCount(pages: Int) -> Int { 32 + pages * (24 + ItemSchema.pageByteCount) }
+
     // MARK: Opening
 
     /// Reads the format's number without SQLite, so that a newer file is not touched by so much as a recovery.
@@ -166,6 +173,9 @@ final class ItemDatabase {
             try database.execute(sql: "PRAGMA cell_size_check = ON")
             try database.execute(sql: "PRAGMA mmap_size = 0")
         }
+        guard writesLogsInPieces else {
+            throw KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: "vfs"))
+        }
         do {
             return try DatabaseQueue(path: directory.path + "/" + file, configuration: configuration)
         } catch {
@@ -180,10 +190,28 @@ final class ItemDatabase {
         return unsafe connection
     }
 
-    /// Has GRDB no longer watch commits: it cannot follow those of statements that it did not make.
-    private func takeTransactions() {
+    /// Takes over what is called at commits.
+    ///
+    /// GRDB cannot follow those of statements that it did not make. SQLite's own hook writes the log back as this one
+    /// does, and does not tell how far it is filled.
+    private func takeHooks() {
         unsafe sqlite3_commit_hook(connection, nil, nil)
         unsafe sqlite3_rollback_hook(connection, nil, nil)
+        let itself = unsafe Unmanaged.passUnretained(self).toOpaque()
+        _ = unsafe sqlite3_wal_hook(
+            connection,
+            { database, connection, name, pageCount in
+                guard let database = unsafe database else { return SQLITE_ERROR }
+                let itself = unsafe Unmanaged<ItemDatabase>.fromOpaque(database).takeUnretainedValue()
+                itself.usedLogByteCount = ItemDatabase.logByteCount(pages: Int(pageCount))
+                if pageCount >= ItemDatabase.checkpointPageCount {
+                    // What fails is tried again after the next commit.
+                    unsafe sqlite3_wal_checkpoint(connection, name)
+                }
+                return SQLITE_OK
+            },
+            itself
+        )
     }
 
     /// Sets what durability and hardening rest on, and reads it back.
@@ -192,7 +220,6 @@ final class ItemDatabase {
             ("journal_mode", "WAL", "wal"),
             // GRDB leaves NORMAL, which loses acknowledged changes with the power.
             ("synchronous", "FULL", "2"),
-            ("wal_autocheckpoint", "\(checkpointPageCount)", "\(checkpointPageCount)"),
             ("secure_delete", "ON", "1"),
             ("trusted_schema", "OFF", "0"),
             ("cell_size_check", "ON", "1"),

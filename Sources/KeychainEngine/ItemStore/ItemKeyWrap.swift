@@ -52,16 +52,16 @@ enum ItemKeyWrap {
         in context: ItemContext,
         password: Key?,
         authenticating binding: [UInt8]
-    ) throws(KeychainError) -> Data {
+    ) throws(KeychainError) -> [UInt8] {
         let demands = demands(of: control)
         if demands == [[]] {
             let classKey = try context.classKey(control.accessibility)
-            return Data([direct]) + AEAD.seal(itemKey, with: classKey, authenticating: binding)
+            return [direct] + AEAD.seal(itemKey, with: classKey, authenticating: binding)
         }
         let keys = context.keys
         let classKey = try keys.require(KeybagKeyName(control.accessibility.classKey))
         guard !demands.isEmpty else { throw KeychainError(AuthenticationError(.companionNotAvailable)) }
-        var octets = Data([ways, UInt8(demands.count)])
+        var octets = [ways, UInt8(demands.count)]
         for demand in demands {
             var secrets = [classKey]
             var share = [UInt8](repeating: 0, count: PasscodeConstraint.publicKeyByteCount)
@@ -81,8 +81,10 @@ enum ItemKeyWrap {
             let wrapping = wrappingKey(secrets, demand)
             octets.append(demand.rawValue)
             octets.append(contentsOf: share)
-            octets.append(
-                AEAD.seal(itemKey, with: wrapping.symmetric, authenticating: binding + [demand.rawValue])
+            octets += AEAD.seal(
+                itemKey,
+                with: wrapping.symmetric,
+                authenticating: binding + [demand.rawValue]
             )
         }
         return octets
@@ -132,7 +134,7 @@ enum ItemKeyWrap {
         if octets.first == direct, octets.count == 1 + wrapByteCount {
             do {
                 return try AEAD.openKey(
-                    Data(octets[1...]),
+                    Array(octets[1...]),
                     with: classKey.symmetric,
                     authenticating: context
                 )
@@ -152,7 +154,7 @@ enum ItemKeyWrap {
                 continue
             }
             let share = Array(octets[(start + 1)..<(start + 1 + PasscodeConstraint.publicKeyByteCount)])
-            let wrapped = Data(octets[(start + wayByteCount - wrapByteCount)..<(start + wayByteCount)])
+            let wrapped = Array(octets[(start + wayByteCount - wrapByteCount)..<(start + wayByteCount)])
             for candidate in candidates(for: demand, shown) {
                 guard let rest = try secrets(for: demand, keys, candidate, share, password) else { continue }
                 isWayTried = true

@@ -9,11 +9,40 @@ struct SealedItem {
     let reference: [UInt8]
     let digests: LookupDigests
     let generation: UInt64
-    let attributes: Data
-    let keys: Data
-    let data: Data?
+    let attributes: [UInt8]
+    let keys: [UInt8]
+    let data: [UInt8]?
     /// The attributes' map as callers get it.
     let map: [UInt8]
+}
+
+/// What new items are sealed with, on any thread.
+struct ItemSealing {
+    let context: ItemContext
+    let rows: RowNumbers
+    let wallClock: @Sendable () -> Int64
+
+    func seal(
+        _ item: borrowing NewItem,
+        _ group: AccessGroup,
+        _ password: Key?
+    ) throws(KeychainError) -> SealedItem {
+        let content = ItemContent(
+            itemClass: item.itemClass,
+            group: group.name,
+            attributes: item.attributes,
+            accessControl: item.accessControl,
+            created: wallClock()
+        )
+        let row = rows.take()
+        return try content.sealed(
+            row: row,
+            reference: ItemReference.make(row, try context.lookup),
+            data: item.data,
+            password: password,
+            in: context
+        )
+    }
 }
 
 /// An item before it is sealed.
@@ -34,17 +63,23 @@ struct ItemContent {
 
     /// The attributes as callers get them, with what the store itself says.
     var map: [UInt8] {
-        var all = attributes
-        all.reserveCapacity(all.count + Self.ownKeys.count + 1)
-        all[.itemClass] = .string(itemClass.rawValue)
-        all[.accessGroup] = .string(group)
-        all[.accessible] = .string(accessControl.accessibility.rawValue)
-        all[.accessControl] = accessControl.flags.isEmpty ? nil : .data(accessControl.encoded)
-        all[.creationDate] = .date(created)
-        all[.modificationDate] = .date(modified)
-        all[.synchronizable] = .boolean(isSynchronizable)
-        var writer = CBORWriter([UInt8]())
-        writer.write(all)
+        var pairs: [(key: AttributeKey, value: AttributeValue)] = [
+            (.itemClass, .string(itemClass.rawValue)),
+            (.accessGroup, .string(group)),
+            (.accessible, .string(accessControl.accessibility.rawValue)),
+            (.creationDate, .date(created)),
+            (.modificationDate, .date(modified)),
+            (.synchronizable, .boolean(isSynchronizable)),
+        ]
+        pairs.reserveCapacity(pairs.count + attributes.count + 1)
+        if !accessControl.flags.isEmpty { pairs.append((.accessControl, .data(accessControl.encoded))) }
+        for (key, value) in attributes where key != .synchronizable && !Self.ownKeys.contains(key) {
+            pairs.append((key, value))
+        }
+        var octets: [UInt8] = []
+        octets.reserveCapacity(256)
+        var writer = CBORWriter(octets)
+        writer.write(pairs: pairs)
         return writer.finish()
     }
 
@@ -127,7 +162,7 @@ struct ItemContent {
             password: password,
             authenticating: context.binding(of: .key, reference, header)
         )
-        let sealedData: Data?
+        let sealedData: [UInt8]?
         switch data {
         case .some(let octets):
             let binding = context.binding(of: .data, reference, header)

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import KeychainModel
 
 /// A digest over the set of items that grows and shrinks with it: the sum, modulo 2^256, of a keyed digest of
@@ -62,7 +61,7 @@ struct ItemSetDigest: Equatable {
         Array("touchstone 1 item set ".utf8) + storeID
     }
 
-    func sealed(with key: AEADKey, storeID: [UInt8]) -> Data {
+    func sealed(with key: AEADKey, storeID: [UInt8]) -> [UInt8] {
         let numbers = [generation, count, words[0], words[1], words[2], words[3]].map { $0.littleEndian }
         return unsafe numbers.withUnsafeBytes {
             unsafe AEAD.seal($0, with: key, authenticating: Self.context(storeID))
@@ -72,7 +71,7 @@ struct ItemSetDigest: Equatable {
     init() {}
 
     /// Opens a sealed digest; nil when it is not authentic.
-    init?(opening sealed: Data, with key: AEADKey, storeID: [UInt8]) {
+    init?(opening sealed: [UInt8], with key: AEADKey, storeID: [UInt8]) {
         let context = Self.context(storeID)
         let numbers = try? unsafe AEAD.open(sealed, with: key, authenticating: context) { octets in
             stride(from: 0, to: octets.count - 7, by: 8).map { offset in

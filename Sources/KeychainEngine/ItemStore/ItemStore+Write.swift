@@ -5,9 +5,9 @@ internal import SecretMemory
 extension ItemStore {
     /// Commits all of `writes` together, durably; each has its result then.
     ///
-    /// One that fails takes back its own changes only; a commit that fails, those of all.
-    /// Where `mayCountOn` says so, the generation grows with it when it is due.
-    func commit(_ writes: [PendingWrite], _ context: ItemContext, mayCountOn: Bool = false) {
+    /// One that fails takes back its own changes only; a commit that fails, those of all. One that would count on
+    /// where that is refused takes them back too, and leaves no result.
+    func commit(_ writes: [PendingWrite], _ context: ItemContext, counting: Counting = .later) {
         do throws(KeychainError) {
             try reopenIfNeeded(context)
             let writes = try admit(writes)
@@ -18,9 +18,18 @@ extension ItemStore {
                     for write in writes { try run(write, alone: writes.count == 1, context) }
                     guard writes.contains(where: \.hasChanged) else { return false }
                     commitsSinceCount += 1
-                    if mayCountOn, isCountDue {
-                        itemSet.generation? += 1
-                        hasCounted()
+                    if isCountDue {
+                        switch counting {
+                        case .on:
+                            itemSet.generation? += 1
+                            hasCounted()
+                        case .later: break
+                        case .refused:
+                            itemSet = former
+                            commitsSinceCount -= 1
+                            for write in writes { write.result = nil }
+                            return false
+                        }
                     }
                     if let digest = itemSet.digest {
                         try self.write(digest, with: context.setRecord, storeID: context.storeID)
@@ -256,8 +265,8 @@ extension ItemStore {
         else { throw KeychainError(.authFailed) }
         var content = try ItemContent(header)
         // A constraint to an enrolled set that is gone does not come back with a change.
-        content.accessControl = update.changes.accessControl ?? control
-        content.attributes.merge(update.changes.attributes) { $1 }
+        content.accessControl = update.changes.value.accessControl ?? control
+        content.attributes.merge(update.changes.value.attributes) { $1 }
         let group = try update.group
         if let group { content.group = group.name }
         content.modified = update.time
@@ -271,11 +280,11 @@ extension ItemStore {
         }
         let reference = unsafe Array(row.reference)
         let password = update.password
-        if update.changes.data != nil {
+        if update.changes.value.data != nil {
             return try content.sealed(
                 row: row.id,
                 reference: reference,
-                data: update.changes.data,
+                data: update.changes.value.data,
                 password: password,
                 in: context
             )
@@ -369,6 +378,16 @@ extension SealedItem {
 
 /// The generation, which hardware counts too: an older copy of the whole file shows.
 extension ItemStore {
+    /// What a commit does with a generation that is to grow.
+    enum Counting {
+        /// Has it grow: hardware then has to follow before anything is reported done.
+        case on
+        /// Leaves that to a later commit: there is no hardware, or it has yet to follow an earlier one.
+        case later
+        /// Changes nothing.
+        case refused
+    }
+
     /// After how many commits the generation grows at the latest; each wears the hardware's memory.
     static let mostUncountedCommits = 100
 

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import KeychainModel
+internal import SecretMemory
 
 /// The items of a keychain in their file; knows how to find and seal them, not who may ask.
 ///
@@ -14,8 +15,8 @@ final class ItemStore {
     var health = ItemStore.unknown
     /// What SQLite says of its own structures; nil until it was asked.
     private var integrityFaults: [String]?
-    /// Below all rows that are not there yet.
-    private var lastRow: Int64 = 0
+    /// The numbers of new rows.
+    let rows = RowNumbers()
     /// After a write that failed on the disk nothing in memory is believed until it was read anew.
     var needsReopening = false
     /// Whether the present commit removed an item whose access control demands something.
@@ -86,7 +87,7 @@ final class ItemStore {
         do throws(KeychainError) {
             let recorded = try readSet(context)
             let (count, last) = try counts()
-            lastRow = max(lastRow, last)
+            rows.start(after: last)
             health.items = count
             if let recorded {
                 itemSet = ItemSetState(recorded, sweep: ItemSetSweep())
@@ -115,17 +116,12 @@ final class ItemStore {
         }
     }
 
-    /// The number of a row that is not there yet; each is given once.
-    func takeRow() -> Int64 {
-        lastRow &+= 1
-        return lastRow
-    }
-
     /// Opens the file anew after a failed write, and looks through it as at the first unlock.
     func reopenIfNeeded(_ context: ItemContext) throws(KeychainError) {
         guard needsReopening else { return }
         database.shut()
         database = try ItemDatabase(openingIn: directory)
+        logLength = logByteCount()
         _ = load(context)
         needsReopening = false
     }
@@ -153,7 +149,7 @@ final class ItemStore {
     func purge() {
         guard deletedCount > 0, !needsReopening else { return }
         do throws(KeychainError) {
-            try database.checkpoint()
+            try emptyLog()
             deletedCount = 0
         } catch {
             needsReopening = error.status == .io
@@ -172,10 +168,10 @@ final class ItemStore {
     func readSet(_ context: ItemContext) throws(KeychainError) -> ItemSetDigest? {
         let key = try context.setRecord
         let rows = try ItemDatabase.translatingErrors {
-            var rows: [Data?] = []
+            var rows: [[UInt8]?] = []
             let statement = try database.statement("SELECT sealed FROM item_set LIMIT 2")
             try statement.forEach {
-                rows.append(unsafe statement.columns.octets(0).map { unsafe Data($0) })
+                rows.append(unsafe statement.columns.octets(0).map { unsafe Array($0) })
                 return true
             }
             return rows
@@ -203,5 +199,19 @@ final class ItemStore {
     func mayHideItems() throws(KeychainError) -> Bool {
         guard health.faults.isEmpty else { return true }
         return itemSet.isSweepDue ? try !structureFaults().isEmpty : false
+    }
+}
+
+/// Numbers of rows that are not there yet; each is given once.
+final class RowNumbers: Sendable {
+    private let last = Guarded<Int64>(0)
+
+    func start(after row: Int64) { last.withLock { $0 = max($0, row) } }
+
+    func take() -> Int64 {
+        last.withLock { last in
+            last &+= 1
+            return last
+        }
     }
 }

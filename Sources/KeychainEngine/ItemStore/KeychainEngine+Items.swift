@@ -5,33 +5,64 @@ internal import SecretMemory
 extension KeychainEngine: ItemVault {
     /// Stores a new item durably.
     ///
-    /// The engine seals it and commits it; before and after, the caller is on its own thread, and not woken in between.
+    /// It is sealed on the caller's own thread, while the engine may be at work for others, which then commits it.
     public nonisolated func add(
         _ item: consuming NewItem,
         group: AccessGroup
     ) async throws(KeychainError) -> EncodedItems {
-        guard item.attributes.count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
-        guard item.data.octetCount <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
+        try Self.check(item)
         let password = try await passwordKey(for: item.accessControl, item.applicationPassword)
-        let shared = SharedItem(item)
+        let item = Shared(item)
+        let sealing = sealing.withLock { $0 }
+        // What fails here is tried again by the engine, and then told.
+        let early = try? sealing?.seal(item.value, group, password)
         let result = await withCheckedContinuation { continuation in
             executor.perform {
-                self.assumeIsolated {
-                    $0.add(shared.item, group, password) { continuation.resume(returning: $0) }
+                self.assumeIsolated { engine in
+                    let isCurrent = sealing != nil && sealing?.context === engine.currentContext
+                    engine.add(item.value, isCurrent ? early : nil, group, password) {
+                        continuation.resume(returning: $0)
+                    }
                 }
             }
         }
-        let (reference, map) = try result.get()
+        return Self.page(of: item.value, try result.get())
+    }
 
+    /// Stores a new item, where the engine is free and no key has to be derived.
+    public nonisolated func addAtOnce(
+        _ item: consuming NewItem,
+        group: AccessGroup
+    ) throws(KeychainError) -> EncodedItems? {
+        guard !item.accessControl.needsApplicationPassword else { return nil }
+        try Self.check(item)
+        let item = Shared(item)
+        return try atOnce { engine throws(KeychainError) -> EncodedItems? in
+            let sealed = try engine.seal(item.value, group, nil)
+            guard try engine.commitAtOnce(.add(sealed)) != nil else { return nil }
+            return Self.page(of: item.value, sealed)
+        }
+    }
+
+    private static func check(_ item: borrowing NewItem) throws(KeychainError) {
+        guard item.attributes.count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
+        guard item.data.octetCount <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
+    }
+
+    /// What the caller wants to know of an item that it added.
+    private static func page(
+        of item: borrowing NewItem,
+        _ sealed: SealedItem
+    ) -> EncodedItems {
         let page = ItemPage(expectsMany: false)
-        let returns = shared.item.returns
-        let hasData = returns.contains(.data) && shared.item.data != nil
-        unsafe reference.withUnsafeBytes { reference in
-            unsafe map.withUnsafeBytes { map in
+        let hasData = item.returns.contains(.data) && item.data != nil
+        let returns = item.returns
+        unsafe sealed.reference.withUnsafeBytes { reference in
+            unsafe sealed.map.withUnsafeBytes { map in
                 unsafe page.begin(returns, row: 0, reference: reference, attributes: map, hasData: hasData)
             }
         }
-        if hasData { unsafe shared.item.data.lend { unsafe page.append(data: $0) } }
+        if hasData { unsafe item.data.lend { unsafe page.append(data: $0) } }
         return page.finish(next: nil)
     }
 
@@ -57,20 +88,28 @@ extension KeychainEngine: ItemVault {
         authorization: ItemAuthorization
     ) throws(KeychainError) -> EncodedItems? {
         guard authorization.applicationPassword == nil else { return nil }
-        return try executor.ifFree { () throws(KeychainError) -> EncodedItems? in
-            var result = Result<CopyOutcome, KeychainError>.failure(.locked)
+        return try atOnce { engine throws(KeychainError) -> EncodedItems? in
+            switch try engine.page(query, groups, authorization, nil, after: nil) {
+            case .items(let page): page
+            case .needsAuthentication: nil
+            }
+        }
+    }
+
+    /// Runs `body` on this thread where the engine is free; nil where it is not.
+    private nonisolated func atOnce<R: ~Copyable & Sendable>(
+        _ body: @Sendable (isolated KeychainEngine) throws(KeychainError) -> R?
+    ) throws(KeychainError) -> R? {
+        try executor.ifFree { () throws(KeychainError) -> R? in
+            var result = Result<R?, KeychainError>.success(nil)
             assumeIsolated { engine in
                 do throws(KeychainError) {
-                    result = .success(try engine.page(query, groups, authorization, nil, after: nil))
+                    result = .success(try body(engine))
                 } catch {
                     result = .failure(error)
                 }
             }
-            switch consume result {
-            case .success(.items(let page)): return page
-            case .success(.needsAuthentication): return nil
-            case .failure(let error): throw error
-            }
+            return try result.get()
         } ?? nil
     }
 
@@ -104,8 +143,7 @@ extension KeychainEngine: ItemVault {
         changes: consuming ItemChanges,
         authorization: ItemAuthorization
     ) async throws(KeychainError) -> UpdateOutcome {
-        guard changes.data.octetCount <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
-        guard changes.attributes.count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
+        try Self.check(changes)
         _ = try context()
         var password: Key?
         if let given = authorization.applicationPassword { password = await stretch(given) }
@@ -113,7 +151,7 @@ extension KeychainEngine: ItemVault {
         let update = ItemUpdate(
             search: search,
             groups: groups,
-            changes: changes,
+            changes: Shared(changes),
             authorization: authorization,
             password: password,
             time: wallClock()
@@ -127,12 +165,58 @@ extension KeychainEngine: ItemVault {
         return outcome
     }
 
+    /// Changes all items that match, where the engine is free and nothing has to be asked or derived.
+    public nonisolated func updateAtOnce(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        changes: consuming ItemChanges,
+        authorization: ItemAuthorization
+    ) throws(KeychainError) -> Int? {
+        guard authorization.applicationPassword == nil else { return nil }
+        try Self.check(changes)
+        let changes = Shared(changes)
+        return try atOnce { engine throws(KeychainError) -> Int? in
+            let update = ItemUpdate(
+                search: try ItemSearch(query, groups: groups, in: try engine.context()),
+                groups: groups,
+                changes: changes,
+                authorization: authorization,
+                password: nil,
+                time: engine.wallClock()
+            )
+            guard case .updated(.updated(let count)) = try engine.commitAtOnce(.update(update)) else {
+                return nil
+            }
+            return count
+        }
+    }
+
+    private static func check(_ changes: borrowing ItemChanges) throws(KeychainError) {
+        guard changes.data.octetCount <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
+        guard changes.attributes.count <= ItemLimits.mostAttributes else { throw KeychainError(.param) }
+    }
+
     /// Deletes all items that match, all or none.
     public func delete(_ query: ItemQuery, groups: [AccessGroup]) async throws(KeychainError) -> Int {
         let search = try ItemSearch(query, groups: groups, in: try context())
-        guard case .deleted(let count) = try await commit(.delete(search)) else {
-            throw KeychainError(.param)
+        return try Self.countOfDeleted(try await commit(.delete(search)))
+    }
+
+    /// Deletes all items that match, where the engine is free.
+    public nonisolated func deleteAtOnce(
+        _ query: ItemQuery,
+        groups: [AccessGroup]
+    ) throws(KeychainError) -> Int? {
+        try atOnce { engine throws(KeychainError) -> Int? in
+            let search = try ItemSearch(query, groups: groups, in: try engine.context())
+            return try engine.commitAtOnce(.delete(search)).map { (outcome) throws(KeychainError) in
+                try Self.countOfDeleted(outcome)
+            }
         }
+    }
+
+    private static func countOfDeleted(_ outcome: PendingWrite.Outcome) throws(KeychainError) -> Int {
+        guard case .deleted(let count) = outcome else { throw KeychainError(.param) }
         // Only items that were gone already: they are gone from the file now too.
         guard count > 0 else { throw KeychainError(.itemNotFound, cause: .invalidated) }
         return count
@@ -216,36 +300,34 @@ extension KeychainEngine {
         _ = try context()
     }
 
-    /// Seals an item and queues it; `whenDone` is told its reference and its attributes once it is durable.
+    /// Queues an item, sealed with the keys that are there now; `whenDone` is told what it was sealed to once it is
+    /// durable.
     private func add(
         _ item: borrowing NewItem,
+        _ early: SealedItem?,
         _ group: AccessGroup,
         _ password: Key?,
-        whenDone: @escaping (Result<(reference: [UInt8], map: [UInt8]), KeychainError>) -> Void
+        whenDone: @escaping (Result<SealedItem, KeychainError>) -> Void
     ) {
         do throws(KeychainError) {
-            try checkMayAdd(item.accessControl)
-            let context = try context()
-            let content = ItemContent(
-                itemClass: item.itemClass,
-                group: group.name,
-                attributes: item.attributes,
-                accessControl: item.accessControl,
-                created: wallClock()
-            )
-            let row = try usableStore(context).takeRow()
-            let reference = ItemReference.make(row, try context.lookup)
-            let sealed = try content.sealed(
-                row: row,
-                reference: reference,
-                data: item.data,
-                password: password,
-                in: context
-            )
-            queue(PendingWrite(.add(sealed)) { whenDone($0.map { _ in (reference, sealed.map) }) })
+            let sealed = if let early { early } else { try seal(item, group, password) }
+            queue(PendingWrite(.add(sealed)) { whenDone($0.map { _ in sealed }) })
         } catch {
             whenDone(.failure(error))
         }
+    }
+
+    private func seal(
+        _ item: borrowing NewItem,
+        _ group: AccessGroup,
+        _ password: Key?
+    ) throws(KeychainError) -> SealedItem {
+        try checkMayAdd(item.accessControl)
+        let context = try context()
+        let rows = try usableStore(context).rows
+        let sealing = ItemSealing(context: context, rows: rows, wallClock: wallClock)
+        self.sealing.withLock { $0 = sealing }
+        return try sealing.seal(item, group, password)
     }
 
     // MARK: Group commit
@@ -276,7 +358,7 @@ extension KeychainEngine {
         do throws(KeychainError) {
             let context = try context()
             guard let store, storeFault == nil else { throw storeFault ?? .damaged }
-            store.commit(writes, context, mayCountOn: isGenerationInStep)
+            store.commit(writes, context, counting: isGenerationInStep ? .on : .later)
         } catch {
             for write in writes { write.result = .failure(error) }
         }
@@ -286,6 +368,21 @@ extension KeychainEngine {
             await settleGeneration()
             finish(writes)
         }
+    }
+
+    /// Commits a change alone, which nobody shares a commit with while the engine is free.
+    ///
+    /// - Returns: nil where hardware would have to follow first: nothing was done then.
+    private func commitAtOnce(
+        _ operation: PendingWrite.Operation
+    ) throws(KeychainError) -> PendingWrite.Outcome? {
+        guard !isGenerationBehind else { return nil }
+        let context = try context()
+        guard let store, storeFault == nil else { throw storeFault ?? .damaged }
+        let write = PendingWrite(operation)
+        store.commit([write], context, counting: isGenerationInStep ? .refused : .later)
+        finish([write])
+        return try write.result?.get()
     }
 
     private func finish(_ writes: [PendingWrite]) {
@@ -363,13 +460,6 @@ extension KeychainEngine {
         store.purge()
         return count
     }
-}
-
-/// An item that the engine and who brought it look at.
-private final class SharedItem: Sendable {
-    let item: NewItem
-
-    init(_ item: consuming NewItem) { self.item = item }
 }
 
 extension Optional where Wrapped == SecretBytes, Wrapped: ~Copyable {

@@ -32,7 +32,7 @@ final class PendingWrite {
 final class ItemUpdate {
     let search: ItemSearch
     let groups: [AccessGroup]
-    let changes: ItemChanges
+    let changes: Shared<ItemChanges>
     let authorization: ItemAuthorization
     let password: Key?
     let time: Int64
@@ -40,7 +40,7 @@ final class ItemUpdate {
     init(
         search: ItemSearch,
         groups: [AccessGroup],
-        changes: consuming ItemChanges,
+        changes: Shared<ItemChanges>,
         authorization: ItemAuthorization,
         password: Key?,
         time: Int64
@@ -60,7 +60,7 @@ extension ItemUpdate {
     /// - Throws: `errSecMissingEntitlement` for a group that is not the caller's.
     var group: AccessGroup? {
         get throws(KeychainError) {
-            guard let value = changes.attributes[.accessGroup] else { return nil }
+            guard let value = changes.value.attributes[.accessGroup] else { return nil }
             guard case .string(let name) = value else { throw KeychainError(.param) }
             guard let group = groups.first(where: { $0.name == name }) else {
                 throw KeychainError(.missingEntitlement)
@@ -68,4 +68,11 @@ extension ItemUpdate {
             return group
         }
     }
+}
+
+/// What the engine and who brought it look at.
+final class Shared<Value: ~Copyable & Sendable>: Sendable {
+    let value: Value
+
+    init(_ value: consuming Value) { self.value = value }
 }

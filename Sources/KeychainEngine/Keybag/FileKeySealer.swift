@@ -1,4 +1,3 @@
-internal import Foundation
 public import KeychainModel
 public import SecretMemory
 
@@ -36,7 +35,7 @@ public struct FileKeySealer: KeySealer {
             with: try wrappingKey(authorization).symmetric,
             authenticating: Self.context
         )
-        return SealedDeviceSecret(blob: Array(blob), secret: secret.copy())
+        return SealedDeviceSecret(blob: blob, secret: secret.copy())
     }
 
     /// Brings back the secret of a blob.
@@ -46,7 +45,7 @@ public struct FileKeySealer: KeySealer {
     ) async throws(KeychainError) -> SecretBytes {
         let wrapping = try wrappingKey(authorization)
         do {
-            return try AEAD.openKey(Data(blob), with: wrapping.symmetric, authenticating: Self.context).copy()
+            return try AEAD.openKey(blob, with: wrapping.symmetric, authenticating: Self.context).copy()
         } catch {
             throw KeychainError(.authFailed)
         }

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import KeychainModel
 internal import SecretMemory
 
@@ -54,7 +53,7 @@ enum KeybagKeys {
             do {
                 let context = record.context(of: name)
                 let key = wrapping.key(for: name, of: record).symmetric
-                ring[name] = try AEAD.openKey(Data(wrapped), with: key, authenticating: context)
+                ring[name] = try AEAD.openKey(wrapped, with: key, authenticating: context)
             } catch {
                 throw .damaged
             }
@@ -71,18 +70,18 @@ enum KeybagKeys {
     ) {
         let context = record.context(of: name)
         let outer = wrapping.key(for: name, of: record).symmetric
-        record.keys[name.rawValue] = Array(AEAD.seal(key, with: outer, authenticating: context))
+        record.keys[name.rawValue] = AEAD.seal(key, with: outer, authenticating: context)
     }
 
     /// Opens a single wrapped key; nil when `key` is not its own.
     static func unwrap(_ wrapped: [UInt8], _ name: String, in record: KeybagRecord, with key: Key) -> Key? {
-        try? AEAD.openKey(Data(wrapped), with: key.symmetric, authenticating: record.context(name))
+        try? AEAD.openKey(wrapped, with: key.symmetric, authenticating: record.context(name))
     }
 
     /// Wraps a single key under a name.
     static func wrap(_ wrapped: Key, _ name: String, storeID: [UInt8], with key: Key) -> [UInt8] {
         let context = KeybagRecord.context(name, storeID: storeID)
-        return Array(AEAD.seal(wrapped, with: key.symmetric, authenticating: context))
+        return AEAD.seal(wrapped, with: key.symmetric, authenticating: context)
     }
 
     /// The names of single wraps.

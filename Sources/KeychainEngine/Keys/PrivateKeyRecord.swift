@@ -37,12 +37,14 @@ struct PrivateKeyRecord {
         self.hardwareKey = hardwareKey
         epoch = accessControl.flags.contains(.biometryCurrentSet) ? context.epoch : 0
         let header = Self.header(group, accessControl, epoch, isHardware, hardwareKey)
-        wraps = try ItemKeyWrap.wrap(
-            authorization,
-            for: accessControl,
-            in: context,
-            password: password,
-            authenticating: Self.label("private key authorization", context) + header
+        wraps = Data(
+            try ItemKeyWrap.wrap(
+                authorization,
+                for: accessControl,
+                in: context,
+                password: password,
+                authenticating: Self.label("private key authorization", context) + header
+            )
         )
     }
 
@@ -158,7 +160,7 @@ extension PrivateKeyRecord {
         let metadata = try context.keys.require(.metadata)
         do {
             self = try unsafe AEAD.open(
-                Data(representation.dropFirst()),
+                Array(representation.dropFirst()),
                 with: metadata.symmetric,
                 authenticating: Self.label("private key", context)
             ) { octets in

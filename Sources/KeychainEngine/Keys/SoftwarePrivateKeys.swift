@@ -90,7 +90,7 @@ public struct SoftwarePrivateKeys: PrivateKeyHardware {
         let publicKey = Array(blob[1..<(1 + HardwareKey.publicKeyOctetCount)])
         do {
             return try unsafe AEAD.open(
-                Data(blob.dropFirst(1 + HardwareKey.publicKeyOctetCount)),
+                Array(blob.dropFirst(1 + HardwareKey.publicKeyOctetCount)),
                 with: sealingKey(authorization).symmetric,
                 authenticating: context(publicKey),
                 body

@@ -1,5 +1,4 @@
 internal import Crypto
-internal import Foundation
 internal import KeychainModel
 internal import SecretMemory
 
@@ -54,7 +53,7 @@ struct ExportSeal {
             unsafe AEAD.seal($0, with: key, authenticating: binding(number))
         }
         let length = UInt32(sealed.count)
-        return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: length >> UInt32($0)) } + Array(sealed)
+        return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: length >> UInt32($0)) } + sealed
     }
 
     /// Opens a record, without its length.

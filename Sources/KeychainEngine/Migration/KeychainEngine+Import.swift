@@ -65,7 +65,7 @@ extension ItemStore {
         var writes: [PendingWrite] = []
         var octets = 0
         try reader.forEachItem { content, data throws(KeychainError) in
-            let row = takeRow()
+            let row = rows.take()
             let sealed = try content.sealed(
                 row: row,
                 reference: ItemReference.make(row, try context.lookup),
@@ -81,7 +81,7 @@ extension ItemStore {
             octets = 0
         }
         try commitAll(writes, context)
-        try database.checkpoint()
+        try emptyLog()
     }
 
     private func commitAll(_ writes: [PendingWrite], _ context: ItemContext) throws(KeychainError) {

@@ -51,6 +51,27 @@ public protocol ItemVault: Sendable {
     /// - Returns: how many there were.
     func delete(_ query: ItemQuery, groups: [AccessGroup]) async throws(KeychainError) -> Int
 
+    /// ``add(_:group:)`` on the caller's own thread, where nothing has to be waited for.
+    ///
+    /// - Returns: nil where something has; nothing was done then.
+    func addAtOnce(_ item: consuming NewItem, group: AccessGroup) throws(KeychainError) -> EncodedItems?
+
+    /// ``update(_:groups:changes:authorization:)`` on the caller's own thread, where nothing has to be waited for.
+    ///
+    /// - Returns: how many items were changed; nil where something or the user has to be waited for, and nothing was
+    ///   done.
+    func updateAtOnce(
+        _ query: ItemQuery,
+        groups: [AccessGroup],
+        changes: consuming ItemChanges,
+        authorization: ItemAuthorization
+    ) throws(KeychainError) -> Int?
+
+    /// ``delete(_:groups:)`` on the caller's own thread, where nothing has to be waited for.
+    ///
+    /// - Returns: nil where something has; nothing was done then.
+    func deleteAtOnce(_ query: ItemQuery, groups: [AccessGroup]) throws(KeychainError) -> Int?
+
     /// Reads every item and the set's digest, and reports what is not authentic.
     func check() async -> StoreReport
 }

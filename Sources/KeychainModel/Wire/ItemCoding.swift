@@ -8,10 +8,16 @@ import SecretMemory
 extension CBORWriter where Sink: ~Copyable {
     /// Writes attributes as a map, keys in deterministic order.
     public mutating func write(_ attributes: ItemAttributes) {
-        writeMapHead(count: attributes.count)
-        for key in attributes.keys.sorted() {
+        write(pairs: attributes.map { ($0.key, $0.value) })
+    }
+
+    /// Writes attributes of different keys as a map, keys in deterministic order.
+    @specialized(where Sink == [UInt8])
+    public mutating func write(pairs: [(key: AttributeKey, value: AttributeValue)]) {
+        writeMapHead(count: pairs.count)
+        for (key, value) in pairs.sorted(by: { $0.key < $1.key }) {
             write(text: key.rawValue)
-            switch attributes[key] {
+            switch value {
             case .string(let text): write(text: text)
             case .data(let octets): write(bytes: octets)
             case .integer(let number): write(number)
@@ -19,7 +25,6 @@ extension CBORWriter where Sink: ~Copyable {
             case .date(let microseconds):
                 writeArrayHead(count: 1)
                 write(microseconds)
-            case nil: writeNull()
             }
         }
     }

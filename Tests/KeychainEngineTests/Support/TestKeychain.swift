@@ -200,6 +200,13 @@ extension KeychainEngine {
     }
 }
 
+extension KeychainEngine {
+    /// Runs `body` as a job of the engine.
+    func run<R: Sendable>(_ body: @Sendable (KeychainEngine) throws -> R) throws -> R {
+        try body(self)
+    }
+}
+
 struct WrongPasscode: Error {}
 struct MissingValue: Error {}
 

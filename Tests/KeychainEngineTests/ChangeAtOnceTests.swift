@@ -1,0 +1,121 @@
+import KeychainModel
+import SecretMemory
+import Testing
+
+@testable import KeychainEngine
+
+@Suite("A change on the caller's own thread")
+struct ChangeAtOnceTests {
+    let keychain = TestKeychain()
+
+    private static let plain = AccessControl(accessibility: .whenUnlocked)
+
+    private static func item(
+        _ account: String,
+        _ control: AccessControl = plain,
+        returns: ItemQuery.Returns = []
+    ) -> NewItem {
+        NewItem(
+            itemClass: .genericPassword,
+            attributes: [.account: .string(account), .service: .string("tests")],
+            accessControl: control,
+            data: .text("first"),
+            returns: returns
+        )
+    }
+
+    private static func query(_ account: String) -> ItemQuery {
+        ItemQuery(itemClass: .genericPassword, attributes: [.account: .string(account)])
+    }
+
+    private static func update(
+        _ account: String,
+        _ engine: KeychainEngine,
+        authorization: ItemAuthorization = ItemAuthorization()
+    ) throws(KeychainError) -> Int? {
+        try engine.updateAtOnce(
+            query(account),
+            groups: [.ours],
+            changes: ItemChanges(attributes: [:], accessControl: nil, data: .text("second")),
+            authorization: authorization
+        )
+    }
+
+    @Test("does what any other does, and is there after a restart")
+    func same() async throws {
+        do {
+            let (engine, _) = try await keychain.setUp()
+            let item = Self.item("ann", returns: [.persistentRef, .data])
+            guard let page = try engine.addAtOnce(item, group: .ours) else { throw MissingValue() }
+            let added = try decode(page).first.required
+            #expect(added.text == "first")
+            #expect(try await engine.all(references: [added.reference.required]).count == 1)
+            #expect(try engine.addAtOnce(Self.item("bob"), group: .ours) != nil)
+            #expect(throws: KeychainError(.duplicateItem)) {
+                try engine.addAtOnce(Self.item("ann"), group: .ours) != nil
+            }
+            #expect(try Self.update("ann", engine) == 1)
+            #expect(try engine.deleteAtOnce(Self.query("bob"), groups: [.ours]) == 1)
+            #expect(throws: KeychainError(.itemNotFound)) { try Self.update("bob", engine) }
+            #expect(throws: KeychainError(.itemNotFound)) {
+                try engine.deleteAtOnce(Self.query("ann"), groups: [.theirs])
+            }
+        }
+        let engine = try await keychain.restart()
+        #expect(try await engine.secret("ann") == "second")
+        let report = await engine.check()
+        #expect(report.items == 1)
+        #expect(report.isSetAuthentic)
+        await engine.lock()
+        let error = #expect(throws: KeychainError.self) { try Self.update("ann", engine) }
+        #expect(error?.cause == .locked)
+    }
+
+    @Test("leaves to others what needs the user or a key that has to be derived, and changes nothing")
+    func others() async throws {
+        let (engine, _) = try await keychain.setUp()
+        let presence = try AccessControl(accessibility: .whenUnlocked, flags: .userPresence)
+        try await engine.add("ann", "first", presence)
+        #expect(try Self.update("ann", engine) == nil)
+        let password = ItemAuthorization(applicationPassword: ApplicationPassword(.text("password")))
+        try await engine.add("bob", "first")
+        #expect(try Self.update("bob", engine, authorization: password) == nil)
+        #expect(try await engine.secret("bob") == "first")
+        let wanted = try AccessControl(accessibility: .whenUnlocked, flags: .applicationPassword)
+        #expect(try engine.addAtOnce(Self.item("eve", wanted), group: .ours) == nil)
+        #expect(await engine.check().items == 2)
+    }
+
+    @Test("leaves the engine alone while it is at work")
+    func busy() async throws {
+        let (engine, _) = try await keychain.setUp()
+        let isLeft = try await engine.run { engine in
+            try engine.addAtOnce(Self.item("ann"), group: .ours) == nil
+        }
+        #expect(isLeft)
+        #expect(await engine.check().items == 0)
+    }
+
+    @Test("is taken back where hardware would have to count first")
+    func counting() async throws {
+        let (engine, _) = try await keychain.setUp()
+        for number in 1..<ItemStore.mostUncountedCommits { try await engine.add("\(number)") }
+        let (isLeft, digest) = try await engine.run { engine in
+            try engine.assumeIsolated { engine in
+                guard let store = engine.store else { throw MissingValue() }
+                let context = try engine.context()
+                let digest = store.itemSet.digest
+                let search = try ItemSearch(Self.query("7"), groups: [.ours], in: context)
+                let delete = PendingWrite(.delete(search))
+                store.commit([delete], context, counting: .refused)
+                return (delete.result == nil, store.itemSet.digest == digest)
+            }
+        }
+        #expect(isLeft)
+        #expect(digest)
+        #expect(try await engine.secret("7") == "secret")
+        let report = await engine.check()
+        #expect(report.items == ItemStore.mostUncountedCommits - 1)
+        #expect(report.isSetAuthentic)
+    }
+}
