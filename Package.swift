@@ -59,7 +59,7 @@ let package = Package(
     targets: [
         // L0: C only.
         .target(name: "CLinux"),
-        .target(name: "CItemLog", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "CItemFiles", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(
             name: "COpenSSL",
             // The linker does not export what it thinks no library asks for.
@@ -90,7 +90,7 @@ let package = Package(
         .target(
             name: "KeychainEngine",
             dependencies: [
-                "CItemLog", "CLinux", "KeychainModel", "SecretMemory", "CBOR",
+                "CItemFiles", "CLinux", "KeychainModel", "SecretMemory", "CBOR",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),

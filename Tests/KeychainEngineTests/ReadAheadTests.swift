@@ -10,8 +10,10 @@ struct ReadAheadTests {
 
     /// A file of pages with two rows each, and nothing of it in SQLite's own memory.
     private func open() throws -> DatabaseQueue {
+        try #require(ItemDatabase.hasFiles)
         let queue = try DatabaseQueue(path: path)
         try queue.writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
             try database.execute(sql: "PRAGMA page_size = \(ItemSchema.pageByteCount)")
             try database.execute(sql: "CREATE TABLE rows (id INTEGER PRIMARY KEY, word TEXT, rest BLOB)")
             try database.inTransaction {
@@ -23,8 +25,6 @@ struct ReadAheadTests {
                 }
                 return .commit
             }
-            let connection = try #require(database.sqliteConnection)
-            try ReadAhead.start(on: connection)
         }
         try forget(queue)
         return queue

@@ -1,4 +1,4 @@
-internal import CItemLog
+internal import CItemFiles
 internal import Foundation
 internal import GRDB
 internal import GRDBSQLite
@@ -13,8 +13,8 @@ final class ItemDatabase {
     /// As long as the log gets, but for a large last change: a header, and 24 octets before each page.
     static let longestLog = logByteCount(pages: checkpointPageCount)
     private static let file = StoreFile.items.rawValue
-    /// Done at the first use, by one thread.
-    private static let writesLogsInPieces = citemlog_register() == SQLITE_OK
+    /// Whether SQLite goes to its files as it is to; done at the first use, by one thread.
+    static let hasFiles = citemfiles_register() == SQLITE_OK
 
     private let queue: DatabaseQueue
     /// The queue's own connection: whoever owns the store runs one thing at a time already.
@@ -40,7 +40,6 @@ final class ItemDatabase {
         try perform { database in
             try ItemSchema.check(database)
             try Self.configure(database)
-            unsafe try ReadAhead.start(on: connection)
         }
         takeHooks()
     }
@@ -61,7 +60,6 @@ final class ItemDatabase {
         try perform { database in
             try ItemSchema.make(in: database)
             try Self.configure(database)
-            unsafe try ReadAhead.start(on: connection)
         }
         takeHooks()
         guard fsync(directory.descriptor) == 0 else { throw FileError.keychainError(errno) }
@@ -173,7 +171,7 @@ final class ItemDatabase {
             try database.execute(sql: "PRAGMA cell_size_check = ON")
             try database.execute(sql: "PRAGMA mmap_size = 0")
         }
-        guard writesLogsInPieces else {
+        guard hasFiles else {
             throw KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: "vfs"))
         }
         do {

@@ -1,0 +1,226 @@
+#include "CItemFiles.h"
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /// As much of the log as is written at once.
+    log_capacity = 64 * 1024,
+    /// As much of the main file as is read at once.
+    main_capacity = 16 * 1024,
+    /// How far apart two reads are that still go through the file: pages of a table stand between those of its indexes.
+    longest_step = 8 * 1024,
+    /// SQLite's smallest page: what is shorter is a look at the header.
+    smallest_page = 512,
+};
+
+/// The main file or its write-ahead log; SQLite's own file follows in the same memory.
+typedef struct {
+    sqlite3_file base;
+    /// Octets of the file from `start` on: of the log, what is still to be written; of the main file, what was read
+    /// ahead.
+    unsigned char *octets;
+    sqlite3_int64 start;
+    int count;
+    /// Where SQLite's last read of the main file ended.
+    sqlite3_int64 last_end;
+    /// Other connections may write the main file too: nothing is read ahead.
+    bool is_shared;
+} File;
+
+/// SQLite's own VFS.
+static sqlite3_vfs *own;
+
+static sqlite3_file *behind(sqlite3_file *file) { return (sqlite3_file *)((File *)file + 1); }
+
+#define OWN(call, ...) (behind(file)->pMethods->call(behind(file), ##__VA_ARGS__))
+
+// MARK: Handed on
+
+static int unlock(sqlite3_file *file, int level) { return OWN(xUnlock, level); }
+static int check_lock(sqlite3_file *file, int *is_held) { return OWN(xCheckReservedLock, is_held); }
+static int control(sqlite3_file *file, int what, void *value) { return OWN(xFileControl, what, value); }
+static int sector_size(sqlite3_file *file) { return OWN(xSectorSize); }
+static int characteristics(sqlite3_file *file) { return OWN(xDeviceCharacteristics); }
+
+// MARK: The log
+
+static int log_lock(sqlite3_file *file, int level) { return OWN(xLock, level); }
+
+/// What cannot be written is given up: SQLite takes the change back, and writes at the same place again.
+static int write_out(sqlite3_file *file) {
+    File *log = (File *)file;
+    int count = log->count;
+    log->count = 0;
+    return count == 0 ? SQLITE_OK : OWN(xWrite, log->octets, count, log->start);
+}
+
+static int log_write(sqlite3_file *file, const void *octets, int count, sqlite3_int64 place) {
+    File *log = (File *)file;
+    if (place != log->start + log->count || log->count + count > log_capacity) {
+        int result = write_out(file);
+        if (result != SQLITE_OK) return result;
+        if (count > log_capacity) return OWN(xWrite, octets, count, place);
+        log->start = place;
+    }
+    memcpy(log->octets + log->count, octets, (size_t)count);
+    log->count += count;
+    return SQLITE_OK;
+}
+
+static int log_read(sqlite3_file *file, void *octets, int count, sqlite3_int64 place) {
+    int result = write_out(file);
+    return result == SQLITE_OK ? OWN(xRead, octets, count, place) : result;
+}
+
+static int log_truncate(sqlite3_file *file, sqlite3_int64 length) {
+    int result = write_out(file);
+    return result == SQLITE_OK ? OWN(xTruncate, length) : result;
+}
+
+static int log_sync(sqlite3_file *file, int flags) {
+    int result = write_out(file);
+    return result == SQLITE_OK ? OWN(xSync, flags) : result;
+}
+
+static int log_file_size(sqlite3_file *file, sqlite3_int64 *length) {
+    int result = write_out(file);
+    return result == SQLITE_OK ? OWN(xFileSize, length) : result;
+}
+
+static int log_close(sqlite3_file *file) {
+    int written = write_out(file), closed = OWN(xClose);
+    free(((File *)file)->octets);
+    return written == SQLITE_OK ? closed : written;
+}
+
+static const sqlite3_io_methods log_methods = {
+    .iVersion = 1,
+    .xClose = log_close,
+    .xRead = log_read,
+    .xWrite = log_write,
+    .xTruncate = log_truncate,
+    .xSync = log_sync,
+    .xFileSize = log_file_size,
+    .xLock = log_lock,
+    .xUnlock = unlock,
+    .xCheckReservedLock = check_lock,
+    .xFileControl = control,
+    .xSectorSize = sector_size,
+    .xDeviceCharacteristics = characteristics,
+};
+
+// MARK: The main file
+
+static bool is_step(sqlite3_int64 distance) { return distance >= 0 && distance <= longest_step; }
+
+static int main_read(sqlite3_file *file, void *octets, int count, sqlite3_int64 place) {
+    File *ahead = (File *)file;
+    sqlite3_int64 end = ahead->start + ahead->count, last_end = ahead->last_end;
+    ahead->last_end = place + count;
+    if (place < ahead->start || place + count > end) {
+        bool goes_on = is_step(place - last_end) || is_step(place - end);
+        if (!goes_on || ahead->is_shared || count < smallest_page || count > main_capacity) {
+            return OWN(xRead, octets, count, place);
+        }
+        ahead->start = place;
+        ahead->count = 0;
+        // A read that is cut short does not say how much there was: the file's last pages are read one by one.
+        if (OWN(xRead, ahead->octets, main_capacity, place) != SQLITE_OK) return OWN(xRead, octets, count, place);
+        ahead->count = main_capacity;
+    }
+    memcpy(octets, ahead->octets + (place - ahead->start), (size_t)count);
+    return SQLITE_OK;
+}
+
+static int main_write(sqlite3_file *file, const void *octets, int count, sqlite3_int64 place) {
+    ((File *)file)->count = 0;
+    return OWN(xWrite, octets, count, place);
+}
+
+static int main_truncate(sqlite3_file *file, sqlite3_int64 length) {
+    ((File *)file)->count = 0;
+    return OWN(xTruncate, length);
+}
+
+/// What comes before it, others may have written.
+static int main_lock(sqlite3_file *file, int level) {
+    ((File *)file)->count = 0;
+    return OWN(xLock, level);
+}
+
+static int main_sync(sqlite3_file *file, int flags) { return OWN(xSync, flags); }
+static int main_file_size(sqlite3_file *file, sqlite3_int64 *length) { return OWN(xFileSize, length); }
+
+static int main_close(sqlite3_file *file) {
+    int result = OWN(xClose);
+    free(((File *)file)->octets);
+    return result;
+}
+
+/// The log's index is in shared memory only where the file is not one connection's own.
+static int main_share(sqlite3_file *file, int region, int size, int extend, void volatile **memory) {
+    ((File *)file)->is_shared = true;
+    ((File *)file)->count = 0;
+    return OWN(xShmMap, region, size, extend, memory);
+}
+
+static int main_share_lock(sqlite3_file *file, int offset, int count, int flags) {
+    return OWN(xShmLock, offset, count, flags);
+}
+
+static void main_share_barrier(sqlite3_file *file) { OWN(xShmBarrier); }
+static int main_unshare(sqlite3_file *file, int removes) { return OWN(xShmUnmap, removes); }
+
+static const sqlite3_io_methods main_methods = {
+    // Without memory mapping.
+    .iVersion = 2,
+    .xClose = main_close,
+    .xRead = main_read,
+    .xWrite = main_write,
+    .xTruncate = main_truncate,
+    .xSync = main_sync,
+    .xFileSize = main_file_size,
+    .xLock = main_lock,
+    .xUnlock = unlock,
+    .xCheckReservedLock = check_lock,
+    .xFileControl = control,
+    .xSectorSize = sector_size,
+    .xDeviceCharacteristics = characteristics,
+    .xShmMap = main_share,
+    .xShmLock = main_share_lock,
+    .xShmBarrier = main_share_barrier,
+    .xShmUnmap = main_unshare,
+};
+
+// MARK: The VFS
+
+static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *flags_out) {
+    (void)vfs;
+    bool is_log = flags & SQLITE_OPEN_WAL, is_main = flags & SQLITE_OPEN_MAIN_DB;
+    if (!is_log && !is_main) return own->xOpen(own, name, file, flags, flags_out);
+    File *opened = (File *)file;
+    *opened = (File){.octets = malloc(is_log ? log_capacity : main_capacity), .last_end = -1};
+    if (!opened->octets) return SQLITE_NOMEM;
+    int result = own->xOpen(own, name, behind(file), flags, flags_out);
+    // A file with methods is closed by SQLite, whatever opening it came to.
+    if (behind(file)->pMethods) {
+        opened->base.pMethods = is_log ? &log_methods : &main_methods;
+    } else {
+        free(opened->octets);
+    }
+    return result;
+}
+
+int citemfiles_register(void) {
+    static sqlite3_vfs vfs;
+    own = sqlite3_vfs_find(NULL);
+    if (!own) return SQLITE_ERROR;
+    vfs = *own;
+    vfs.pNext = NULL;
+    vfs.zName = "touchstone";
+    vfs.szOsFile = (int)sizeof(File) + own->szOsFile;
+    vfs.xOpen = open_file;
+    return sqlite3_vfs_register(&vfs, 1);
+}
