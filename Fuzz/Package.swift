@@ -23,6 +23,7 @@ let package = Package(
     ],
     targets: [
         .target(name: "CLinux", cSettings: c),
+        .target(name: "CItemFiles", cSettings: c, linkerSettings: [.linkedLibrary("sqlite3")]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
         .systemLibrary(name: "CLibFuzzer"),
@@ -33,7 +34,7 @@ let package = Package(
         .target(
             name: "KeychainEngine",
             dependencies: [
-                "CLinux", "KeychainModel", "SecretMemory", "CBOR",
+                "CItemFiles", "CLinux", "KeychainModel", "SecretMemory", "CBOR",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),

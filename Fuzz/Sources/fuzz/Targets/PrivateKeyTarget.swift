@@ -11,7 +11,7 @@ enum PrivateKeyTarget: FuzzTarget {
 
     private static let storeID = octets(16)
     private static let epoch: UInt64 = 2
-    nonisolated(unsafe) private static let context = ItemContext(
+    private static let context = ItemContext(
         storeID: storeID,
         keys: ItemTarget.keys,
         epoch: epoch,
@@ -42,7 +42,7 @@ enum PrivateKeyTarget: FuzzTarget {
 
     private static func runAuthorization(_ record: PrivateKeyRecord, _ control: AccessControl) {
         do throws(KeychainError) {
-            _ = try unsafe record.authorization(
+            _ = try record.authorization(
                 control,
                 proofs: [ItemTarget.proof],
                 password: nil,
@@ -56,7 +56,7 @@ enum PrivateKeyTarget: FuzzTarget {
 
     private static func read(_ representation: [UInt8]) -> PrivateKeyRecord? {
         do throws(KeychainError) {
-            return try unsafe PrivateKeyRecord(representation, in: context)
+            return try PrivateKeyRecord(representation, in: context)
         } catch {
             require(error.status == .decode, "a damaged key is damaged, not \(error)")
             return nil
@@ -64,14 +64,14 @@ enum PrivateKeyTarget: FuzzTarget {
     }
 
     private static var metadata: AEADKey {
-        guard let key = try? unsafe context.metadata else { fatalError("no metadata key") }
+        guard let key = try? context.metadata else { fatalError("no metadata key") }
         return key
     }
 
     /// What a record seals.
     private static func content(of record: PrivateKeyRecord) -> [UInt8] {
         let opened = try? unsafe AEAD.open(
-            Data(try record.sealed(in: context).dropFirst()),
+            Array(try record.sealed(in: context).dropFirst()),
             with: metadata,
             authenticating: label
         ) { unsafe [UInt8]($0) }
@@ -97,7 +97,7 @@ enum PrivateKeyTarget: FuzzTarget {
         _ group: AccessGroup,
         _ isHardware: Bool
     ) -> PrivateKeyRecord? {
-        try? unsafe PrivateKeyRecord(
+        try? PrivateKeyRecord(
             HardwareKey(blob: octets(200), publicKey: [4] + octets(64)),
             isHardware: isHardware,
             authorization: Key(SecretBytes(copying: octets(32))),
