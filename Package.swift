@@ -335,7 +335,8 @@ let package = Package(
         ),
         .testTarget(
             name: "ExamplesTests",
-            dependencies: ["TouchstoneTesting", "touchstoned"] + examples.map { .byName(name: $0) },
+            dependencies: ["KeychainClient", "KeychainModel", "TouchstoneTesting", "touchstoned"]
+                + examples.map { .byName(name: $0) },
             swiftSettings: settings
         ),
     ]

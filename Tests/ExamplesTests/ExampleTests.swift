@@ -1,4 +1,6 @@
 import Foundation
+import KeychainClient
+import KeychainModel
 import Testing
 import TouchstoneTesting
 
@@ -31,8 +33,11 @@ struct ExampleTests {
         try keychain.tellPerson([.cancels])
         #expect(try await Self.run("AskFirst", in: keychain) == (0, "cancelled\n"))
         keychain.stop(with: SIGTERM)
-        let none = try await Self.run("AskFirst", in: TemporaryKeychain())
+        let empty = try TemporaryKeychain()
+        let none = try await Self.run("AskFirst", in: empty)
         #expect(none.status == 1 && none.output.hasPrefix("cannot ask: "))
+        // The program has started a daemon, which would outlive its home.
+        kill(try #require(pid_t(exactly: empty.client.status().daemonProcess)), SIGTERM)
     }
 
     @Test("BiometricLock opens by the passcode where there is no sensor")
