@@ -36,6 +36,12 @@ static sqlite3_file *behind(sqlite3_file *file) { return (sqlite3_file *)((File 
 
 #define OWN(call, ...) (behind(file)->pMethods->call(behind(file), ##__VA_ARGS__))
 
+static int close_file(sqlite3_file *file) {
+    int result = OWN(xClose);
+    free(((File *)file)->octets);
+    return result;
+}
+
 // MARK: Handed on
 
 static int unlock(sqlite3_file *file, int level) { return OWN(xUnlock, level); }
@@ -70,29 +76,24 @@ static int log_write(sqlite3_file *file, const void *octets, int count, sqlite3_
 }
 
 static int log_read(sqlite3_file *file, void *octets, int count, sqlite3_int64 place) {
-    int result = write_out(file);
-    return result == SQLITE_OK ? OWN(xRead, octets, count, place) : result;
+    return write_out(file) ?: OWN(xRead, octets, count, place);
 }
 
 static int log_truncate(sqlite3_file *file, sqlite3_int64 length) {
-    int result = write_out(file);
-    return result == SQLITE_OK ? OWN(xTruncate, length) : result;
+    return write_out(file) ?: OWN(xTruncate, length);
 }
 
 static int log_sync(sqlite3_file *file, int flags) {
-    int result = write_out(file);
-    return result == SQLITE_OK ? OWN(xSync, flags) : result;
+    return write_out(file) ?: OWN(xSync, flags);
 }
 
 static int log_file_size(sqlite3_file *file, sqlite3_int64 *length) {
-    int result = write_out(file);
-    return result == SQLITE_OK ? OWN(xFileSize, length) : result;
+    return write_out(file) ?: OWN(xFileSize, length);
 }
 
 static int log_close(sqlite3_file *file) {
-    int written = write_out(file), closed = OWN(xClose);
-    free(((File *)file)->octets);
-    return written == SQLITE_OK ? closed : written;
+    int written = write_out(file), closed = close_file(file);
+    return written ?: closed;
 }
 
 static const sqlite3_io_methods log_methods = {
@@ -112,6 +113,8 @@ static const sqlite3_io_methods log_methods = {
 };
 
 // MARK: The main file
+
+static void forget(sqlite3_file *file) { ((File *)file)->count = 0; }
 
 static bool is_step(sqlite3_int64 distance) { return distance >= 0 && distance <= longest_step; }
 
@@ -135,34 +138,28 @@ static int main_read(sqlite3_file *file, void *octets, int count, sqlite3_int64 
 }
 
 static int main_write(sqlite3_file *file, const void *octets, int count, sqlite3_int64 place) {
-    ((File *)file)->count = 0;
+    forget(file);
     return OWN(xWrite, octets, count, place);
 }
 
 static int main_truncate(sqlite3_file *file, sqlite3_int64 length) {
-    ((File *)file)->count = 0;
+    forget(file);
     return OWN(xTruncate, length);
 }
 
 /// What comes before it, others may have written.
 static int main_lock(sqlite3_file *file, int level) {
-    ((File *)file)->count = 0;
+    forget(file);
     return OWN(xLock, level);
 }
 
 static int main_sync(sqlite3_file *file, int flags) { return OWN(xSync, flags); }
 static int main_file_size(sqlite3_file *file, sqlite3_int64 *length) { return OWN(xFileSize, length); }
 
-static int main_close(sqlite3_file *file) {
-    int result = OWN(xClose);
-    free(((File *)file)->octets);
-    return result;
-}
-
 /// The log's index is in shared memory only where the file is not one connection's own.
 static int main_share(sqlite3_file *file, int region, int size, int extend, void volatile **memory) {
     ((File *)file)->is_shared = true;
-    ((File *)file)->count = 0;
+    forget(file);
     return OWN(xShmMap, region, size, extend, memory);
 }
 
@@ -176,7 +173,7 @@ static int main_unshare(sqlite3_file *file, int removes) { return OWN(xShmUnmap,
 static const sqlite3_io_methods main_methods = {
     // Without memory mapping.
     .iVersion = 2,
-    .xClose = main_close,
+    .xClose = close_file,
     .xRead = main_read,
     .xWrite = main_write,
     .xTruncate = main_truncate,

@@ -76,9 +76,7 @@ struct ItemContent {
         for (key, value) in attributes where key != .synchronizable && !Self.ownKeys.contains(key) {
             pairs.append((key, value))
         }
-        var octets: [UInt8] = []
-        octets.reserveCapacity(256)
-        var writer = CBORWriter(octets)
+        var writer = CBORWriter(capacity: 256)
         writer.write(pairs: pairs)
         return writer.finish()
     }

@@ -12,7 +12,7 @@ extension CBORWriter where Sink: ~Copyable {
     }
 
     /// Writes attributes of different keys as a map, keys in deterministic order.
-    @specialized(where Sink == [UInt8])
+    @inlinable
     public mutating func write(pairs: [(key: AttributeKey, value: AttributeValue)]) {
         writeMapHead(count: pairs.count)
         for (key, value) in pairs.sorted(by: { $0.key < $1.key }) {
