@@ -94,7 +94,7 @@ enum ItemKeyWrap {
     ///
     /// `proofs` are those that cover the access control; what they say is not enough, the keys are needed.
     static func open(
-        _ octets: Data,
+        _ octets: [UInt8],
         control: AccessControl,
         keys: KeyRing,
         proofs: [AuthenticationProof],
@@ -122,7 +122,7 @@ enum ItemKeyWrap {
 
     /// ``open(_:control:keys:proofs:password:authenticating:)`` with what proofs hold, or the recovery code opened.
     static func open(
-        _ octets: Data,
+        _ octets: [UInt8],
         control: AccessControl,
         keys: KeyRing,
         shown: [Shown],
@@ -130,7 +130,6 @@ enum ItemKeyWrap {
         authenticating context: [UInt8]
     ) throws(KeychainError) -> Key {
         let classKey = try keys.require(KeybagKeyName(control.accessibility.classKey))
-        let octets = Array(octets)
         if octets.first == direct, octets.count == 1 + wrapByteCount {
             do {
                 return try AEAD.openKey(
@@ -192,8 +191,7 @@ enum ItemKeyWrap {
     }
 
     /// What is left of an item's wraps when the key of its enrolled set is gone; nil when nothing is.
-    static func withoutCurrentSet(_ octets: Data) -> Data? {
-        let octets = Array(octets)
+    static func withoutCurrentSet(_ octets: [UInt8]) -> [UInt8]? {
         guard octets.count >= 2, octets[0] == ways, octets.count == 2 + Int(octets[1]) * wayByteCount else {
             return nil
         }
@@ -202,7 +200,7 @@ enum ItemKeyWrap {
         where !Demand(rawValue: octets[start]).contains(.biometryCurrentSet) {
             kept += octets[start..<(start + wayByteCount)]
         }
-        return kept.isEmpty ? nil : Data([ways, UInt8(kept.count / wayByteCount)] + kept)
+        return kept.isEmpty ? nil : [ways, UInt8(kept.count / wayByteCount)] + kept
     }
 
     /// A way of constraints needs a proof; one of a password alone needs none.

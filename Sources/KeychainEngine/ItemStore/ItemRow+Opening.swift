@@ -81,7 +81,7 @@ extension ItemRow {
             }
             place.take(
                 try unsafe ItemKeyWrap.open(
-                    Data(wraps),
+                    Array(wraps),
                     control: control,
                     keys: context.keys,
                     proofs: proofs,
@@ -111,11 +111,11 @@ extension ItemRow {
 
     /// The wraps that are to take the place of the row's, because the enrolled set that opened some of them is
     /// gone; nil where nothing is to be changed.
-    func keysWithoutCurrentSet(_ context: ItemContext) -> Data?? {
+    func keysWithoutCurrentSet(_ context: ItemContext) -> [UInt8]?? {
         guard let keys = unsafe keys else { return nil }
         let isStale = try? open(in: context) { $0.epoch != 0 && $0.epoch != context.epoch }
         guard isStale == true else { return nil }
-        let old = unsafe Data(keys)
+        let old = unsafe Array(keys)
         let new = ItemKeyWrap.withoutCurrentSet(old)
         return new == old ? nil : .some(new)
     }

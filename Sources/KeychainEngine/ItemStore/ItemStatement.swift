@@ -49,11 +49,6 @@ final class ItemStatement {
         unsafe octets.withUnsafeBytes { unsafe bind(index, $0) }
     }
 
-    func bind(_ index: CInt, _ octets: Data?) {
-        guard let octets else { return bindNull(index) }
-        unsafe octets.withUnsafeBytes { (octets: UnsafeRawBufferPointer) in unsafe bind(index, octets) }
-    }
-
     func bind(_ index: CInt, _ number: Int64) {
         unsafe sqlite3_bind_int64(handle, index, number)
     }

@@ -42,7 +42,7 @@ extension ItemStore {
     func sweep(_ context: ItemContext) -> StoreReport? {
         guard var sweep = itemSet.sweep, !needsReopening else { return health }
         do throws(KeychainError) {
-            var stale: [(row: Int64, keys: Data?)] = []
+            var stale: [(row: Int64, keys: [UInt8]?)] = []
             let last = try ItemDatabase.translatingErrors {
                 try ItemRow.forEach(database, after: sweep.row, atMost: Self.sweptAtOnce) { row in
                     guard let row,
@@ -87,6 +87,7 @@ extension ItemStore {
         let judged: (isInvalidated: Bool, contribution: SIMD4<UInt64>)? = try? row.open(in: context) {
             header in
             guard row.hasDigests(of: header) else { throw AEAD.NotAuthentic() }
+            unsafe namedRows.note(row.id, header.name)
             let control = header.accessControl(atEpoch: context.epoch)
             if readsData, case .some(.some(let control)) = control, ItemKeyWrap.demands(of: control) == [[]],
                 context.keys[KeybagKeyName(control.accessibility.classKey)] != nil

@@ -59,8 +59,7 @@ extension ItemStore {
         defer { itemKey.clear() }
         var next: ItemCursor?
         try ItemDatabase.translatingErrors {
-            let hasData = search.query.returns.contains(.data)
-            try ItemRow.forEach(database, search.source, hasData: hasData, after: cursor?.row ?? 0) { row in
+            func take(_ row: ItemRow) throws -> Bool {
                 do {
                     return try row.open(in: context) { header in
                         guard search.matches(header) else { return true }
@@ -75,6 +74,19 @@ extension ItemStore {
                     reader.isDamageSeen = true
                     return search.limit == 1
                 }
+            }
+            var name: [UInt8]?
+            if case .name(_, let digest) = search.source { name = digest }
+            if let name, search.limit == 1, cursor == nil, let row = namedRows[name] {
+                try ItemRow.forRow(row, database) { _ = try take($0) }
+                guard page.count == 0, reader.needed.isEmpty else { return }
+                namedRows.forget(name)
+                reader.forget()
+            }
+            let hasData = search.query.returns.contains(.data)
+            try ItemRow.forEach(database, search.source, hasData: hasData, after: cursor?.row ?? 0) { row in
+                if let name { namedRows.note(row.id, name) }
+                return try take(row)
             }
         }
         if !reader.needed.isEmpty { return .needsAuthentication(reader.needed) }
@@ -116,6 +128,12 @@ private struct PageReader {
         self.authorization = authorization
         self.password = password
         self.key = key
+    }
+
+    /// Has not seen anything.
+    mutating func forget() {
+        isDamageSeen = false
+        isInvalidatedSeen = false
     }
 
     /// - Returns: whether to go on.

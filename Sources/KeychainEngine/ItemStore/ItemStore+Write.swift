@@ -90,6 +90,7 @@ extension ItemStore {
         let source = ItemSearch.Source.name(first: item.digests.first, name: item.digests.name)
         var old: [OldRow] = []
         try ItemRow.forEach(database, source, after: 0) { row in
+            namedRows.note(row.id, item.digests.name)
             guard row.id != own else { return true }
             do {
                 try row.open(in: context) { header in
@@ -118,6 +119,7 @@ extension ItemStore {
         statement.bind(10, item.reference)
         try statement.run()
         itemSet.insert(try item.contribution(context), row: item.row)
+        namedRows.note(item.row, item.digests.name)
     }
 
     // MARK: Delete
@@ -236,6 +238,7 @@ extension ItemStore {
         )
         item.bindColumns(of: statement)
         try statement.run()
+        namedRows.note(item.row, item.digests.name)
     }
 
     /// Leaves the digests, which are the same: naming them would have SQLite write every index anew.
@@ -305,7 +308,7 @@ extension ItemStore {
     /// - Returns: how many items can never be opened again.
     func dropCurrentSetWraps(_ context: ItemContext) throws(KeychainError) -> Int {
         try reopenIfNeeded(context)
-        var stale: [(row: Int64, keys: Data?)] = []
+        var stale: [(row: Int64, keys: [UInt8]?)] = []
         try ItemDatabase.translatingErrors {
             _ = try ItemRow.forEach(database, after: .min, atMost: .max) { row in
                 guard let row, let keys = row.keysWithoutCurrentSet(context) else { return }
@@ -317,7 +320,7 @@ extension ItemStore {
     }
 
     /// Gives rows other wraps, or none.
-    func replaceKeys(_ changes: [(row: Int64, keys: Data?)]) throws(KeychainError) {
+    func replaceKeys(_ changes: [(row: Int64, keys: [UInt8]?)]) throws(KeychainError) {
         guard !changes.isEmpty else { return }
         try database.transaction {
             let statement = try database.statement("UPDATE items SET keys = ? WHERE id = ?")
@@ -373,43 +376,5 @@ extension SealedItem {
                 )
             }
         }
-    }
-}
-
-/// The generation, which hardware counts too: an older copy of the whole file shows.
-extension ItemStore {
-    /// What a commit does with a generation that is to grow.
-    enum Counting {
-        /// Has it grow: hardware then has to follow before anything is reported done.
-        case on
-        /// Leaves that to a later commit: there is no hardware, or it has yet to follow an earlier one.
-        case later
-        /// Changes nothing.
-        case refused
-    }
-
-    /// After how many commits the generation grows at the latest; each wears the hardware's memory.
-    static let mostUncountedCommits = 100
-
-    /// Whether the generation is to grow with the next commit that may count on.
-    var isCountDue: Bool { hasRemovedProtected || commitsSinceCount >= Self.mostUncountedCommits }
-
-    private func hasCounted() {
-        hasRemovedProtected = false
-        commitsSinceCount = 0
-    }
-
-    /// Gives the store a generation, durably.
-    func set(generation: UInt64, _ context: ItemContext) throws(KeychainError) {
-        try reopenIfNeeded(context)
-        guard itemSet.generation != generation, var digest = itemSet.digest else { return }
-        digest.generation = generation
-        let key = try context.setRecord
-        try database.transaction {
-            try write(digest, with: key, storeID: context.storeID)
-            return true
-        }
-        itemSet.generation = generation
-        hasCounted()
     }
 }

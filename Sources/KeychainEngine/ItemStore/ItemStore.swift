@@ -11,6 +11,8 @@ final class ItemStore {
     private(set) var database: ItemDatabase
     /// The digest over the items as the last commit left it, and how far they were looked through.
     var itemSet = ItemSetState()
+    /// Where names lead to.
+    var namedRows = NamedRows()
     /// What is known of the items since the first unlock.
     var health = ItemStore.unknown
     /// What SQLite says of its own structures; nil until it was asked.
@@ -82,6 +84,7 @@ final class ItemStore {
     /// - Returns: whether all is well as far as is known now.
     func load(_ context: ItemContext) -> Bool {
         itemSet = ItemSetState()
+        namedRows = NamedRows()
         integrityFaults = nil
         health = Self.unknown
         do throws(KeychainError) {

@@ -222,20 +222,6 @@ extension KeychainEngine: ItemVault {
         return count
     }
 
-    /// Reads every item and the set's digest, and reports what is not authentic.
-    public func check() async -> StoreReport {
-        do throws(KeychainError) {
-            let context = try context()
-            let found = try usableStore(context).check(context)
-            if !found.isWell { reportTampering(found) }
-            return found
-        } catch {
-            let cause = error.cause.map { "\($0.domain) \($0.code)" } ?? "status \(error.status.rawValue)"
-            let fault = "the items cannot be checked: \(cause)"
-            return StoreReport(items: 0, invalidated: 0, damaged: 0, isSetAuthentic: false, faults: [fault])
-        }
-    }
-
     /// Writes back and closes the files; the keybag is locked, and nothing works after.
     public func close() {
         keys = KeyRing()
@@ -263,7 +249,7 @@ extension KeychainEngine {
         return context
     }
 
-    private func usableStore(_ context: ItemContext) throws(KeychainError) -> ItemStore {
+    func usableStore(_ context: ItemContext) throws(KeychainError) -> ItemStore {
         guard let store, storeFault == nil else { throw storeFault ?? .damaged }
         try store.reopenIfNeeded(context)
         if store.itemSet.isSweepDue { sweepLater() }
@@ -328,137 +314,6 @@ extension KeychainEngine {
         let sealing = ItemSealing(context: context, rows: rows, wallClock: wallClock)
         self.sealing.withLock { $0 = sealing }
         return try sealing.seal(item, group, password)
-    }
-
-    // MARK: Group commit
-
-    /// Queues a change and waits until it is durable.
-    private func commit(
-        _ operation: PendingWrite.Operation
-    ) async throws(KeychainError) -> PendingWrite.Outcome {
-        let result = await withCheckedContinuation { continuation in
-            queue(PendingWrite(operation) { continuation.resume(returning: $0) })
-        }
-        return try result.get()
-    }
-
-    /// Queues a change: whatever is queued when the engine gets to it is committed together.
-    private func queue(_ write: PendingWrite) {
-        pendingWrites.append(write)
-        guard !isCommitDue else { return }
-        isCommitDue = true
-        // Lets those in who wait for this actor already: they share the commit.
-        executor.performBehindOthers { self.assumeIsolated { $0.commitPending() } }
-    }
-
-    private func commitPending() {
-        let writes = pendingWrites
-        pendingWrites = []
-        isCommitDue = false
-        do throws(KeychainError) {
-            let context = try context()
-            guard let store, storeFault == nil else { throw storeFault ?? .damaged }
-            store.commit(writes, context, counting: isGenerationInStep ? .on : .later)
-        } catch {
-            for write in writes { write.result = .failure(error) }
-        }
-        guard isGenerationBehind else { return finish(writes) }
-        Task {
-            // What is reported done stays done, whatever is put back later.
-            await settleGeneration()
-            finish(writes)
-        }
-    }
-
-    /// Commits a change alone, which nobody shares a commit with while the engine is free.
-    ///
-    /// - Returns: nil where hardware would have to follow first: nothing was done then.
-    private func commitAtOnce(
-        _ operation: PendingWrite.Operation
-    ) throws(KeychainError) -> PendingWrite.Outcome? {
-        guard !isGenerationBehind else { return nil }
-        let context = try context()
-        guard let store, storeFault == nil else { throw storeFault ?? .damaged }
-        let write = PendingWrite(operation)
-        store.commit([write], context, counting: isGenerationInStep ? .refused : .later)
-        finish([write])
-        return try write.result?.get()
-    }
-
-    private func finish(_ writes: [PendingWrite]) {
-        if let store, storeFault == nil, store.isPurgeDue { store.purge() }
-        purgeLater()
-        for write in writes { write.tell() }
-    }
-
-    /// How long a deleted record may stay in the log: one emptying then serves many deletions.
-    private static let purgeDelay = Duration.seconds(5)
-
-    private func purgeLater() {
-        guard purge == nil, store?.hasDeletedRecords == true else { return }
-        purge = Task { [weak self] in
-            guard (try? await Task.sleep(for: Self.purgeDelay)) != nil else { return }
-            await self?.purgeNow()
-        }
-    }
-
-    private func purgeNow() {
-        purge = nil
-        store?.purge()
-    }
-
-    // MARK: Looking through the items
-
-    /// How long the first requests after an unlock have the daemon to themselves.
-    private static let sweepDelay = Duration.seconds(2)
-
-    /// Looks through all items in the background, once in a run: some at a time, requests in between.
-    private func sweepLater() {
-        guard sweep == nil else { return }
-        sweep = Task(priority: .background) { [weak self] in
-            guard (try? await Task.sleep(for: Self.sweepDelay)) != nil else { return }
-            while !Task.isCancelled, await self?.sweepOn() == true { await Task.yield() }
-        }
-    }
-
-    /// - Returns: whether there is more to look at.
-    private func sweepOn() -> Bool {
-        guard let store, store.itemSet.isSweepDue, let context = try? context() else {
-            sweep = nil
-            return false
-        }
-        guard let found = store.sweep(context) else { return true }
-        sweep = nil
-        if !found.isWell { reportTampering(found) }
-        return false
-    }
-
-    /// Tells once in a run that the items are not as they were left.
-    private func reportTampering(_ found: StoreReport) {
-        guard !isTamperingReported else { return }
-        isTamperingReported = true
-        let set = found.isSetAuthentic ? "" : ", set not authentic"
-        report(
-            .tamperDetected,
-            detail: "items: \(found.damaged) damaged, \(found.faults.count) faults\(set)"
-        )
-    }
-
-    // MARK: What the keybag asks for
-
-    /// Reads at the first unlock what speaks for all items.
-    func openStore(isFirst: Bool) {
-        guard isFirst, let store, let context = try? context() else { return }
-        if !store.load(context) { reportTampering(store.health) }
-        sweepLater()
-    }
-
-    /// Deletes the wraps of items whose enrolled set is gone.
-    func invalidateItems() -> Int {
-        guard let store, let context = try? context() else { return 0 }
-        let count = (try? store.dropCurrentSetWraps(context)) ?? 0
-        store.purge()
-        return count
     }
 }
 

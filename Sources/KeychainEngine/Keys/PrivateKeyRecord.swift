@@ -19,7 +19,7 @@ struct PrivateKeyRecord {
     let isHardware: Bool
     let hardwareKey: HardwareKey
     /// The authorisation that the hardware demands, wrapped as an item's key is.
-    private let wraps: Data
+    private let wraps: [UInt8]
 
     /// Wraps the authorisation of a new key.
     init(
@@ -37,14 +37,12 @@ struct PrivateKeyRecord {
         self.hardwareKey = hardwareKey
         epoch = accessControl.flags.contains(.biometryCurrentSet) ? context.epoch : 0
         let header = Self.header(group, accessControl, epoch, isHardware, hardwareKey)
-        wraps = Data(
-            try ItemKeyWrap.wrap(
-                authorization,
-                for: accessControl,
-                in: context,
-                password: password,
-                authenticating: Self.label("private key authorization", context) + header
-            )
+        wraps = try ItemKeyWrap.wrap(
+            authorization,
+            for: accessControl,
+            in: context,
+            password: password,
+            authenticating: Self.label("private key authorization", context) + header
         )
     }
 
@@ -166,7 +164,7 @@ extension PrivateKeyRecord {
             ) { octets in
                 try unsafe CBORReader.read(octets) { reader in
                     try reader.readFields(2)
-                    return try Self(header: try reader.readBytes(), wraps: Data(try reader.readBytes()))
+                    return try Self(header: try reader.readBytes(), wraps: try reader.readBytes())
                 }
             }
         } catch {
@@ -174,7 +172,7 @@ extension PrivateKeyRecord {
         }
     }
 
-    private init(header: [UInt8], wraps: Data) throws {
+    private init(header: [UInt8], wraps: [UInt8]) throws {
         self = try CBORReader.read(header) { reader in
             try reader.readFields(6)
             guard let group = AccessGroup(try reader.readText()) else { throw AEAD.NotAuthentic() }
@@ -197,7 +195,7 @@ extension PrivateKeyRecord {
         isHardware: Bool,
         publicKey: [UInt8],
         blob: [UInt8],
-        wraps: Data
+        wraps: [UInt8]
     ) {
         self.group = group
         self.accessControl = accessControl

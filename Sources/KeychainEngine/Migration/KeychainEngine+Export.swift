@@ -121,7 +121,7 @@ extension ItemRow {
         let key = try unsafe context.withBinding(of: .key, reference, binding) {
             (binding) throws(KeychainError) in
             try unsafe ItemKeyWrap.open(
-                Data(wraps),
+                Array(wraps),
                 control: control,
                 keys: context.keys,
                 shown: [ItemKeyWrap.Shown(biometry: true, passcodeKey: keys.passcodeKey)],

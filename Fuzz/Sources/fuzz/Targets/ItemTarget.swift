@@ -93,13 +93,13 @@ enum ItemTarget: FuzzTarget {
     )
 
     private static func runKeyWrap(_ octets: [UInt8]) {
-        if let rest = ItemKeyWrap.withoutCurrentSet(Data(octets)) {
+        if let rest = ItemKeyWrap.withoutCurrentSet(octets) {
             require(rest.count <= octets.count, "ways only go away")
         }
         for control in Example.accessControls {
             do throws(KeychainError) {
                 _ = try ItemKeyWrap.open(
-                    Data(octets),
+                    octets,
                     control: control,
                     keys: keys,
                     proofs: [proof],

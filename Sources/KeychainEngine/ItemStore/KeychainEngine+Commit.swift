@@ -1,0 +1,79 @@
+internal import KeychainModel
+
+/// How changes become durable: together where several wait, alone where the engine is free.
+extension KeychainEngine {
+    /// Queues a change and waits until it is durable.
+    func commit(
+        _ operation: PendingWrite.Operation
+    ) async throws(KeychainError) -> PendingWrite.Outcome {
+        let result = await withCheckedContinuation { continuation in
+            queue(PendingWrite(operation) { continuation.resume(returning: $0) })
+        }
+        return try result.get()
+    }
+
+    /// Queues a change: whatever is queued when the engine gets to it is committed together.
+    func queue(_ write: PendingWrite) {
+        pendingWrites.append(write)
+        guard !isCommitDue else { return }
+        isCommitDue = true
+        // Lets those in who wait for this actor already: they share the commit.
+        executor.performBehindOthers { self.assumeIsolated { $0.commitPending() } }
+    }
+
+    private func commitPending() {
+        let writes = pendingWrites
+        pendingWrites = []
+        isCommitDue = false
+        do throws(KeychainError) {
+            let context = try context()
+            guard let store, storeFault == nil else { throw storeFault ?? .damaged }
+            store.commit(writes, context, counting: isGenerationInStep ? .on : .later)
+        } catch {
+            for write in writes { write.result = .failure(error) }
+        }
+        guard isGenerationBehind else { return finish(writes) }
+        Task {
+            // What is reported done stays done, whatever is put back later.
+            await settleGeneration()
+            finish(writes)
+        }
+    }
+
+    /// Commits a change alone, which nobody shares a commit with while the engine is free.
+    ///
+    /// - Returns: nil where hardware would have to follow first: nothing was done then.
+    func commitAtOnce(
+        _ operation: PendingWrite.Operation
+    ) throws(KeychainError) -> PendingWrite.Outcome? {
+        guard !isGenerationBehind else { return nil }
+        let context = try context()
+        guard let store, storeFault == nil else { throw storeFault ?? .damaged }
+        let write = PendingWrite(operation)
+        store.commit([write], context, counting: isGenerationInStep ? .refused : .later)
+        finish([write])
+        return try write.result?.get()
+    }
+
+    private func finish(_ writes: [PendingWrite]) {
+        if let store, storeFault == nil, store.isPurgeDue { store.purge() }
+        purgeLater()
+        for write in writes { write.tell() }
+    }
+
+    /// How long a deleted record may stay in the log: one emptying then serves many deletions.
+    private static let purgeDelay = Duration.seconds(5)
+
+    private func purgeLater() {
+        guard purge == nil, store?.hasDeletedRecords == true else { return }
+        purge = Task { [weak self] in
+            guard (try? await Task.sleep(for: Self.purgeDelay)) != nil else { return }
+            await self?.purgeNow()
+        }
+    }
+
+    private func purgeNow() {
+        purge = nil
+        store?.purge()
+    }
+}
