@@ -92,13 +92,14 @@ enum TouchstoneBench {
                 found.process = try ProcessRows.measure(programs, stages[middle], scale, into: &$0)
             }
         }
+        if parts.contains(.changes) {
+            table.run("changes") { try ChangeRows.measure(&stages[middle], scale, into: &$0) }
+        }
+        // After the changes: the limit's daemon does not start anew, and keeps what it has read.
         if parts.contains(.start) {
             await table.run("start and unlock") {
                 try await DaemonRows.measureStart(stages[middle], scale, into: &$0)
             }
-        }
-        if parts.contains(.changes) {
-            table.run("changes") { try ChangeRows.measure(&stages[middle], scale, into: &$0) }
         }
         if parts.contains(.octets) {
             for index in stages.indices {
