@@ -16,35 +16,59 @@ enum AEAD {
     /// The octets were not sealed with this key and these associated data; nothing else is ever told.
     struct NotAuthentic: Error {}
 
-    /// Seals `plaintext`.
+    /// Seals `plaintext`, with a nonce from `random`.
     static func seal(
         _ plaintext: UnsafeRawBufferPointer,
         with key: AEADKey,
-        authenticating context: UnsafeRawBufferPointer
+        authenticating context: UnsafeRawBufferPointer,
+        _ random: inout RandomSupply
     ) -> [UInt8] {
         let count = plaintext.count + overheadByteCount
         return unsafe [UInt8](unsafeUninitializedCapacity: count) { room, initialized in
             let sealed = UnsafeMutableRawBufferPointer(room)
             let nonce = unsafe UnsafeMutableRawBufferPointer(rebasing: sealed[..<nonceByteCount])
-            unsafe RandomBytes.fill(nonce)
+            unsafe random.fill(nonce)
             let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: sealed[nonceByteCount..<count])
             unsafe key.seal(plaintext, into: rest, UnsafeRawBufferPointer(nonce), authenticating: context)
             initialized = count
         }
     }
 
-    /// ``seal(_:with:authenticating:)-(UnsafeRawBufferPointer,_,_)`` for associated data in an array.
+    /// ``seal(_:with:authenticating:_:)-(UnsafeRawBufferPointer,_,UnsafeRawBufferPointer,_)`` for associated data in
+    /// an array.
+    static func seal(
+        _ plaintext: UnsafeRawBufferPointer,
+        with key: AEADKey,
+        authenticating context: [UInt8],
+        _ random: inout RandomSupply
+    ) -> [UInt8] {
+        unsafe context.withUnsafeBytes { unsafe seal(plaintext, with: key, authenticating: $0, &random) }
+    }
+
+    /// Seals `plaintext` alone, with a nonce drawn for it.
     static func seal(
         _ plaintext: UnsafeRawBufferPointer,
         with key: AEADKey,
         authenticating context: [UInt8]
     ) -> [UInt8] {
-        unsafe context.withUnsafeBytes { unsafe seal(plaintext, with: key, authenticating: $0) }
+        var random = RandomSupply()
+        return unsafe seal(plaintext, with: key, authenticating: context, &random)
     }
 
-    /// Seals a key's octets.
+    /// Seals a key's octets, with a nonce from `random`.
+    static func seal(
+        _ key: Key,
+        with wrapping: AEADKey,
+        authenticating context: [UInt8],
+        _ random: inout RandomSupply
+    ) -> [UInt8] {
+        unsafe key.withUnsafeBytes { unsafe seal($0, with: wrapping, authenticating: context, &random) }
+    }
+
+    /// Seals a key's octets, with a nonce drawn for them.
     static func seal(_ key: Key, with wrapping: AEADKey, authenticating context: [UInt8]) -> [UInt8] {
-        unsafe key.withUnsafeBytes { unsafe seal($0, with: wrapping, authenticating: context) }
+        var random = RandomSupply()
+        return seal(key, with: wrapping, authenticating: context, &random)
     }
 
     /// How many octets opening gives.

@@ -16,6 +16,11 @@ final class Key: Sendable {
         Key(SecretBytes.random(count: byteCount))
     }
 
+    /// A new key of octets that were drawn before.
+    init(from random: inout RandomSupply) {
+        secret = unsafe SecretBytes(octetCount: Self.byteCount) { unsafe random.fill($0) }
+    }
+
     /// Lends the octets for the length of `body`.
     func withUnsafeBytes<R: ~Copyable, E: Error>(
         _ body: (UnsafeRawBufferPointer) throws(E) -> R

@@ -17,24 +17,23 @@ struct ItemHeader {
     let digests: LookupDigests
 
     func encoded() -> [UInt8] {
-        var octets: [UInt8] = [
-            Self.format, Self.code(of: itemClass), Self.code(of: accessControl.accessibility),
-        ]
+        var octets: [UInt8] = []
+        octets.reserveCapacity(OpenedHeader.fixedByteCount + group.utf8.count + LookupDigests.byteCount)
+        octets.append(Self.format)
+        octets.append(Self.code(of: itemClass))
+        octets.append(Self.code(of: accessControl.accessibility))
         Self.append(generation, to: &octets)
         Self.append(epoch, to: &octets)
         Self.append(accessControl.flags.rawValue, to: &octets)
-        octets += [
-            UInt8(truncatingIfNeeded: group.utf8.count >> 8), UInt8(truncatingIfNeeded: group.utf8.count),
-        ]
-        octets += Array(group.utf8)
+        octets.append(UInt8(truncatingIfNeeded: group.utf8.count >> 8))
+        octets.append(UInt8(truncatingIfNeeded: group.utf8.count))
+        octets += group.utf8
         octets += digests.octets
         return octets
     }
 
     private static func append(_ number: UInt64, to octets: inout [UInt8]) {
-        for shift in stride(from: UInt64(56), through: 0, by: -8) {
-            octets.append(UInt8(truncatingIfNeeded: number >> shift))
-        }
+        unsafe withUnsafeBytes(of: number.bigEndian) { unsafe octets.append(contentsOf: $0) }
     }
 }
 
@@ -80,7 +79,7 @@ extension ItemHeader {
 /// Its octets were authenticated before; bounds are checked all the same.
 @safe
 struct OpenedHeader {
-    private static let fixedByteCount = 29
+    fileprivate static let fixedByteCount = 29
 
     private let octets: UnsafeRawBufferPointer
     /// Where the attributes' map starts.

@@ -51,12 +51,13 @@ enum ItemKeyWrap {
         for control: AccessControl,
         in context: ItemContext,
         password: Key?,
-        authenticating binding: [UInt8]
+        authenticating binding: [UInt8],
+        _ random: inout RandomSupply
     ) throws(KeychainError) -> [UInt8] {
         let demands = demands(of: control)
         if demands == [[]] {
             let classKey = try context.classKey(control.accessibility)
-            return [direct] + AEAD.seal(itemKey, with: classKey, authenticating: binding)
+            return [direct] + AEAD.seal(itemKey, with: classKey, authenticating: binding, &random)
         }
         let keys = context.keys
         let classKey = try keys.require(KeybagKeyName(control.accessibility.classKey))
@@ -84,7 +85,8 @@ enum ItemKeyWrap {
             octets += AEAD.seal(
                 itemKey,
                 with: wrapping.symmetric,
-                authenticating: binding + [demand.rawValue]
+                authenticating: binding + [demand.rawValue],
+                &random
             )
         }
         return octets

@@ -13,7 +13,7 @@ struct SealedItem {
     let keys: [UInt8]
     let data: [UInt8]?
     /// The attributes' map as callers get it.
-    let map: [UInt8]
+    let map: ArraySlice<UInt8>
 }
 
 /// What new items are sealed with, on any thread.
@@ -34,10 +34,8 @@ struct ItemSealing {
             accessControl: item.accessControl,
             created: wallClock()
         )
-        let row = rows.take()
         return try content.sealed(
-            row: row,
-            reference: ItemReference.make(row, try context.lookup),
+            row: rows.take(),
             data: item.data,
             password: password,
             in: context
@@ -57,28 +55,32 @@ struct ItemContent {
     var generation: UInt64
 
     /// The attributes that follow from the rest.
-    static let ownKeys: Set<AttributeKey> = [
+    static let ownKeys: [AttributeKey] = [
         .accessGroup, .accessible, .accessControl, .creationDate, .modificationDate, .itemClass,
     ]
 
     /// The attributes as callers get them, with what the store itself says.
     var map: [UInt8] {
-        var pairs: [(key: AttributeKey, value: AttributeValue)] = [
-            (.itemClass, .string(itemClass.rawValue)),
-            (.accessGroup, .string(group)),
-            (.accessible, .string(accessControl.accessibility.rawValue)),
-            (.creationDate, .date(created)),
-            (.modificationDate, .date(modified)),
-            (.synchronizable, .boolean(isSynchronizable)),
-        ]
-        pairs.reserveCapacity(pairs.count + attributes.count + 1)
+        var writer = CBORWriter(capacity: 256)
+        write(to: &writer)
+        return writer.finish()
+    }
+
+    private func write(to writer: inout CBORWriter<[UInt8]>) {
+        var pairs: [(key: AttributeKey, value: AttributeValue)] = []
+        pairs.reserveCapacity(attributes.count + 7)
+        // In the map's order, mostly.
         if !accessControl.flags.isEmpty { pairs.append((.accessControl, .data(accessControl.encoded))) }
+        pairs.append((.accessGroup, .string(group)))
+        pairs.append((.creationDate, .date(created)))
+        pairs.append((.modificationDate, .date(modified)))
+        pairs.append((.accessible, .string(accessControl.accessibility.rawValue)))
+        pairs.append((.synchronizable, .boolean(isSynchronizable)))
+        pairs.append((.itemClass, .string(itemClass.rawValue)))
         for (key, value) in attributes where key != .synchronizable && !Self.ownKeys.contains(key) {
             pairs.append((key, value))
         }
-        var writer = CBORWriter(capacity: 256)
         writer.write(pairs: pairs)
-        return writer.finish()
     }
 
     var isSynchronizable: Bool { attributes[.synchronizable].map { !$0.isBlank } ?? false }
@@ -88,21 +90,30 @@ struct ItemContent {
         guard let itemClass = opened.itemClass, let accessControl = opened.accessControl else {
             throw .damaged
         }
+        var attributes = ItemAttributes()
+        var created: Int64?
+        var modified: Int64?
         do {
-            attributes = try unsafe CBORReader.read(opened.attributes) { try $0.readAttributes() }
+            try unsafe CBORReader.read(opened.attributes) { reader in
+                try reader.readAttributes { key, value in
+                    switch (key, value) {
+                    case (.creationDate, .date(let time)): created = time
+                    case (.modificationDate, .date(let time)): modified = time
+                    default: if !Self.ownKeys.contains(key) { attributes[key] = value }
+                    }
+                }
+            }
         } catch {
             throw .damaged
         }
-        guard case .date(let created) = attributes[.creationDate],
-            case .date(let modified) = attributes[.modificationDate]
-        else { throw .damaged }
+        guard let created, let modified else { throw .damaged }
+        self.attributes = attributes
         self.itemClass = itemClass
         self.accessControl = accessControl
         group = unsafe String(decoding: opened.group, as: UTF8.self)
         self.created = created
         self.modified = modified
         generation = opened.generation
-        removeOwnKeys()
     }
 
     init(
@@ -119,27 +130,28 @@ struct ItemContent {
         self.created = created
         modified = created
         generation = 1
-        removeOwnKeys()
+        for key in Self.ownKeys { self.attributes[key] = nil }
     }
 
-    private mutating func removeOwnKeys() {
-        for key in Self.ownKeys { attributes[key] = nil }
-    }
+    /// The random octets of a sealed item: its reference, a nonce for each of its three parts, and its key.
+    private static let randomByteCount =
+        ItemReference.randomByteCount + 3 * AEAD.nonceByteCount + Key.byteCount
 
-    /// Seals the item under a new key of its own.
+    /// Seals the item under a new key of its own; a reference and digests that it does not have yet are made.
     func sealed(
         row: Int64,
-        reference: [UInt8],
+        reference: [UInt8]? = nil,
+        digests: LookupDigests? = nil,
         data: borrowing SecretBytes?,
         password: Key?,
         in context: ItemContext
     ) throws(KeychainError) -> SealedItem {
         if isSynchronizable, !accessControl.flags.isEmpty { throw KeychainError(.param) }
         let metadata = try context.metadata
-        var normal = attributes
-        // Missing and false have one digest.
-        if normal[.synchronizable] != nil { normal[.synchronizable] = .boolean(isSynchronizable) }
-        let digests = try context.lookup.digests(of: normal, itemClass: itemClass, group: group)
+        var random = RandomSupply(count: Self.randomByteCount)
+        let reference =
+            if let reference { reference } else { ItemReference.make(row, try context.lookup, &random) }
+        let digests = if let digests { digests } else { try makeDigests(in: context) }
         let header = ItemHeader(
             generation: generation,
             epoch: accessControl.flags.contains(.biometryCurrentSet) ? context.epoch : 0,
@@ -148,24 +160,31 @@ struct ItemContent {
             group: group,
             digests: digests
         ).encoded()
-        let map = map
-        let attributes = unsafe (header + map).withUnsafeBytes {
-            unsafe AEAD.seal($0, with: metadata, authenticating: context.binding(of: .attributes, reference))
+        var octets: [UInt8] = []
+        octets.reserveCapacity(header.count + 256)
+        octets += header
+        var writer = CBORWriter(consume octets)
+        write(to: &writer)
+        let opened = writer.finish()
+        let attributes = unsafe opened.withUnsafeBytes { opened in
+            let binding = context.binding(of: .attributes, reference)
+            return unsafe AEAD.seal(opened, with: metadata, authenticating: binding, &random)
         }
-        let itemKey = Key.random()
+        let itemKey = Key(from: &random)
         let keys = try ItemKeyWrap.wrap(
             itemKey,
             for: accessControl,
             in: context,
             password: password,
-            authenticating: context.binding(of: .key, reference, header)
+            authenticating: context.binding(of: .key, reference, header),
+            &random
         )
         let sealedData: [UInt8]?
         switch data {
         case .some(let octets):
             let binding = context.binding(of: .data, reference, header)
             sealedData = unsafe octets.withUnsafeBytes {
-                unsafe AEAD.seal($0, with: itemKey.symmetric, authenticating: binding)
+                unsafe AEAD.seal($0, with: itemKey.symmetric, authenticating: binding, &random)
             }
         case .none: sealedData = nil
         }
@@ -177,8 +196,15 @@ struct ItemContent {
             attributes: attributes,
             keys: keys,
             data: sealedData,
-            map: map
+            map: opened[header.count...]
         )
+    }
+
+    private func makeDigests(in context: ItemContext) throws(KeychainError) -> LookupDigests {
+        var normal = attributes
+        // Missing and false have one digest.
+        if normal[.synchronizable] != nil { normal[.synchronizable] = .boolean(isSynchronizable) }
+        return try context.lookup.digests(of: normal, itemClass: itemClass, group: group)
     }
 }
 

@@ -87,14 +87,14 @@ extension ItemStore {
 
     /// Refuses an item whose primary key is taken, and removes an invalidated one that has it.
     private func makeRoom(for item: SealedItem, besides own: Int64?, _ context: ItemContext) throws {
-        let source = ItemSearch.Source.name(first: item.digests.first, name: item.digests.name)
+        let source = ItemSearch.Source.name(first: item.digests[.first], name: item.digests[.name])
         var old: [OldRow] = []
         try ItemRow.forEach(database, source, after: 0) { row in
-            namedRows.note(row.id, item.digests.name)
+            namedRows.note(row.id, item.digests[.name])
             guard row.id != own else { return true }
             do {
                 try row.open(in: context) { header in
-                    guard unsafe header.variant.elementsEqual(item.digests.variant) else { return }
+                    guard unsafe header.variant.elementsEqual(item.digests[.variant]) else { return }
                     guard header.accessControl(atEpoch: context.epoch) == nil else {
                         throw KeychainError(.duplicateItem)
                     }
@@ -119,7 +119,7 @@ extension ItemStore {
         statement.bind(10, item.reference)
         try statement.run()
         itemSet.insert(try item.contribution(context), row: item.row)
-        namedRows.note(item.row, item.digests.name)
+        namedRows.note(item.row, item.digests[.name])
     }
 
     // MARK: Delete
@@ -238,7 +238,7 @@ extension ItemStore {
         )
         item.bindColumns(of: statement)
         try statement.run()
-        namedRows.note(item.row, item.digests.name)
+        namedRows.note(item.row, item.digests[.name])
     }
 
     /// Leaves the digests, which are the same: naming them would have SQLite write every index anew.
@@ -283,10 +283,14 @@ extension ItemStore {
         }
         let reference = unsafe Array(row.reference)
         let password = update.password
+        // Without attributes, the group among them, the item stays where it is found.
+        let isFoundAlike = update.changes.value.attributes.isEmpty
+        let digests = isFoundAlike ? LookupDigests(octets: unsafe Array(header.digests)) : nil
         if update.changes.value.data != nil {
             return try content.sealed(
                 row: row.id,
                 reference: reference,
+                digests: digests,
                 data: update.changes.value.data,
                 password: password,
                 in: context
@@ -295,6 +299,7 @@ extension ItemStore {
         return try content.sealed(
             row: row.id,
             reference: reference,
+            digests: digests,
             data: old,
             password: password,
             in: context
@@ -353,11 +358,17 @@ extension Result {
 extension SealedItem {
     /// Binds the columns from `scope` to `data`, in the order of the schema, and the row's number.
     fileprivate func bindColumns(of statement: ItemStatement) {
-        statement.bind(1, digests.scope)
-        statement.bind(2, digests.first)
-        statement.bind(3, digests.name)
-        statement.bind(4, digests.second)
-        statement.bind(5, digests.label)
+        unsafe digests.octets.withUnsafeBytes { octets in
+            for column in 0..<LookupDigests.columnCount {
+                let start = column * LookupDigests.digestByteCount
+                let digest = unsafe octets[start..<(start + LookupDigests.digestByteCount)]
+                if unsafe digest.allSatisfy({ $0 == 0 }) {
+                    statement.bind(CInt(column + 1), nil)
+                } else {
+                    unsafe statement.bind(CInt(column + 1), UnsafeRawBufferPointer(rebasing: digest))
+                }
+            }
+        }
         statement.bind(6, attributes)
         statement.bind(7, keys)
         statement.bind(8, data)

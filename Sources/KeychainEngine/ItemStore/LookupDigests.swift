@@ -11,24 +11,30 @@ struct LookupDigests: Equatable {
     /// Those that have a column.
     static let columnCount = 5
     static let byteCount = (columnCount + 1) * digestByteCount
-    private static let none = [UInt8](repeating: 0, count: digestByteCount)
+    fileprivate static let none = [UInt8](repeating: 0, count: digestByteCount)
 
-    /// Class and group.
-    let scope: [UInt8]
-    /// The attribute most look-ups name: account, or a key's tag.
-    let first: [UInt8]
-    /// What names the item in its scope: the primary key but for synchronizable and token.
-    let name: [UInt8]
-    /// The attribute that is named next: service, server, or a key's label.
-    let second: [UInt8]?
-    /// The user-visible label.
-    let label: [UInt8]?
-    /// Synchronizable and token: with ``name``, the primary key.
-    let variant: [UInt8]
+    /// What a digest is of; those with a column come first, in the columns' order.
+    enum Part: Int {
+        /// Class and group.
+        case scope
+        /// The attribute most look-ups name: account, or a key's tag.
+        case first
+        /// What names the item in its scope: the primary key but for synchronizable and token.
+        case name
+        /// The attribute that is named next: service, server, or a key's label.
+        case second
+        /// The user-visible label.
+        case label
+        /// Synchronizable and token: with ``name``, the primary key.
+        case variant
+    }
 
-    /// All six, those with a column first and in the columns' order; zeros stand for none.
-    var octets: [UInt8] {
-        scope + first + name + (second ?? Self.none) + (label ?? Self.none) + variant
+    /// All six; zeros stand for none.
+    let octets: [UInt8]
+
+    subscript(_ part: Part) -> [UInt8] {
+        let start = part.rawValue * Self.digestByteCount
+        return Array(octets[start..<(start + Self.digestByteCount)])
     }
 }
 
@@ -41,16 +47,16 @@ struct LookupDigester {
     }
 
     func digests(of attributes: ItemAttributes, itemClass: ItemClass, group: String) -> LookupDigests {
-        LookupDigests(
-            scope: scope(itemClass, group),
-            first: first(attributes, itemClass, group),
-            name: name(attributes, itemClass, group),
-            second: value(of: Self.secondKey(of: itemClass), in: attributes, "second", itemClass, group),
-            label: value(of: .label, in: attributes, "label", itemClass, group),
-            variant: digest("variant", itemClass, group) { writer in
-                writer.write(attributes, Self.variantKeys)
-            }
-        )
+        let secondKey = Self.secondKey(of: itemClass)
+        var octets: [UInt8] = []
+        octets.reserveCapacity(LookupDigests.byteCount)
+        octets += scope(itemClass, group)
+        octets += first(attributes, itemClass, group)
+        octets += name(attributes, itemClass, group)
+        octets += value(of: secondKey, in: attributes, "second", itemClass, group) ?? LookupDigests.none
+        octets += value(of: .label, in: attributes, "label", itemClass, group) ?? LookupDigests.none
+        octets += digest("variant", itemClass, group) { $0.write(attributes, Self.variantKeys) }
+        return LookupDigests(octets: octets)
     }
 
     func scope(_ itemClass: ItemClass, _ group: String) -> [UInt8] {

@@ -37,12 +37,14 @@ struct PrivateKeyRecord {
         self.hardwareKey = hardwareKey
         epoch = accessControl.flags.contains(.biometryCurrentSet) ? context.epoch : 0
         let header = Self.header(group, accessControl, epoch, isHardware, hardwareKey)
+        var random = RandomSupply()
         wraps = try ItemKeyWrap.wrap(
             authorization,
             for: accessControl,
             in: context,
             password: password,
-            authenticating: Self.label("private key authorization", context) + header
+            authenticating: Self.label("private key authorization", context) + header,
+            &random
         )
     }
 

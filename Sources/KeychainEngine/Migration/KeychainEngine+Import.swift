@@ -65,10 +65,8 @@ extension ItemStore {
         var writes: [PendingWrite] = []
         var octets = 0
         try reader.forEachItem { content, data throws(KeychainError) in
-            let row = rows.take()
             let sealed = try content.sealed(
-                row: row,
-                reference: ItemReference.make(row, try context.lookup),
+                row: rows.take(),
                 data: data,
                 password: nil,
                 in: context

@@ -135,22 +135,13 @@ enum ItemTarget: FuzzTarget {
     }
 
     private static func header(_ itemClass: ItemClass, _ control: AccessControl, _ group: String) -> [UInt8] {
-        let digest = octets(LookupDigests.digestByteCount)
-        let digests = LookupDigests(
-            scope: digest,
-            first: digest,
-            name: digest,
-            second: nil,
-            label: nil,
-            variant: digest
-        )
-        return ItemHeader(
+        ItemHeader(
             generation: 3,
             epoch: control.flags.contains(.biometryCurrentSet) ? 2 : 0,
             itemClass: itemClass,
             accessControl: control,
             group: group,
-            digests: digests
+            digests: LookupDigests(octets: octets(LookupDigests.byteCount))
         ).encoded()
     }
 
