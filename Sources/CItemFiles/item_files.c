@@ -212,6 +212,9 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
 
 int citemfiles_register(void) {
     static sqlite3_vfs vfs;
+    // Nobody asks how much memory SQLite has, and counting it takes a lock at each allocation. Refused where SQLite is
+    // in use already: it counts then.
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     own = sqlite3_vfs_find(NULL);
     if (!own) return SQLITE_ERROR;
     vfs = *own;
