@@ -8,10 +8,11 @@ public struct AttributeKey: RawRepresentable, Hashable, Comparable, Sendable {
     /// Names an attribute by Apple's string.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Orders by the encoded key of RFC 8949 section 4.2.1: shorter first, then bytewise.
+    /// Orders ASCII, as all Apple's names are, by the encoded key of RFC 8949 section 4.2.1: shorter first, then
+    /// bytewise.
     public static func < (lhs: Self, rhs: Self) -> Bool {
-        let (left, right) = (lhs.rawValue.utf8, rhs.rawValue.utf8)
-        return left.count == right.count ? left.lexicographicallyPrecedes(right) : left.count < right.count
+        let (left, right) = (lhs.rawValue.utf8.count, rhs.rawValue.utf8.count)
+        return left == right ? lhs.rawValue < rhs.rawValue : left < right
     }
 
     /// `kSecAttrAccount`.

@@ -13,9 +13,10 @@ extension CBORWriter where Sink: ~Copyable {
 
     /// Writes attributes of different keys as a map, keys in deterministic order.
     @inlinable
-    public mutating func write(pairs: [(key: AttributeKey, value: AttributeValue)]) {
+    public mutating func write(pairs: consuming [(key: AttributeKey, value: AttributeValue)]) {
         writeMapHead(count: pairs.count)
-        for (key, value) in pairs.sorted(by: { $0.key < $1.key }) {
+        pairs.sort { $0.key < $1.key }
+        for (key, value) in pairs {
             write(text: key.rawValue)
             switch value {
             case .string(let text): write(text: text)
@@ -57,16 +58,28 @@ extension CBORWriter where Sink: ~Copyable {
 extension CBORReader {
     /// Reads attributes, within ``ItemLimits``.
     public mutating func readAttributes() throws -> ItemAttributes {
-        // As many as most items have: a dictionary that grows hashes its keys again.
-        var attributes = ItemAttributes(minimumCapacity: 12)
-        try readAttributes { attributes[$0] = $1 }
+        let count = try readAttributeCount()
+        // A dictionary that grows hashes its keys again.
+        var attributes = ItemAttributes(minimumCapacity: count)
+        try readAttributes(count) { attributes[$0] = $1 }
         return attributes
     }
 
     /// Reads attributes, within ``ItemLimits``, and hands them out one by one.
     public mutating func readAttributes(_ body: (AttributeKey, AttributeValue) -> Void) throws {
+        try readAttributes(try readAttributeCount(), body)
+    }
+
+    private mutating func readAttributeCount() throws -> Int {
         let count = try readMapHead()
         guard count <= ItemLimits.mostAttributes else { throw WireError.malformed }
+        return count
+    }
+
+    private mutating func readAttributes(
+        _ count: Int,
+        _ body: (AttributeKey, AttributeValue) -> Void
+    ) throws {
         for _ in 0..<count {
             let key = try readText()
             // Apple's names are ASCII; others could be equal as text and different as octets.
@@ -80,9 +93,7 @@ extension CBORReader {
     /// - Returns: where they stand in the message.
     public mutating func skipAttributes() throws -> Range<Int> {
         let start = offset
-        let count = try readMapHead()
-        guard count <= ItemLimits.mostAttributes else { throw WireError.malformed }
-        for _ in 0..<count {
+        for _ in 0..<(try readAttributeCount()) {
             let key = try skipText()
             guard key.count <= 32, isASCII(key) else { throw WireError.malformed }
             try skipAttributeValue()
