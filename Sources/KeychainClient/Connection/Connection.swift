@@ -21,8 +21,13 @@ final class Connection: Sendable {
         var failure: KeychainError?
         var inFlight = 0
 
+        /// Asked for each call, and so without a copy of the error.
+        var hasFailed: Bool {
+            if case .some = failure { true } else { false }
+        }
+
         mutating func fail(_ error: KeychainError) {
-            if failure == nil { failure = error }
+            if !hasFailed { failure = error }
         }
 
         mutating func note(_ outcome: Result<Void, KeychainError>?, of call: Call, isOver: Bool) {
@@ -96,7 +101,7 @@ final class Connection: Sendable {
     }
 
     /// Whether this connection can take another request, as far as is known: it is this process's own, and whole.
-    var isUsable: Bool { isOwn && monitor.inspect { $0.failure == nil } }
+    var isUsable: Bool { isOwn && monitor.inspect { !$0.hasFailed } }
 
     /// Whether the daemon has closed its end.
     var isHungUp: Bool { socket.isHungUp }
@@ -114,7 +119,7 @@ final class Connection: Sendable {
         cancellation: Cancellation?
     ) throws(KeychainError) -> Bool {
         monitor.wait { state in
-            guard state.failure != nil || state.inFlight < Self.mostInFlight else { return Void?.none }
+            guard state.hasFailed || state.inFlight < Self.mostInFlight else { return Void?.none }
             state.inFlight += 1
             return ()
         }
@@ -187,7 +192,7 @@ final class Connection: Sendable {
     private func read(_ lent: consuming FrameReceiver, until call: Call) {
         var receiver = lent
         do {
-            while !monitor.inspect({ $0.failure != nil || call.outcome != nil }) {
+            while !monitor.inspect({ $0.hasFailed || call.outcome != nil }) {
                 guard try socket.receive(into: &receiver) else { throw WireError.closed }
                 while let message = try receiver.next() { try handOut(message) }
             }
