@@ -17,7 +17,9 @@ struct RandomSupply: ~Copyable {
     mutating func fill(_ room: UnsafeMutableRawBufferPointer) {
         let next = used..<(used + room.count)
         guard next.upperBound <= octets.count else { return unsafe RandomBytes.fill(room) }
-        unsafe octets.withUnsafeBytes { unsafe room.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[next])) }
+        unsafe octets.withUnsafeBytes { octets in
+            unsafe room.copyMemory(from: UnsafeRawBufferPointer(rebasing: octets[next]))
+        }
         used = next.upperBound
     }
 }

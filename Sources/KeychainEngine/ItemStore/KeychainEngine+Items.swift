@@ -249,8 +249,16 @@ extension KeychainEngine {
         return context
     }
 
+    /// The items, unless they cannot be reached.
+    func openStore() throws(KeychainError) -> ItemStore {
+        // Asked for each call, and so without a copy of the error where there is none.
+        if case .some(let storeFault) = storeFault { throw storeFault }
+        guard let store else { throw .damaged }
+        return store
+    }
+
     func usableStore(_ context: ItemContext) throws(KeychainError) -> ItemStore {
-        guard let store, storeFault == nil else { throw storeFault ?? .damaged }
+        let store = try openStore()
         try store.reopenIfNeeded(context)
         if store.itemSet.isSweepDue { sweepLater() }
         return store
