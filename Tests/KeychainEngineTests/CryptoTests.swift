@@ -61,6 +61,19 @@ struct CryptoTests {
         #expect(Set(nonces).count == nonces.count)
     }
 
+    @Test("octets that are drawn together are handed out once, and fresh ones after them")
+    func supply() {
+        var random = RandomSupply(count: 100)
+        var nonces: [ArraySlice<UInt8>] = []
+        for _ in 0..<200 {
+            let sealed = unsafe [UInt8]().withUnsafeBytes {
+                unsafe AEAD.seal($0, with: key.symmetric, authenticating: [], &random)
+            }
+            nonces.append(sealed.prefix(12))
+        }
+        #expect(Set(nonces).count == nonces.count)
+    }
+
     @Test("a keyed digest is HMAC-SHA256", arguments: [0, 1, 55, 56, 63, 64, 65, 1000])
     func digests(count: Int) {
         let octets = (0..<count).map { UInt8(truncatingIfNeeded: 3 &* $0) }

@@ -14,17 +14,17 @@ extension ItemRow {
         )
     }
 
-    /// Opens the item's data; nil when it has none.
+    /// Opens the item's data; nil when it has none. `key` is where its own key is put.
     func openData(
         _ header: OpenedHeader,
         _ control: AccessControl,
         proofs: [AuthenticationProof],
         password: Key?,
+        key: AEADKeyPlace = AEADKeyPlace(),
         _ context: ItemContext
     ) throws(KeychainError) -> SecretBytes? {
         guard let data = unsafe data else { return nil }
         let count = try unsafe Self.byteCount(of: data)
-        let key = AEADKeyPlace()
         try takeKey(into: key, header, control, proofs: proofs, password: password, context)
         return try unsafe SecretBytes(octetCount: count) { (octets) throws(KeychainError) in
             let octets = unsafe UnsafeMutableRawBufferPointer(rebasing: octets[..<count])
@@ -59,7 +59,7 @@ extension ItemRow {
     }
 
     /// Opens the item's own key.
-    private func takeKey(
+    func takeKey(
         into place: AEADKeyPlace,
         _ header: OpenedHeader,
         _ control: AccessControl,

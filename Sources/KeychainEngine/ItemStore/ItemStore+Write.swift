@@ -274,15 +274,35 @@ extension ItemStore {
         if let group { content.group = group.name }
         content.modified = update.time
         content.generation += 1
-        // Opened even where new data come: who cannot open an item cannot replace what is in it.
         let proofs = update.authorization.proofs(covering: control, for: .useItem)
-        var old = try row.openData(header, control, proofs: proofs, password: update.password, context)
+        let password = update.password
+        defer { itemKey.clear() }
+        var old: SecretBytes?
+        if group != nil || update.changes.value.data == nil {
+            old = try row.openData(
+                header,
+                control,
+                proofs: proofs,
+                password: password,
+                key: itemKey,
+                context
+            )
+        } else if unsafe row.data != nil {
+            // Who cannot open an item cannot replace what is in it.
+            try row.takeKey(
+                into: itemKey,
+                header,
+                control,
+                proofs: proofs,
+                password: password,
+                context
+            )
+        }
         if let group, let key = HeldKey(content, old, update, context) {
             let moved = try key.moved(to: group, update, context)
             old = SecretBytes(copying: moved)
         }
         let reference = unsafe Array(row.reference)
-        let password = update.password
         // Without attributes, the group among them, the item stays where it is found.
         let isFoundAlike = update.changes.value.attributes.isEmpty
         let digests = isFoundAlike ? LookupDigests(octets: unsafe Array(header.digests)) : nil
