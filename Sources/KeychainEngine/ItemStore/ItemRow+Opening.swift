@@ -14,7 +14,7 @@ extension ItemRow {
         )
     }
 
-    /// Opens the item's data; nil when it has none. `key` is where its own key is put.
+    /// Opens the item's data, if it has any; `key` is where its own key is put.
     func openData(
         _ header: OpenedHeader,
         _ control: AccessControl,
