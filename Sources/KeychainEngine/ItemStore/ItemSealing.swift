@@ -59,14 +59,8 @@ struct ItemContent {
         .accessGroup, .accessible, .accessControl, .creationDate, .modificationDate, .itemClass,
     ]
 
-    /// The attributes as callers get them, with what the store itself says.
-    var map: [UInt8] {
-        var writer = CBORWriter(capacity: 256)
-        write(to: &writer)
-        return writer.finish()
-    }
-
-    private func write(to writer: inout CBORWriter<[UInt8]>) {
+    /// Writes the attributes as callers get them, with what the store itself says, as a map.
+    func write(to writer: inout CBORWriter<[UInt8]>) {
         var pairs: [(key: AttributeKey, value: AttributeValue)] = []
         pairs.reserveCapacity(attributes.count + 7)
         // In the map's order, mostly.
@@ -85,7 +79,7 @@ struct ItemContent {
 
     var isSynchronizable: Bool { attributes[.synchronizable].map { !$0.isBlank } ?? false }
 
-    /// Reads back what ``map`` wrote.
+    /// Reads back what ``write(to:)`` wrote.
     init(_ opened: OpenedHeader) throws(KeychainError) {
         guard let itemClass = opened.itemClass, let accessControl = opened.accessControl else {
             throw .damaged

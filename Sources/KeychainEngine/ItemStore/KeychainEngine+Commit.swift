@@ -27,7 +27,7 @@ extension KeychainEngine {
         isCommitDue = false
         do throws(KeychainError) {
             let context = try context()
-            let store = try openStore()
+            let store = try reachableStore()
             store.commit(writes, context, counting: isGenerationInStep ? .on : .later)
         } catch {
             for write in writes { write.result = .failure(error) }
@@ -48,7 +48,7 @@ extension KeychainEngine {
     ) throws(KeychainError) -> PendingWrite.Outcome? {
         guard !isGenerationBehind else { return nil }
         let context = try context()
-        let store = try openStore()
+        let store = try reachableStore()
         let write = PendingWrite(operation)
         store.commit([write], context, counting: isGenerationInStep ? .refused : .later)
         finish([write])
@@ -56,7 +56,7 @@ extension KeychainEngine {
     }
 
     private func finish(_ writes: [PendingWrite]) {
-        if let store = try? openStore(), store.isPurgeDue { store.purge() }
+        if let store = try? reachableStore(), store.isPurgeDue { store.purge() }
         purgeLater()
         for write in writes { write.tell() }
     }

@@ -250,7 +250,7 @@ extension KeychainEngine {
     }
 
     /// The items, unless they cannot be reached.
-    func openStore() throws(KeychainError) -> ItemStore {
+    func reachableStore() throws(KeychainError) -> ItemStore {
         // Asked for each call, and so without a copy of the error where there is none.
         if case .some(let storeFault) = storeFault { throw storeFault }
         guard let store else { throw .damaged }
@@ -258,7 +258,7 @@ extension KeychainEngine {
     }
 
     func usableStore(_ context: ItemContext) throws(KeychainError) -> ItemStore {
-        let store = try openStore()
+        let store = try reachableStore()
         try store.reopenIfNeeded(context)
         if store.itemSet.isSweepDue { sweepLater() }
         return store

@@ -67,7 +67,7 @@ enum ItemTarget: FuzzTarget {
             require(error.status == .decode, "a damaged item is damaged, not \(error)")
             return
         }
-        let map = content.map
+        let map = cbor { content.write(to: &$0) }
         let attributes = try? CBORReader.read(map) { try $0.readAttributes() }
         guard let attributes else { fatalError("an item's attributes read back") }
         require(attributes[.accessGroup] == .string(content.group), "the group is the header's")
@@ -118,7 +118,8 @@ enum ItemTarget: FuzzTarget {
         for itemClass in ItemClass.allCases {
             for control in Example.accessControls {
                 for group in ["", "/usr/bin/mail", "gr\u{FC}n"] {
-                    seeds.append(header(itemClass, control, group) + content(itemClass, control, group).map)
+                    let map = cbor { content(itemClass, control, group).write(to: &$0) }
+                    seeds.append(header(itemClass, control, group) + map)
                 }
             }
         }
