@@ -20,7 +20,7 @@ enum AEAD {
     static func seal(
         _ plaintext: UnsafeRawBufferPointer,
         with key: AEADKey,
-        authenticating context: UnsafeRawBufferPointer,
+        authenticating context: [UInt8],
         _ random: inout RandomSupply
     ) -> [UInt8] {
         let count = plaintext.count + overheadByteCount
@@ -29,20 +29,11 @@ enum AEAD {
             let nonce = unsafe UnsafeMutableRawBufferPointer(rebasing: sealed[..<nonceByteCount])
             unsafe random.fill(nonce)
             let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: sealed[nonceByteCount..<count])
-            unsafe key.seal(plaintext, into: rest, UnsafeRawBufferPointer(nonce), authenticating: context)
+            unsafe context.withUnsafeBytes { context in
+                unsafe key.seal(plaintext, into: rest, UnsafeRawBufferPointer(nonce), authenticating: context)
+            }
             initialized = count
         }
-    }
-
-    /// ``seal(_:with:authenticating:_:)-(UnsafeRawBufferPointer,_,UnsafeRawBufferPointer,_)`` for associated data in
-    /// an array.
-    static func seal(
-        _ plaintext: UnsafeRawBufferPointer,
-        with key: AEADKey,
-        authenticating context: [UInt8],
-        _ random: inout RandomSupply
-    ) -> [UInt8] {
-        unsafe context.withUnsafeBytes { unsafe seal(plaintext, with: key, authenticating: $0, &random) }
     }
 
     /// Seals `plaintext` alone, with a nonce drawn for it.

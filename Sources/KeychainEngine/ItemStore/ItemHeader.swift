@@ -124,15 +124,8 @@ struct OpenedHeader {
         unsafe UnsafeRawBufferPointer(rebasing: octets[(byteCount - LookupDigests.byteCount)..<byteCount])
     }
 
-    /// The digest of what names the item; the third.
-    var name: UnsafeRawBufferPointer {
-        let count = LookupDigests.digestByteCount
-        return unsafe UnsafeRawBufferPointer(rebasing: digests[(2 * count)..<(3 * count)])
-    }
-
-    /// The digest that tells items of one name apart; the last.
-    var variant: UnsafeRawBufferPointer {
-        unsafe UnsafeRawBufferPointer(rebasing: digests.suffix(LookupDigests.digestByteCount))
+    func digest(_ part: LookupDigests.Part) -> UnsafeRawBufferPointer {
+        unsafe UnsafeRawBufferPointer(rebasing: digests[part.range])
     }
 
     /// The header's own octets.

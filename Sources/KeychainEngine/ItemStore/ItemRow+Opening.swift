@@ -14,18 +14,28 @@ extension ItemRow {
         )
     }
 
-    /// Opens the item's data, if it has any; `key` is where its own key is put.
+    /// Opens the item's data; nil when it has none.
     func openData(
         _ header: OpenedHeader,
         _ control: AccessControl,
         proofs: [AuthenticationProof],
         password: Key?,
-        key: AEADKeyPlace = AEADKeyPlace(),
+        _ context: ItemContext
+    ) throws(KeychainError) -> SecretBytes? {
+        guard unsafe data != nil else { return nil }
+        let key = AEADKeyPlace()
+        try takeKey(into: key, header, control, proofs: proofs, password: password, context)
+        return try openData(header, with: key, context)
+    }
+
+    /// Opens the item's data with its own key; nil when it has none.
+    func openData(
+        _ header: OpenedHeader,
+        with key: AEADKeyPlace,
         _ context: ItemContext
     ) throws(KeychainError) -> SecretBytes? {
         guard let data = unsafe data else { return nil }
         let count = try unsafe Self.byteCount(of: data)
-        try takeKey(into: key, header, control, proofs: proofs, password: password, context)
         return try unsafe SecretBytes(octetCount: count) { (octets) throws(KeychainError) in
             let octets = unsafe UnsafeMutableRawBufferPointer(rebasing: octets[..<count])
             try unsafe open(data, header, with: key, into: octets, context)

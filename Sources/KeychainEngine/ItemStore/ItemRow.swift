@@ -44,15 +44,13 @@ struct ItemRow {
 
     /// Whether the row's digests are those that were sealed with its attributes; for rows with all columns.
     func hasDigests(of header: OpenedHeader) -> Bool {
-        var offset = 0
-        for column in CInt(5)..<CInt(5 + LookupDigests.columnCount) {
-            let sealed = unsafe header.digests[offset..<(offset + LookupDigests.digestByteCount)]
-            if let octets = unsafe columns.octets(column) {
+        for part in LookupDigests.Part.columns {
+            let sealed = unsafe header.digest(part)
+            if let octets = unsafe columns.octets(CInt(5 + part.rawValue)) {
                 guard unsafe octets.elementsEqual(sealed) else { return false }
             } else {
                 guard unsafe sealed.allSatisfy({ $0 == 0 }) else { return false }
             }
-            offset += LookupDigests.digestByteCount
         }
         return true
     }

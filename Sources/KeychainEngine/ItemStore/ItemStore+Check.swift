@@ -87,7 +87,7 @@ extension ItemStore {
         let judged: (isInvalidated: Bool, contribution: SIMD4<UInt64>)? = try? row.open(in: context) {
             header in
             guard row.hasDigests(of: header) else { throw AEAD.NotAuthentic() }
-            unsafe namedRows.note(row.id, header.name)
+            unsafe namedRows.note(row.id, header.digest(.name))
             let control = header.accessControl(atEpoch: context.epoch)
             if readsData, case .some(.some(let control)) = control, ItemKeyWrap.demands(of: control) == [[]],
                 context.keys[KeybagKeyName(control.accessibility.classKey)] != nil

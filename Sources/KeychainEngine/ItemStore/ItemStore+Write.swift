@@ -1,4 +1,3 @@
-internal import Foundation
 internal import KeychainModel
 internal import SecretMemory
 
@@ -86,15 +85,15 @@ extension ItemStore {
     // MARK: Add
 
     /// Refuses an item whose primary key is taken, and removes an invalidated one that has it.
-    private func makeRoom(for item: SealedItem, besides own: Int64?, _ context: ItemContext) throws {
-        let source = ItemSearch.Source.name(first: item.digests[.first], name: item.digests[.name])
+    func makeRoom(for item: SealedItem, besides own: Int64?, _ context: ItemContext) throws {
+        let name = item.digests[.name]
         var old: [OldRow] = []
-        try ItemRow.forEach(database, source, after: 0) { row in
-            namedRows.note(row.id, item.digests[.name])
+        try ItemRow.forEach(database, .name(first: item.digests[.first], name: name), after: 0) { row in
+            namedRows.note(row.id, name)
             guard row.id != own else { return true }
             do {
                 try row.open(in: context) { header in
-                    guard unsafe header.variant.elementsEqual(item.digests[.variant]) else { return }
+                    guard unsafe header.digest(.variant).elementsEqual(item.digests[.variant]) else { return }
                     guard header.accessControl(atEpoch: context.epoch) == nil else {
                         throw KeychainError(.duplicateItem)
                     }
@@ -106,6 +105,7 @@ extension ItemStore {
             return true
         }
         for row in old { try remove(row) }
+        namedRows.note(item.row, name)
     }
 
     private func insert(_ item: SealedItem, _ context: ItemContext) throws {
@@ -119,7 +119,6 @@ extension ItemStore {
         statement.bind(10, item.reference)
         try statement.run()
         itemSet.insert(try item.contribution(context), row: item.row)
-        namedRows.note(item.row, item.digests[.name])
     }
 
     // MARK: Delete
@@ -140,7 +139,7 @@ extension ItemStore {
     }
 
     /// A row that is to be changed or to go.
-    private struct OldRow {
+    struct OldRow {
         let id: Int64
         let contribution: SIMD4<UInt64>
         /// Whether its access control demands anything: bringing it back would undo a decision.
@@ -153,7 +152,7 @@ extension ItemStore {
         }
     }
 
-    private struct Found {
+    struct Found {
         var valid: [OldRow] = []
         var invalidated: [OldRow] = []
         var needed: [AccessControl] = []
@@ -162,7 +161,7 @@ extension ItemStore {
     /// Finds all items of a search.
     ///
     /// Without an authorisation no item is opened, and none is asked for.
-    private func find(
+    func find(
         _ search: ItemSearch,
         authorization: ItemAuthorization?,
         _ context: ItemContext
@@ -194,198 +193,18 @@ extension ItemStore {
         }
         return found
     }
-
-    // MARK: Update
-
-    private func run(_ update: ItemUpdate, _ context: ItemContext) throws -> UpdateOutcome {
-        let found = try find(update.search, authorization: update.authorization, context)
-        guard found.needed.isEmpty else { return .needsAuthentication(found.needed) }
-        guard !found.valid.isEmpty else { throw KeychainError(.itemNotFound, cause: .invalidated) }
-        let needed = try demandsOfKeys(in: found.valid.map(\.id), moved: update, context)
-        guard needed.isEmpty else { return .needsAuthentication(needed) }
-        for row in found.valid { try change(row, update, context) }
-        return .updated(found.valid.count)
-    }
-
-    private func change(_ old: OldRow, _ update: ItemUpdate, _ context: ItemContext) throws {
-        var new: SealedItem?
-        var isFoundElsewhere = false
-        try ItemRow.forRow(old.id, database) { row in
-            try row.open(in: context) { header in
-                let sealed = try reseal(row, header, update, context)
-                isFoundElsewhere = unsafe !header.digests.elementsEqual(sealed.digests.octets)
-                new = sealed
-            }
-        }
-        guard let new else { throw KeychainError.damaged }
-        if isFoundElsewhere {
-            try makeRoom(for: new, besides: old.id, context)
-            try replace(new)
-        } else {
-            try replaceContent(new)
-        }
-        itemSet.remove(old.contribution, row: old.id)
-        itemSet.insert(try new.contribution(context), row: old.id)
-        noteDeleted(1)
-    }
-
-    private func replace(_ item: SealedItem) throws {
-        let statement = try database.statement(
-            """
-            UPDATE items SET scope = ?, first = ?, name = ?, second = ?, label = ?, attributes = ?, keys = ?, \
-            data = ? WHERE id = ?
-            """
-        )
-        item.bindColumns(of: statement)
-        try statement.run()
-        namedRows.note(item.row, item.digests[.name])
-    }
-
-    /// Leaves the digests, which are the same: naming them would have SQLite write every index anew.
-    private func replaceContent(_ item: SealedItem) throws {
-        let statement = try database.statement(
-            "UPDATE items SET attributes = ?, keys = ?, data = ? WHERE id = ?"
-        )
-        statement.bind(1, item.attributes)
-        statement.bind(2, item.keys)
-        statement.bind(3, item.data)
-        statement.bind(4, item.row)
-        try statement.run()
-    }
-
-    private func reseal(
-        _ row: ItemRow,
-        _ header: OpenedHeader,
-        _ update: ItemUpdate,
-        _ context: ItemContext
-    ) throws -> SealedItem {
-        guard
-            case .open(let control) = try ItemOpening(
-                header,
-                authorization: update.authorization,
-                epoch: context.epoch
-            )
-        else { throw KeychainError(.authFailed) }
-        var content = try ItemContent(header)
-        // A constraint to an enrolled set that is gone does not come back with a change.
-        content.accessControl = update.changes.value.accessControl ?? control
-        content.attributes.merge(update.changes.value.attributes) { $1 }
-        let group = try update.group
-        if let group { content.group = group.name }
-        content.modified = update.time
-        content.generation += 1
-        let proofs = update.authorization.proofs(covering: control, for: .useItem)
-        let password = update.password
-        defer { itemKey.clear() }
-        var old: SecretBytes?
-        if group != nil || update.changes.value.data == nil {
-            old = try row.openData(
-                header,
-                control,
-                proofs: proofs,
-                password: password,
-                key: itemKey,
-                context
-            )
-        } else if unsafe row.data != nil {
-            // Who cannot open an item cannot replace what is in it.
-            try row.takeKey(
-                into: itemKey,
-                header,
-                control,
-                proofs: proofs,
-                password: password,
-                context
-            )
-        }
-        if let group, let key = HeldKey(content, old, update, context) {
-            let moved = try key.moved(to: group, update, context)
-            old = SecretBytes(copying: moved)
-        }
-        let reference = unsafe Array(row.reference)
-        // Without attributes, the group among them, the item stays where it is found.
-        let isFoundAlike = update.changes.value.attributes.isEmpty
-        let digests = isFoundAlike ? LookupDigests(octets: unsafe Array(header.digests)) : nil
-        if update.changes.value.data != nil {
-            return try content.sealed(
-                row: row.id,
-                reference: reference,
-                digests: digests,
-                data: update.changes.value.data,
-                password: password,
-                in: context
-            )
-        }
-        return try content.sealed(
-            row: row.id,
-            reference: reference,
-            digests: digests,
-            data: old,
-            password: password,
-            in: context
-        )
-    }
-}
-
-extension ItemStore {
-    /// Deletes the wraps of items whose enrolled set is gone; their key was destroyed before.
-    ///
-    /// - Returns: how many items can never be opened again.
-    func dropCurrentSetWraps(_ context: ItemContext) throws(KeychainError) -> Int {
-        try reopenIfNeeded(context)
-        var stale: [(row: Int64, keys: [UInt8]?)] = []
-        try ItemDatabase.translatingErrors {
-            _ = try ItemRow.forEach(database, after: .min, atMost: .max) { row in
-                guard let row, let keys = row.keysWithoutCurrentSet(context) else { return }
-                stale.append((row.id, keys))
-            }
-        }
-        try replaceKeys(stale)
-        return stale.count { $0.keys == nil }
-    }
-
-    /// Gives rows other wraps, or none.
-    func replaceKeys(_ changes: [(row: Int64, keys: [UInt8]?)]) throws(KeychainError) {
-        guard !changes.isEmpty else { return }
-        try database.transaction {
-            let statement = try database.statement("UPDATE items SET keys = ? WHERE id = ?")
-            for change in changes {
-                statement.bind(1, change.keys)
-                statement.bind(2, change.row)
-                try statement.run()
-            }
-            return true
-        }
-        noteDeleted(changes.count)
-    }
-}
-
-extension PendingWrite {
-    var hasChanged: Bool {
-        switch result {
-        case .success(.updated(.needsAuthentication)), .failure, nil: false
-        case .success: true
-        }
-    }
-}
-
-extension Result {
-    var isFailure: Bool {
-        if case .failure = self { true } else { false }
-    }
 }
 
 extension SealedItem {
     /// Binds the columns from `scope` to `data`, in the order of the schema, and the row's number.
-    fileprivate func bindColumns(of statement: ItemStatement) {
+    func bindColumns(of statement: ItemStatement) {
         unsafe digests.octets.withUnsafeBytes { octets in
-            for column in 0..<LookupDigests.columnCount {
-                let start = column * LookupDigests.digestByteCount
-                let digest = unsafe octets[start..<(start + LookupDigests.digestByteCount)]
+            for part in LookupDigests.Part.columns {
+                let digest = unsafe UnsafeRawBufferPointer(rebasing: octets[part.range])
                 if unsafe digest.allSatisfy({ $0 == 0 }) {
-                    statement.bind(CInt(column + 1), nil)
+                    statement.bind(CInt(part.rawValue + 1), nil)
                 } else {
-                    unsafe statement.bind(CInt(column + 1), UnsafeRawBufferPointer(rebasing: digest))
+                    unsafe statement.bind(CInt(part.rawValue + 1), digest)
                 }
             }
         }
@@ -395,7 +214,7 @@ extension SealedItem {
         statement.bind(9, row)
     }
 
-    fileprivate func contribution(_ context: ItemContext) throws(KeychainError) -> SIMD4<UInt64> {
+    func contribution(_ context: ItemContext) throws(KeychainError) -> SIMD4<UInt64> {
         let key = try context.itemSet
         return unsafe reference.withUnsafeBytes { reference in
             unsafe attributes.withUnsafeBytes { attributes in

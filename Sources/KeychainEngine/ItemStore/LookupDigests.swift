@@ -8,13 +8,11 @@ internal import KeychainModel
 /// They only say where to look: an item is what its sealed attributes say.
 struct LookupDigests: Equatable {
     static let digestByteCount = 8
-    /// Those that have a column.
-    static let columnCount = 5
-    static let byteCount = (columnCount + 1) * digestByteCount
+    static let byteCount = Part.allCases.count * digestByteCount
     fileprivate static let none = [UInt8](repeating: 0, count: digestByteCount)
 
     /// What a digest is of; those with a column come first, in the columns' order.
-    enum Part: Int {
+    enum Part: Int, CaseIterable {
         /// Class and group.
         case scope
         /// The attribute most look-ups name: account, or a key's tag.
@@ -27,15 +25,21 @@ struct LookupDigests: Equatable {
         case label
         /// Synchronizable and token: with ``name``, the primary key.
         case variant
+
+        /// Those that have a column.
+        static let columns = Part.allCases.dropLast()
+
+        /// Where it stands among all six.
+        var range: Range<Int> {
+            let start = rawValue * LookupDigests.digestByteCount
+            return start..<(start + LookupDigests.digestByteCount)
+        }
     }
 
     /// All six; zeros stand for none.
     let octets: [UInt8]
 
-    subscript(_ part: Part) -> [UInt8] {
-        let start = part.rawValue * Self.digestByteCount
-        return Array(octets[start..<(start + Self.digestByteCount)])
-    }
+    subscript(_ part: Part) -> [UInt8] { Array(octets[part.range]) }
 }
 
 /// Makes digests with the keybag's look-up key.

@@ -28,6 +28,21 @@ final class PendingWrite {
     func tell() { whenDone?(result ?? .failure(KeychainError(.internalComponent))) }
 }
 
+extension PendingWrite {
+    var hasChanged: Bool {
+        switch result {
+        case .success(.updated(.needsAuthentication)), .failure, nil: false
+        case .success: true
+        }
+    }
+}
+
+extension Result {
+    var isFailure: Bool {
+        if case .failure = self { true } else { false }
+    }
+}
+
 /// What an update does to the items it finds.
 final class ItemUpdate {
     let search: ItemSearch
