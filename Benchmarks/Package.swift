@@ -74,6 +74,7 @@ let package = Package(
         .target(name: "AppCalls", dependencies: ["CoreFoundation", "Security"], swiftSettings: settings),
         // The fewest commands of a TPM for the same work, straight to the library.
         .target(name: "CTPMLimit", dependencies: ["CTSS2", "COpenSSL"]),
+        .target(name: "CProcessors"),
         .executableTarget(
             name: "limit-daemon",
             linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("crypto"), .linkedLibrary("pthread")]
@@ -81,9 +82,8 @@ let package = Package(
         .executableTarget(
             name: "touchstone-bench",
             dependencies: [
-                "AppCalls", "CLinux", "CTPMLimit", "KeychainClient", "KeychainModel", "SecretMemory",
-                "Security",
-                "TPMDriver", "TouchstoneTesting",
+                "AppCalls", "CLinux", "CProcessors", "CTPMLimit", "KeychainClient", "KeychainModel",
+                "SecretMemory", "Security", "TPMDriver", "TouchstoneTesting",
             ],
             swiftSettings: nearC
         ),

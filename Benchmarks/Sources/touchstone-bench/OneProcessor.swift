@@ -1,12 +1,11 @@
-import Glibc
+import CProcessors
+import Foundation
 
 /// Keeps both ends of a conversation on one processor while it is measured.
 ///
 /// Waking a thread on another processor takes several times as long as a whole look-up, and which of the two happens is
 /// the scheduler's mood: on one processor every round trip costs the same, ours and the limit's.
 enum OneProcessor {
-    private static let program = "/usr/bin/taskset"
-
     /// Runs `body` with this process and others on the last processor, and lets them all go afterwards.
     static func with<R>(_ processes: [Int32], _ body: () throws -> R) throws -> R {
         try keep(processes)
@@ -27,20 +26,26 @@ enum OneProcessor {
         try letGo([])
     }
 
-    private static let last = sysconf(CInt(_SC_NPROCESSORS_ONLN)) - 1
+    private static func keep(_ processes: [Int32]) throws { try set(processes, lastAlone: true) }
 
-    private static func keep(_ processes: [Int32]) throws { try set(processes, "\(last)") }
+    private static func letGo(_ processes: [Int32]) throws { try set(processes, lastAlone: false) }
 
-    private static func letGo(_ processes: [Int32]) throws { try set(processes, "0-\(last)") }
-
-    private static func set(_ processes: [Int32], _ processors: String) throws {
-        guard last > 0, unsafe access(program, X_OK) == 0 else { return }
+    private static func set(_ processes: [Int32], lastAlone: Bool) throws {
         for process in processes + [getpid()] {
-            try CommandRun(
-                path: program,
-                arguments: ["--all-tasks", "--pid", "--cpu-list", processors, "\(process)"],
-                environment: [:]
-            ).run()
+            var done: Set<Int32> = []
+            // Until none is left that another one started meanwhile.
+            while let thread = try threads(of: process).subtracting(done).first {
+                done.insert(thread)
+                // A thread may have ended.
+                guard processors_set(thread, lastAlone) == 0 || errno == ESRCH else {
+                    throw BenchError("sched_setaffinity(\(thread)): error \(errno)")
+                }
+            }
         }
+    }
+
+    private static func threads(of process: Int32) throws -> Set<Int32> {
+        let names = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")
+        return Set(names.compactMap(Int32.init))
     }
 }
