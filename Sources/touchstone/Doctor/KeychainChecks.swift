@@ -7,7 +7,7 @@ enum KeychainChecks {
         [
             .ok("daemon", "version \(status.daemonVersion), process \(status.daemonProcess)"),
             keychain(status.keybag), assurance(status), prompter(status), sensor(status.authentication),
-        ] + enrolment(status.authentication) + [lockouts(status.authentication)]
+        ] + enrolment(status.authentication) + (status.keybag == .notSetUp ? [] : [lockouts(status.authentication)])
     }
 
     /// What a check of the store found.
@@ -39,7 +39,7 @@ enum KeychainChecks {
 
     private static func assurance(_ status: StatusReply) -> Finding {
         let reasons =
-            status.assuranceReasons.isEmpty ? "" : ": " + status.assuranceReasons.joined(separator: "; ")
+            status.assuranceReasons.isEmpty ? "" : ": " + status.assuranceReasons.joined(separator: " ")
         let text = status.assurance.name + reasons
         switch status.assurance {
         case .tpm: return .ok("device key", text)
