@@ -36,7 +36,8 @@ struct GetTests {
     func closedOutput(redirection: String) async throws {
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: Array("secret".utf8))])
         for arguments in ["get mail", "get mail --show", "list", "--help"] {
-            var run = CommandRun("-c", "exec \"$0\" \(arguments) \(redirection)", Programs.touchstone, home: home)
+            let script = "exec \"$0\" \(arguments) \(redirection)"
+            var run = CommandRun("-c", script, Programs.touchstone, home: home)
             run.program = "/bin/sh"
             let result = try await run.run()
             #expect(result.status == 1)

@@ -22,7 +22,8 @@ struct UsageTests {
             ["run", "--env", "=b", "--", "true"], ["run", "--env", "A=", "--", "true"],
             ["run", "--env", "A=b", "--env", "A=c", "--", "true"], ["list", "extra"], ["help", "nonsense"],
             ["get", "-dash"], ["get", "-h2"], ["delete", "a", "-yh"], ["attest", "--nonce", "abc"],
-            ["set", "a", "--require", "none", "--require", "finger"], ["set", "a", "--from-file=a", "--from-file=b"],
+            ["set", "a", "--require", "none", "--require", "finger"],
+            ["set", "a", "--from-file=a", "--from-file=b"],
             ["get", String(repeating: "n", count: 100_000)],
         ]
     )
@@ -69,7 +70,8 @@ struct UsageTests {
             var run = CommandRun(home: home)
             run.arguments = arguments
             let result = try await run.run()
-            let hint = meant.map { "did you mean touchstone \($0)?" } ?? "touchstone --help names all commands"
+            let guess = meant.map { "did you mean touchstone \($0)?" }
+            let hint = guess ?? "touchstone --help names all commands"
             #expect(result.errors == "error: there is no command '\(typed)'\nhint: \(hint)\n")
         }
     }
@@ -103,5 +105,25 @@ struct UsageTests {
         let result = try await CommandRun("list", home: home).run()
         #expect(result.status == 7)
         #expect(result.errors.contains("error: the daemon, touchstoned, is not installed\nhint: "))
+    }
+
+    @Test("without a home directory says so")
+    func noHome() async throws {
+        var run = CommandRun("list", home: home)
+        run.environment = ["TOUCHSTONE_HOME": ""]
+        let result = try await run.run()
+        #expect(result.status == 7)
+        #expect(result.errors.contains("home directory"))
+        #expect(result.errors.hasSuffix("\nhint: set HOME\n"))
+    }
+
+    @Test("by doctor never sends to doctor")
+    func doctor() async throws {
+        var run = CommandRun("doctor", home: home)
+        run.environment = ["TOUCHSTONE_DAEMON": "/bin/false"]
+        let result = try await run.run()
+        #expect(result.status == 1)
+        #expect(result.text.contains("fail  daemon: the daemon did not start"))
+        #expect(!result.text.contains("touchstone doctor"))
     }
 }

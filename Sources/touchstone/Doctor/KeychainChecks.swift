@@ -7,7 +7,7 @@ enum KeychainChecks {
         [
             .ok("daemon", "version \(status.daemonVersion), process \(status.daemonProcess)"),
             keychain(status.keybag), assurance(status), prompter(status), sensor(status.authentication),
-        ] + enrolment(status.authentication) + (status.keybag == .notSetUp ? [] : [lockouts(status.authentication)])
+        ] + enrolment(status.authentication) + lockouts(status)
     }
 
     /// What a check of the store found.
@@ -92,6 +92,11 @@ enum KeychainChecks {
                 "who enrols the same finger anew while the daemon is off goes unseen: guard your session"
             )
         ]
+    }
+
+    /// Without a keychain there is nothing to be locked out of.
+    private static func lockouts(_ status: StatusReply) -> [Finding] {
+        status.keybag == .notSetUp ? [] : [lockouts(status.authentication)]
     }
 
     private static func lockouts(_ status: AuthenticationStatus) -> Finding {

@@ -37,9 +37,10 @@ struct Executable {
     }
 
     private static func notFound(_ command: String) -> CommandError {
-        CommandError(
+        let isPath = command.contains("/")
+        return CommandError(
             "command not found: '\(command)'",
-            hint: command.contains("/") ? "check its path" : "install it, or name its path; aliases are the shell's",
+            hint: isPath ? "check its path" : "install it, or name its path; aliases are the shell's",
             exitCode: .commandNotFound
         )
     }

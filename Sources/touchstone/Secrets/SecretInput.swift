@@ -29,7 +29,10 @@ enum SecretInput {
     }
 
     private static var empty: CommandError {
-        CommandError("the secret is empty; nothing was stored", hint: "check the command or the file it comes from")
+        CommandError(
+            "the secret is empty; nothing was stored",
+            hint: "check the command or the file it comes from"
+        )
     }
 
     private static func read(
@@ -66,7 +69,10 @@ enum SecretInput {
     }
 
     private static var tooLarge: CommandError {
-        CommandError("the secret is too large; nothing was stored", hint: "at most \(ItemLimits.longestData) octets fit")
+        CommandError(
+            "the secret is too large; nothing was stored",
+            hint: "at most \(ItemLimits.longestData) octets fit"
+        )
     }
 
     private static func failure(_ place: String) -> CommandError {
