@@ -18,7 +18,7 @@ final class RealKeychain: Sendable {
     private let terminal: PseudoTerminal
     private let pinentry: ScriptedPinentry
 
-    /// Makes the home; nothing runs yet. `program` draws the boxes, or one that is there.
+    /// Makes the home; nothing runs yet, and `program` draws the boxes, or one that is there.
     init(pinentry program: String? = nil) throws {
         home = try TemporaryHome()
         terminal = try PseudoTerminal()

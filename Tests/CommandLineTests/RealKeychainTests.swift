@@ -156,7 +156,7 @@ struct RealKeychainTests {
             #expect(result.text.contains("  \(part): "), "\(part)")
         }
         #expect(!result.text.contains("fail"))
-        #expect(result.text.contains("  device key: test: Test parts are configured. The device key"))
+        #expect(result.text.contains(" Test parts are configured. The device key is"))
         #expect(result.text.contains("ok    store: 1 item, authentic"))
         let json = try await keychain.run("doctor", "--json")
         let list = try #require(JSONSerialization.jsonObject(with: Data(json.output)) as? [[String: Any]])
