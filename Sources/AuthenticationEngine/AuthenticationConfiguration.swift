@@ -47,6 +47,8 @@ extension DriverCause {
     public static let attemptsUnavailable = DriverCause(domain: "touchstone", code: "attemptsUnavailable")
     /// What was typed is not the recovery code.
     public static let recoveryCode = DriverCause(domain: "keybag", code: "recoveryCode")
+    /// What was typed cannot be a recovery code.
+    public static let mistypedRecoveryCode = DriverCause(domain: "keybag", code: "recovery code mistyped")
     /// There is a keybag already.
     public static let alreadySetUp = DriverCause(domain: "keybag", code: "alreadySetUp")
 }

@@ -235,10 +235,11 @@ extension AuthenticationEngine {
             let typed = try await typedCode(heading, message, "Recovery code:", request)
             do {
                 if try await accepts(typed) { return typed }
+                message = refusal
             } catch {
-                throw AuthenticationError(keychain: error)
+                guard error.cause == .mistypedRecoveryCode else { throw AuthenticationError(keychain: error) }
+                message = "That is no recovery code. Compare it with what you wrote down."
             }
-            message = refusal
         }
         throw AuthenticationError(.authenticationFailed, cause: .recoveryCode, remedy: .retry)
     }

@@ -26,11 +26,13 @@ struct PinentryExchange: ~Copyable {
         environment: PinentryEnvironment,
         cancel: CancelSignal
     ) throws(PromptError) {
+        // First: without it no place is good enough.
+        let path = try program.resolve()
         var place = PromptPlace(origin)
         var terminal: PinentryTerminal?
-        if let path = place.terminal {
+        if let name = place.terminal {
             do {
-                terminal = try PinentryTerminal(path: path, owner: user)
+                terminal = try PinentryTerminal(path: name, owner: user)
             } catch {
                 guard place.hasDisplay else { throw error }
                 place.terminal = nil
@@ -39,7 +41,7 @@ struct PinentryExchange: ~Copyable {
         guard terminal != nil || place.hasDisplay else {
             throw PromptError(.notInteractive, detail: "no terminal and no display")
         }
-        self.program = try program.resolve()
+        self.program = path
         (self.place, self.terminal) = (place, terminal)
         (self.environment, self.cancel) = (environment, cancel)
     }

@@ -40,10 +40,13 @@ struct Touchstone: ParsableCommand {
     )
 
     static func main() {
+        StandardStreams.keepClosedOnes()
+        StopKey.hold()
         do {
             if let name = GetCommand.plainName(in: CommandLine.arguments) {
                 return try GetCommand.write(name, show: false)
             }
+            try Usage.check(Array(CommandLine.arguments.dropFirst()))
             var command = try parseAsRoot()
             try command.run()
         } catch {

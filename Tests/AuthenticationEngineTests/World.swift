@@ -334,6 +334,8 @@ final class ScriptedKeybag: KeybagKeeper {
 
     func accepts(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> Bool {
         let text = Self.text(recoveryCode)
+        // As the real one: a code is seven groups of four.
+        guard text.count == 34 else { throw KeychainError(.param, cause: .mistypedRecoveryCode) }
         return inner.withLock { $0.code == text }
     }
 

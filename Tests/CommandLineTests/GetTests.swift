@@ -1,3 +1,5 @@
+import Foundation
+import Glibc
 import KeychainModel
 import ScriptedDaemon
 import Synchronization
@@ -28,6 +30,55 @@ struct GetTests {
         let result = try await CommandRun("get", "mail", home: home).run()
         #expect(result.output == octets)
         _ = keychain
+    }
+
+    @Test("fails where standard output is closed or full", arguments: [">&-", "<&- >&-", ">/dev/full"])
+    func closedOutput(redirection: String) async throws {
+        let keychain = try ScriptedKeychain(home, ["mail": .init(octets: Array("secret".utf8))])
+        for arguments in ["get mail", "get mail --show", "list", "--help"] {
+            let script = "exec \"$0\" \(arguments) \(redirection)"
+            var run = CommandRun("-c", script, Programs.touchstone, home: home)
+            run.program = "/bin/sh"
+            let result = try await run.run()
+            #expect(result.status == 1)
+            #expect(result.errors.hasPrefix("error: cannot write to standard output: "), "\(arguments)")
+        }
+        _ = keychain
+    }
+
+    @Test("needs no standard input and no standard error")
+    func closedOthers() async throws {
+        let keychain = try ScriptedKeychain(home, ["mail": .init(octets: Array("secret".utf8))])
+        var run = CommandRun("-c", "exec \"$0\" get mail <&- 2>&-", Programs.touchstone, home: home)
+        run.program = "/bin/sh"
+        let result = try await run.run()
+        #expect(result.status == 0)
+        #expect(result.text == "secret")
+        _ = keychain
+    }
+
+    @Test("offers no passcode where a finger alone opens, and is not stopped by a key while it waits")
+    func waiting() async throws {
+        let terminal = try PseudoTerminal()
+        let title = Mutex<String?>(nil)
+        let isStopped = DispatchSemaphore(value: 0)
+        let daemon = try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            let request = try peer.next()
+            let asked = try request.body(CopyItems.self).prompt.fallbackTitle
+            title.withLock { $0 = asked ?? "the usual one" }
+            isStopped.wait()
+            try peer.refuse(request, .init(.itemNotFound))
+        }
+        var run = CommandRun("get", "mail", home: home)
+        run.terminal = terminal
+        let started = try run.start()
+        let shown = try await Deadline.wait(for: "the request") { title.withLock { $0 } }
+        #expect(shown == "")
+        kill(started.processID, SIGTSTP)
+        isStopped.signal()
+        #expect(await started.result().status == 3)
+        _ = daemon
     }
 
     @Test("refuses a terminal before anybody is asked")

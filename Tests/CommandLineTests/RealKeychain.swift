@@ -18,13 +18,13 @@ final class RealKeychain: Sendable {
     private let terminal: PseudoTerminal
     private let pinentry: ScriptedPinentry
 
-    /// Makes the home; nothing runs yet.
-    init() throws {
+    /// Makes the home; nothing runs yet, and `program` draws the boxes, or one that is there.
+    init(pinentry program: String? = nil) throws {
         home = try TemporaryHome()
         terminal = try PseudoTerminal()
         pinentry = try ScriptedPinentry.owner(passcode: Self.passcode, home: home.path)
         let configuration = """
-            test.pinentry-program = \(pinentry.path)
+            test.pinentry-program = \(program ?? pinentry.path)
             test.system-bus-address = unix:path=\(home.path)/no-bus
             test.scrypt-log2-rounds = 10
             idle-exit = 20

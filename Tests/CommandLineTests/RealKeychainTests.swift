@@ -15,6 +15,8 @@ struct RealKeychainTests {
         #expect(status.status == 0)
         #expect(status.text.contains("\"keychain\": \"notSetUp\""))
         #expect(status.text.contains("\"assurance\": \"test\""))
+        #expect(try await keychain.run("status").text.contains("Lockouts:   none\n"))
+        #expect(try await !keychain.run("doctor").text.contains("lockouts: "))
         let get = try await keychain.run("get", "mail")
         #expect(get.status == 7)
         #expect(get.errors == "error: there is no keychain yet\nhint: touchstone setup\n")
@@ -154,10 +156,24 @@ struct RealKeychainTests {
             #expect(result.text.contains("  \(part): "), "\(part)")
         }
         #expect(!result.text.contains("fail"))
+        #expect(result.text.contains(" Test parts are configured. The device key is"))
         #expect(result.text.contains("ok    store: 1 item, authentic"))
         let json = try await keychain.run("doctor", "--json")
         let list = try #require(JSONSerialization.jsonObject(with: Data(json.output)) as? [[String: Any]])
         #expect(list.count > 10)
+    }
+
+    @Test("says that no program draws prompts, by status and doctor, before one is needed")
+    func missingPinentry() async throws {
+        let keychain = try RealKeychain(pinentry: "/nonexistent/pinentry")
+        let status = try await keychain.run("status")
+        #expect(status.status == 0)
+        #expect(status.text.contains("Prompt:     cannot be shown: prompterMissing: /nonexistent/pinentry"))
+        let doctor = try await keychain.run("doctor")
+        #expect(doctor.status == 1)
+        #expect(doctor.text.contains("fail  prompt program: "))
+        #expect(doctor.text.contains("apt install pinentry-curses"))
+        #expect(try await keychain.run("setup").errors.contains("error: no program draws the prompt\n"))
     }
 
     @Test("finds, by doctor, a directory that others may enter")

@@ -60,6 +60,7 @@ struct SetTests {
         let result = try await CommandRun("set", "mail", "--from-file", "/no/such/file", home: home).run()
         #expect(result.status == 1)
         #expect(result.errors.hasPrefix("error: cannot read /no/such/file: No such file"))
+        #expect(result.errors.contains("\nhint: "))
     }
 
     /// A `set` that asks on a terminal.

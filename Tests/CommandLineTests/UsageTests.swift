@@ -20,7 +20,11 @@ struct UsageTests {
             ["set", "a", "--require", "blood"], ["run"], ["run", "--env", "A=b"], ["run", "--", "true"],
             ["run", "--env", "1A=b", "--", "true"], ["run", "--env", "A-B=b", "--", "true"],
             ["run", "--env", "=b", "--", "true"], ["run", "--env", "A=", "--", "true"],
-            ["run", "--env", "A=b", "--env", "A=c", "--", "true"], ["list", "extra"],
+            ["run", "--env", "A=b", "--env", "A=c", "--", "true"], ["list", "extra"], ["help", "nonsense"],
+            ["get", "-dash"], ["get", "-h2"], ["delete", "a", "-yh"], ["attest", "--nonce", "abc"],
+            ["set", "a", "--require", "none", "--require", "finger"],
+            ["set", "a", "--from-file=a", "--from-file=b"],
+            ["get", String(repeating: "n", count: 100_000)],
         ]
     )
     func wrong(arguments: [String]) async throws {
@@ -32,7 +36,51 @@ struct UsageTests {
         #expect(lines.count == 3)
         #expect(lines.first?.hasPrefix("error: ") == true)
         #expect(lines.dropFirst().first?.hasPrefix("hint: ") == true)
+        #expect(result.errors.utf8.count < 1000)
         #expect(result.output.isEmpty)
+    }
+
+    @Test(
+        "says what is wrong with a name or a variable",
+        arguments: [
+            (["get", ""], "a name is not empty"), (["show", "a\u{1}"], "no control characters"),
+            (["delete", String(repeating: "ü", count: 128)], "at most 255 octets"),
+            (["set", "\u{FFFD}"], "UTF-8"), (["run", "--env", "A", "--", "true"], "VAR=NAME"),
+            (["run", "--env", "1A=b", "--", "true"], "no digit first"),
+            (["run", "--env", "A=", "--", "true"], "a name is not empty"),
+        ]
+    )
+    func reasons(arguments: [String], reason: String) async throws {
+        var run = CommandRun(home: home)
+        run.arguments = arguments
+        let result = try await run.run()
+        #expect(result.status == 64)
+        #expect(result.errors.split(separator: "\n").first?.contains(reason) == true, "\(result.errors)")
+    }
+
+    @Test(
+        "guesses the command that was mistyped",
+        arguments: [
+            ("lsit", "list"), ("gte", "get"), ("stats", "status"), ("del", "delete"), ("unlcok", "unlock"),
+            ("recover-all", nil), ("x", nil),
+        ]
+    )
+    func suggestion(typed: String, meant: String?) async throws {
+        for arguments in [[typed], ["help", typed]] {
+            var run = CommandRun(home: home)
+            run.arguments = arguments
+            let result = try await run.run()
+            let guess = meant.map { "did you mean touchstone \($0)?" }
+            let hint = guess ?? "touchstone --help names all commands"
+            #expect(result.errors == "error: there is no command '\(typed)'\nhint: \(hint)\n")
+        }
+    }
+
+    @Test("takes a name that begins with '-' after --")
+    func dash() async throws {
+        let keychain = try ScriptedKeychain(home, ["-dash": .init(octets: [0x78])])
+        #expect(try await CommandRun("get", "--", "-dash", home: home).run().text == "x")
+        _ = keychain
     }
 
     @Test("is told for every command, on standard output", arguments: Self.commands)
@@ -57,5 +105,25 @@ struct UsageTests {
         let result = try await CommandRun("list", home: home).run()
         #expect(result.status == 7)
         #expect(result.errors.contains("error: the daemon, touchstoned, is not installed\nhint: "))
+    }
+
+    @Test("without a home directory says so")
+    func noHome() async throws {
+        var run = CommandRun("list", home: home)
+        run.environment = ["TOUCHSTONE_HOME": ""]
+        let result = try await run.run()
+        #expect(result.status == 7)
+        #expect(result.errors.contains("home directory"))
+        #expect(result.errors.hasSuffix("\nhint: set HOME\n"))
+    }
+
+    @Test("by doctor never sends to doctor")
+    func doctor() async throws {
+        var run = CommandRun("doctor", home: home)
+        run.environment = ["TOUCHSTONE_DAEMON": "/bin/false"]
+        let result = try await run.run()
+        #expect(result.status == 1)
+        #expect(result.text.contains("fail  daemon: the daemon did not start"))
+        #expect(!result.text.contains("touchstone doctor"))
     }
 }

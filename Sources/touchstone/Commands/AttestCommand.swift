@@ -21,6 +21,8 @@ struct AttestCommand: ParsableCommand {
     @Option(name: .long, help: "What using the key demands: finger, passcode, either or none.")
     var require = Requirement.nothing
 
+    func validate() throws { _ = try nonce.map { try Self.octets($0) } }
+
     func run() throws {
         let octets = try nonce.map { try Self.octets($0) } ?? []
         let keychain = RemoteKeychain.shared
@@ -34,12 +36,12 @@ struct AttestCommand: ParsableCommand {
     private static func octets(_ text: String) throws -> [UInt8] {
         let digits = Array(text.utf8)
         guard digits.count % 2 == 0, digits.count / 2 <= AttestKey.mostQualifyingData else {
-            throw ValidationError("--nonce takes an even number of hexadecimal digits, at most 128.")
+            throw ValidationError("--nonce takes an even number of hexadecimal digits, at most 128")
         }
         return try stride(from: 0, to: digits.count, by: 2).map { start in
             let pair = String(decoding: digits[start..<start + 2], as: UTF8.self)
             guard pair.allSatisfy(\.isHexDigit), let octet = UInt8(pair, radix: 16) else {
-                throw ValidationError("--nonce takes hexadecimal digits only.")
+                throw ValidationError("--nonce takes hexadecimal digits only")
             }
             return octet
         }

@@ -8,7 +8,7 @@ struct DeleteCommand: ParsableCommand {
         discussion: "Asks once on the terminal, unless --yes is given."
     )
 
-    @Argument(help: ItemName.help, completion: ItemName.completion)
+    @Argument(help: ItemName.help, completion: ItemName.completion, transform: ItemName.init(argument:))
     var name: ItemName
 
     @Flag(name: [.short, .long], help: "Do not ask.")

@@ -61,7 +61,8 @@ struct DoctorCommand: ParsableCommand {
             return findings
         } catch {
             let text = ErrorText.describe(error)
-            return [.fail("daemon", text.message, text.hint ?? "see the daemon's log")]
+            let remedy = text.hint.flatMap { $0 == "touchstone doctor" ? nil : $0 }
+            return [.fail("daemon", text.message, remedy ?? "touchstoned --foreground shows what it logs")]
         }
     }
 }

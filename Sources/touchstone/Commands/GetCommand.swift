@@ -13,7 +13,7 @@ struct GetCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: ItemName.help, completion: ItemName.completion)
+    @Argument(help: ItemName.help, completion: ItemName.completion, transform: ItemName.init(argument:))
     var name: ItemName
 
     @Flag(help: "Show the secret on the terminal.")
@@ -26,7 +26,7 @@ struct GetCommand: ParsableCommand {
     /// Programs call it so, again and again, and the parser takes longer than the look-up.
     static func plainName(in arguments: [String]) -> ItemName? {
         guard arguments.count == 3, arguments[1] == "get", !arguments[2].hasPrefix("-") else { return nil }
-        return ItemName(argument: arguments[2])
+        return try? ItemName(argument: arguments[2])
     }
 
     /// Writes the secret to standard output.

@@ -17,7 +17,11 @@ struct RunCommand: ParsableCommand {
             """
     )
 
-    @Option(name: .customLong("env"), help: ArgumentHelp("A variable and its secret.", valueName: "VAR=NAME"))
+    @Option(
+        name: .customLong("env"),
+        help: ArgumentHelp("A variable and its secret.", valueName: "VAR=NAME"),
+        transform: EnvironmentBinding.init(argument:)
+    )
     var bindings: [EnvironmentBinding] = []
 
     @Argument(parsing: .postTerminator, help: "After --: the command and its arguments.")

@@ -17,7 +17,7 @@ struct SetCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: ItemName.help)
+    @Argument(help: ItemName.help, transform: ItemName.init(argument:))
     var name: ItemName
 
     @Option(help: "What must be shown to read it: finger, passcode, either or none.")
@@ -46,7 +46,11 @@ struct SetCommand: ParsableCommand {
         if let fromFile { return try SecretInput.file(fromFile, isExact: exact) }
         guard isatty(STDIN_FILENO) == 1 else { return try SecretInput.standardInput(isExact: exact) }
         guard let terminal = Terminal() else {
-            throw CommandError("there is no terminal to type the secret on", exitCode: .notInteractive)
+            throw CommandError(
+                "there is no terminal to type the secret on",
+                hint: "pipe it in, or name a file: --from-file FILE",
+                exitCode: .notInteractive
+            )
         }
         return try SecretInput.terminal(terminal, name: name)
     }

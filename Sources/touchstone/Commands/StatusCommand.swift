@@ -47,7 +47,7 @@ extension StatusReply {
         lines += assuranceReasons.map { ("", $0) }
         lines.append(("Sensor", authentication.sensorSentence))
         lines.append(("Fingers", authentication.fingersSentence))
-        lines.append(("Lockouts", authentication.lockoutSentence))
+        lines.append(("Lockouts", keybag == .notSetUp ? "none" : authentication.lockoutSentence))
         lines.append(("Prompt", promptFault.map { "cannot be shown: \($0)" } ?? "can be shown"))
         lines.append(("Daemon", "version \(daemonVersion), process \(daemonProcess)"))
         return lines

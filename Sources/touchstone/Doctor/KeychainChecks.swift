@@ -7,7 +7,7 @@ enum KeychainChecks {
         [
             .ok("daemon", "version \(status.daemonVersion), process \(status.daemonProcess)"),
             keychain(status.keybag), assurance(status), prompter(status), sensor(status.authentication),
-        ] + enrolment(status.authentication) + [lockouts(status.authentication)]
+        ] + enrolment(status.authentication) + lockouts(status)
     }
 
     /// What a check of the store found.
@@ -39,7 +39,7 @@ enum KeychainChecks {
 
     private static func assurance(_ status: StatusReply) -> Finding {
         let reasons =
-            status.assuranceReasons.isEmpty ? "" : ": " + status.assuranceReasons.joined(separator: "; ")
+            status.assuranceReasons.isEmpty ? "" : ": " + status.assuranceReasons.joined(separator: " ")
         let text = status.assurance.name + reasons
         switch status.assurance {
         case .tpm: return .ok("device key", text)
@@ -92,6 +92,11 @@ enum KeychainChecks {
                 "who enrols the same finger anew while the daemon is off goes unseen: guard your session"
             )
         ]
+    }
+
+    /// Without a keychain there is nothing to be locked out of.
+    private static func lockouts(_ status: StatusReply) -> [Finding] {
+        status.keybag == .notSetUp ? [] : [lockouts(status.authentication)]
     }
 
     private static func lockouts(_ status: AuthenticationStatus) -> Finding {

@@ -14,6 +14,8 @@ enum CauseText {
                 "put the newer one back, or accept this one with the recovery code: touchstone recover"
             )
         case "tpm": hardware(cause)
+        case "system" where cause.code == "noHome":
+            ("the environment names no home directory, and the keychain is in it", "set HOME")
         case _ where cause.isFullDisk: ("the disk is full; nothing was changed", nil)
         case "touchstoned": ("the daemon did not start (\(cause.code))", "touchstone doctor")
         case "touchstone": item(cause, name) ?? attempt(cause.code) ?? connection(cause.code)

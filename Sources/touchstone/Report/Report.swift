@@ -31,13 +31,23 @@ enum Report {
         let usage = Touchstone.fullMessage(for: error).split(separator: "\n").first {
             $0.hasPrefix("Usage: ")
         }
-        let hint = usage.map { String($0.dropFirst("Usage: ".count)) }
+        let hint = usage.map { line in
+            let synopsis = String(line.dropFirst("Usage: ".count))
+            let ending = "<subcommand>"
+            return synopsis.hasSuffix(ending) ? synopsis.dropLast(ending.count) + "--help" : synopsis
+        }
         end(CommandError(lowercasingFirst(text), hint: hint, exitCode: code))
     }
 
+    private static let longestLine = 300
+
     private static func lowercasingFirst(_ text: String) -> String {
         // One line, whatever the library breaks it into.
-        let line = text.split(separator: "\n", omittingEmptySubsequences: true).joined(separator: " ")
+        var line = text.split(separator: "\n", omittingEmptySubsequences: true).joined(separator: " ")
+        // What was typed is in it, and can be of any length.
+        if line.count > longestLine {
+            line = line.prefix(longestLine / 2) + "…" + line.suffix(longestLine / 2)
+        }
         return line.prefix(1).lowercased() + line.dropFirst()
     }
 }

@@ -1,20 +1,21 @@
 import ArgumentParser
 
 /// `VAR=NAME`: an environment variable, and the secret that becomes its value.
-struct EnvironmentBinding: ExpressibleByArgument {
+struct EnvironmentBinding {
     let variable: String
     let name: ItemName
 
-    init?(argument: String) {
-        guard let equals = argument.firstIndex(of: "="),
-            let name = ItemName(argument: String(argument[argument.index(after: equals)...]))
-        else { return nil }
+    /// Reads `VAR=NAME`.
+    ///
+    /// - Throws: `ValidationError` for what is none.
+    init(argument: String) throws(ValidationError) {
+        guard let equals = argument.firstIndex(of: "=") else { throw ValidationError("it takes VAR=NAME") }
         variable = String(argument[..<equals])
         // POSIX.1-2017, section 8.1: letters, digits and underscore, no digit first.
         guard let first = variable.utf8.first, !(0x30...0x39).contains(first),
             variable.utf8.allSatisfy(Self.isPlain)
-        else { return nil }
-        self.name = name
+        else { throw ValidationError("a variable has letters, digits and '_', and no digit first") }
+        name = try ItemName(argument: String(argument[argument.index(after: equals)...]))
     }
 
     private static func isPlain(_ octet: UInt8) -> Bool {

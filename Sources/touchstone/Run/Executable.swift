@@ -29,11 +29,20 @@ struct Executable {
 
     static func notExecutable(_ path: String, _ reason: CInt) -> CommandError {
         let reason = SystemError.name(of: reason)
-        return CommandError("cannot execute \(path): \(reason)", exitCode: .notExecutable)
+        return CommandError(
+            "cannot execute '\(path)': \(reason)",
+            hint: "name a program; a script needs chmod +x and a first line with #!",
+            exitCode: .notExecutable
+        )
     }
 
     private static func notFound(_ command: String) -> CommandError {
-        CommandError("command not found: \(command)", exitCode: .commandNotFound)
+        let isPath = command.contains("/")
+        return CommandError(
+            "command not found: '\(command)'",
+            hint: isPath ? "check its path" : "install it, or name its path; aliases are the shell's",
+            exitCode: .commandNotFound
+        )
     }
 
     private static func exists(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 }

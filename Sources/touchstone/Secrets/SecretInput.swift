@@ -28,7 +28,12 @@ enum SecretInput {
         return first
     }
 
-    private static var empty: CommandError { CommandError("the secret is empty; nothing was stored") }
+    private static var empty: CommandError {
+        CommandError(
+            "the secret is empty; nothing was stored",
+            hint: "check the command or the file it comes from"
+        )
+    }
 
     private static func read(
         _ descriptor: CInt,
@@ -64,10 +69,16 @@ enum SecretInput {
     }
 
     private static var tooLarge: CommandError {
-        CommandError("the secret is too large", hint: "at most \(ItemLimits.longestData) octets fit")
+        CommandError(
+            "the secret is too large; nothing was stored",
+            hint: "at most \(ItemLimits.longestData) octets fit"
+        )
     }
 
     private static func failure(_ place: String) -> CommandError {
-        CommandError("cannot read \(place): \(SystemError.name(of: errno))")
+        CommandError(
+            "cannot read \(place.isEmpty ? "''" : place): \(SystemError.name(of: errno))",
+            hint: "pipe the secret in, or name a file that you may read: --from-file FILE"
+        )
     }
 }

@@ -169,7 +169,13 @@ struct StoredSecrets {
     }
 
     private func prompt(_ reason: String, interactionAllowed: Bool = true) -> PromptFields {
-        PromptFields(origin: .current(), reason: reason, interactionAllowed: interactionAllowed)
+        // No button for the passcode where only a finger opens a secret: it would open nothing.
+        PromptFields(
+            origin: .current(),
+            reason: reason,
+            fallbackTitle: "",
+            interactionAllowed: interactionAllowed
+        )
     }
 
     private func secrets(of results: borrowing ItemResults) -> [StoredSecret] {

@@ -1,0 +1,18 @@
+import Glibc
+
+/// The key that stops a program, usually Ctrl-Z.
+enum StopKey {
+    /// Keeps it from stopping this one.
+    ///
+    /// The daemon's box would stay on the terminal and share its keys with the shell: a command would be taken for a
+    /// passcode. A handler, not `SIG_IGN`, which the command that `run` becomes would inherit.
+    static func hold() {
+        var action = sigaction()
+        unsafe sigaction(SIGTSTP, nil, &action)
+        let handler = unsafe unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+        guard unsafe handler == unsafeBitCast(SIG_DFL, to: Int.self) else { return }
+        unsafe action.__sigaction_handler.sa_handler = { _ in }
+        action.sa_flags = SA_RESTART
+        unsafe sigaction(SIGTSTP, &action, nil)
+    }
+}

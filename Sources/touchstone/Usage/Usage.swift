@@ -1,0 +1,47 @@
+import ArgumentParser
+
+/// What the parser lets pass, or explains badly, and nobody meant.
+enum Usage {
+    /// Options with one value; the parser would take the last of several.
+    private static let single: Set = ["--require", "--from-file", "--nonce", "--export", "--import"]
+    private static let short: Set = ["-h", "-y"]
+
+    /// Refuses an unknown command, an option given twice, and short options in one word.
+    ///
+    /// The parser takes `-dash` for six options, `-h` among them, and `get -dash` would write help, with status 0,
+    /// where a secret is expected.
+    static func check(_ arguments: [String]) throws(CommandError) {
+        // The shell's completion hands over what was typed so far.
+        guard let first = arguments.first, !first.hasPrefix("---") else { return }
+        if let command = first == "help" ? arguments.dropFirst().first : first { try checkCommand(command) }
+        var seen: Set<String> = []
+        for argument in arguments.prefix(while: { $0 != "--" }) {
+            if argument.hasPrefix("--") {
+                let option = String(argument.prefix { $0 != "=" })
+                guard !single.contains(option) || seen.insert(option).inserted else {
+                    throw refusal("\(option) is given more than once", hint: "give it once")
+                }
+            } else if argument.hasPrefix("-"), argument != "-", !short.contains(argument) {
+                throw refusal(
+                    "unknown option '\(argument)'",
+                    hint: "what begins with '-' and is no option comes last, after --"
+                )
+            }
+        }
+    }
+
+    private static func checkCommand(_ typed: String) throws(CommandError) {
+        let groups = Touchstone.configuration.groupedSubcommands
+        let commands = groups.flatMap(\.subcommands).compactMap { $0.configuration.commandName }
+        guard !typed.hasPrefix("-"), typed != "help", !commands.contains(typed) else { return }
+        let meant = Likeness.nearest(to: typed, among: commands)
+        throw refusal(
+            "there is no command '\(typed)'",
+            hint: meant.map { "did you mean touchstone \($0)?" } ?? "touchstone --help names all commands"
+        )
+    }
+
+    private static func refusal(_ message: String, hint: String) -> CommandError {
+        CommandError(message, hint: hint, exitCode: .validationFailure)
+    }
+}
