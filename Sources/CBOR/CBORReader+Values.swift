@@ -7,20 +7,6 @@ extension CBORReader {
         repeat { try skipItemOrHead() } while outer.count > depth
     }
 
-    /// Reads one item and returns its encoding, for instance to splice it or to check a signature over it.
-    public mutating func readRawValue() throws(CBORError) -> [UInt8] {
-        let start = position
-        try skipValue()
-        return unsafe [UInt8](octets[start..<position])
-    }
-
-    /// Reads one item and returns where its encoding stands in the message.
-    public mutating func readRawRange() throws(CBORError) -> Range<Int> {
-        let start = position
-        try skipValue()
-        return start..<position
-    }
-
     /// Reads past a byte string of definite length and returns where its octets stand in the message.
     public mutating func skipBytes() throws(CBORError) -> Range<Int> {
         let start = position

@@ -24,7 +24,7 @@ public struct KeychainError: Error, Sendable {
         self.remedy = remedy ?? authentication?.remedy
     }
 
-    /// Turns an authentication error into the status Apple gives for it (`keychain.md`, rule 9).
+    /// Turns an authentication error into the status Apple gives for it (`ConformanceTests/StatusTests.swift`).
     public init(_ error: AuthenticationError) {
         let status: Status =
             switch error.code {

@@ -32,7 +32,7 @@ struct EntitledGroups: Sendable {
         return named
     }
 
-    /// The groups that a query looks into (`keychain.md`, rule 2).
+    /// The groups that a query looks into: the one it names, else all.
     ///
     /// - Throws: `errSecMissingEntitlement` for a group that is not the caller's.
     func searched(by query: ItemQuery) throws(KeychainError) -> [AccessGroup] {

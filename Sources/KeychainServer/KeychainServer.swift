@@ -66,6 +66,7 @@ public final class KeychainServer: Sendable {
         do throws(ServerError) {
             try admit(socket)
         } catch {
+            record(nil, error.detail)
             close(socket)
         }
     }
@@ -112,9 +113,13 @@ public final class KeychainServer: Sendable {
             if socket >= 0 {
                 serve(socket)
             } else if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) {
+                let reason = ServerError(call: "accept", errno: errno).detail
                 if spare >= 0 { close(spare) }
-                let turnedAway = clinux_accept(listener.socket)
-                if turnedAway >= 0 { close(turnedAway) }
+                let socket = clinux_accept(listener.socket)
+                if socket >= 0 {
+                    record(nil, reason)
+                    close(socket)
+                }
                 spare = Self.openSpare()
                 waitForStop(milliseconds: 50)
             }
@@ -182,7 +187,9 @@ public final class KeychainServer: Sendable {
             loop.run()
             remove(connection, number: number)
         }
-        if failure != 0 { remove(connection, number: number) }
+        guard failure != 0 else { return }
+        record(caller, ServerError(call: "pthread_create", errno: failure).detail)
+        remove(connection, number: number)
     }
 
     private func remove(_ connection: Connection, number: UInt64) {
@@ -196,13 +203,17 @@ public final class KeychainServer: Sendable {
 
     /// Tells a client why it is not served, if it can be told without waiting.
     private func refuse(_ socket: CInt, _ caller: Caller, _ reason: String, _ status: Status) {
-        services.audit.record(AuditEvent(.clientRefused, caller: caller, detail: reason))
+        record(caller, reason)
         let failure = Failure(KeychainError(status, remedy: .retry))
         try? Frame.send(ReplyHead(id: 0, status: status).message(failure), to: socket, waits: false) {
             () throws(WireError) in
             throw .closed
         }
         close(socket)
+    }
+
+    private func record(_ caller: Caller?, _ reason: String) {
+        services.audit.record(AuditEvent(.clientRefused, caller: caller, detail: reason))
     }
 
     private func tellWhenQuiet() {

@@ -111,7 +111,9 @@ struct RequestHandler: Sendable {
         } catch let error as WireError {
             throw error
         } catch {
-            failure = KeychainError(.internalComponent)
+            // Its type alone: nobody knows what its text would tell.
+            let cause = DriverCause(domain: "touchstone", code: "\(type(of: error))")
+            failure = KeychainError(.internalComponent, cause: cause)
         }
         try reply(ReplyHead(id: id, status: failure.status).message(Failure(failure)))
     }

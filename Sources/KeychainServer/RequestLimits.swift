@@ -14,7 +14,7 @@ public struct RequestLimits: Sendable {
     public var proofsPerContext = 16
     /// Requests of one connection that run at a time; the next ones stay unread.
     public var requestsPerConnection = 32
-    /// How often a call may ask the user before it gives up (`keychain.md`, rule 8).
+    /// How often a call may ask the user before it gives up, as often as Apple's.
     public var authenticationRounds = 20
     /// Locked memory that all requests may hold together, in octets.
     public var lockedOctets = LockedMemoryBudget.octetsAllowed()

@@ -86,7 +86,8 @@ extension RequestHandler {
         guard hasAsked else { throw KeychainError(.authFailed) }
     }
 
-    /// Before set-up every call has the same answer, but for one (`keychain.md`, rule 5).
+    /// Before set-up every call has the same answer, but for adding an item that wants a passcode to be set:
+    /// that is `errSecAuthFailed`, as Apple's.
     func named(_ error: KeychainError, adding accessControl: AccessControl?) -> KeychainError {
         guard error.cause == .notSetUp else { return error }
         guard accessControl?.accessibility == .whenPasscodeSetThisDeviceOnly else { return Self.notSetUp }

@@ -35,7 +35,7 @@ struct Scene: ~Copyable {
             try await terminal.wait(for: "not shown again")
             let code = try await Self.recoveryCode(on: terminal)
             terminal.press(.enter)
-            try await terminal.wait(for: "Recovery code:", timeout: .seconds(20))
+            try await terminal.wait(for: "Recovery code:")
             terminal.type(code)
             terminal.press(.enter)
         }

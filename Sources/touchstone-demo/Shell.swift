@@ -74,7 +74,7 @@ struct Shell: Sendable {
         for await value in ends { status = value }
         if status != 0 {
             // The terminal may still be drawing the last lines.
-            try await terminal.wait(for: "hint:", timeout: .seconds(5))
+            try await terminal.wait(for: "hint:")
         }
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         return Outcome(status: status, output: text, screen: terminal.text)

@@ -192,22 +192,6 @@ struct CBORReaderTests {
         }
     }
 
-    @Test("a raw value is the encoding itself")
-    func rawValue() throws {
-        let raw = try CBORReader.read(Self.message) { reader in
-            _ = try reader.readMapHead()
-            try reader.skipValue()
-            let range = try reader.readRawRange()
-            #expect(range == 2..<9)
-            try reader.skipValue()
-            let raw = try reader.readRawValue()
-            try reader.skipValue()
-            try reader.skipValue()
-            return raw
-        }
-        #expect(raw == [0x42, 1, 2])
-    }
-
     @Test("depth is limited where it is read", arguments: [1, 4, 16])
     func depth(limit: Int) throws {
         let allowed = [UInt8](repeating: 0x81, count: limit - 1) + [0x80]

@@ -1,3 +1,4 @@
+import Glibc
 import KeychainModel
 import KeychainServer
 import Testing
@@ -78,6 +79,15 @@ struct HandshakeTests {
         try? await client.write(recorded)
         #expect(try await client.isClosed())
         #expect(await server.vault.calls.count == 1)
+    }
+
+    @Test("who cannot be told is not served, and the log says why")
+    func noPeer() throws {
+        let server = try TestServer()
+        server.server.serve(open("/dev/null", O_RDWR | O_CLOEXEC))
+        #expect(server.audit.events.map(\.kind) == [.clientRefused])
+        #expect(server.audit.events.first?.detail.hasPrefix("getsockopt SO_PEERCRED failed (") == true)
+        #expect(server.server.idleTime != nil)
     }
 
     @Test("who says nothing is not kept")

@@ -6,21 +6,12 @@ import TouchstoneTesting
 
 @Suite("Listening")
 struct ListenerTests {
-    /// A directory of its own, removed at the end.
-    private final class Place {
-        let path: String
+    private struct Place {
+        private let directory: TemporaryDirectory
 
-        init() throws {
-            var template = Array("/tmp/touchstone-listener-XXXXXX".utf8CString)
-            guard mkdtemp(&template) != nil else { throw TestFailure.system(errno) }
-            path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        }
+        init() throws { directory = try TemporaryDirectory() }
 
-        deinit {
-            for name in ["run/socket", "run/lock", "elsewhere"] { unlink("\(path)/\(name)") }
-            for name in ["run", "other"] where unlink("\(path)/\(name)") != 0 { rmdir("\(path)/\(name)") }
-            rmdir(path)
-        }
+        var path: String { directory.path }
 
         var layout: Layout {
             Layout(

@@ -63,8 +63,9 @@ struct PromptDescriptionTests {
         String(repeating: "👍 ", count: 10_000), String(repeating: "\n%", count: 10_000), "",
     ]
 
-    @Test("whatever is in it, the line is one Assuan line", arguments: floods, floods)
-    func fits(one: String, other: String) {
+    @Test("whatever is in it, the line is one Assuan line", arguments: floods.indices, floods.indices)
+    func fits(first: Int, second: Int) {
+        let (one, other) = (Self.floods[first], Self.floods[second])
         for input in [Prompt.Input.secret, .newSecret, .confirmation, .touch, .touchOrSecret] {
             let prompt = Prompt(input, requester: one, reason: other, heading: one, error: one)
             let line = PromptDescription(of: prompt).line

@@ -87,7 +87,7 @@ private struct SecondFactor {
     }
 }
 
-@Suite("A right in an iOS app", .timeLimit(.minutes(2)))
+@Suite("A right in an iOS app", .timeLimit(.minutes(20)))
 struct RightIdiomsTests {
     @Test("is authorized and given up by a model on the main actor")
     @MainActor
@@ -286,7 +286,7 @@ struct RightIdiomsTests {
     }
 }
 
-@Suite("The environment in an iOS app", .timeLimit(.minutes(1)))
+@Suite("The environment in an iOS app", .timeLimit(.minutes(20)))
 struct EnvironmentIdiomsTests {
     private final class Watcher: NSObject, LAEnvironment.Observer {
         func environment(

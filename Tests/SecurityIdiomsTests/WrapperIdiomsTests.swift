@@ -6,7 +6,7 @@ import TouchstoneTesting
 
 // The queries that the usual keychain wrappers make, one after the other as they make them.
 
-@Suite("A keychain wrapper", .timeLimit(.minutes(1)))
+@Suite("A keychain wrapper", .timeLimit(.minutes(20)))
 struct WrapperIdiomsTests {
     private func copy(_ query: [String: Any]) -> (status: OSStatus, result: AnyObject?) {
         var result: AnyObject?

@@ -16,7 +16,7 @@ struct AccessControlFlagsTests {
             let chosen = Self.flags.indices.filter { bits >> $0 & 1 == 1 }
             let flags = SecAccessControlCreateFlags(chosen.map { Self.flags[$0] })
             let names = Set(chosen)
-            // keychain.md, rule 3, by the indices above.
+            // Apple's rules, by the indices above.
             let both = names.contains(5) && names.contains(6)
             let twoBiometries = names.contains(1) && names.contains(2)
             let presenceWithMore = names.contains(0) && !names.subtracting([0, 7, 8]).isEmpty

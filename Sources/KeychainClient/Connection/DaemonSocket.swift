@@ -38,7 +38,7 @@ struct DaemonSocket: ~Copyable, Sendable {
             let deadline = ContinuousClock.now + Self.patience
             while true {
                 if let message = try receiver.next() { return try Self.readGreeting(message) }
-                guard waitUntilReadable(until: deadline) else {
+                guard Descriptor.isReadable(descriptor, until: deadline) else {
                     throw KeychainError.notAvailable("daemonSilent")
                 }
                 guard try isClosed(reading: &receiver) else { continue }
@@ -69,17 +69,6 @@ struct DaemonSocket: ~Copyable, Sendable {
             guard head.status == .success else { throw try Failure(from: &reader, status: head.status).error }
             guard head.id == 0, !head.more else { throw WireError.malformed }
             return try Greeting(from: &reader)
-        }
-    }
-
-    private borrowing func waitUntilReadable(until deadline: ContinuousClock.Instant) -> Bool {
-        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        while true {
-            let left = ContinuousClock.now.duration(to: deadline).components
-            let milliseconds = left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000
-            let result = unsafe poll(&entry, 1, CInt(max(0, milliseconds)))
-            if result > 0 { return true }
-            if result == 0 || errno != EINTR { return false }
         }
     }
 

@@ -58,15 +58,8 @@ enum DaemonStart {
         defer { if handle >= 0 { close(handle) } }
         var isSlow = false
         if handle >= 0 {
-            var entry = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
-            let deadline = ContinuousClock.now + patience
-            while true {
-                let left = ContinuousClock.now.duration(to: deadline) / Duration.milliseconds(1)
-                let result = unsafe poll(&entry, 1, CInt(max(0, left)))
-                if result < 0 && errno == EINTR { continue }
-                isSlow = result == 0
-                break
-            }
+            // pidfd_open(2): readable once the process has ended.
+            isSlow = !Descriptor.isReadable(handle, until: .now + patience)
             if isSlow { kill(pid, SIGKILL) }
         }
         var status: CInt = 0

@@ -23,8 +23,8 @@ struct AttributeMatch {
     ///   - synchronizable: what is wanted in the place of the attribute of that name.
     ///   - itemClass: whose primary key counts empty and missing attributes as the same.
     init(_ attributes: ItemAttributes, synchronizable: AttributeValue?, itemClass: ItemClass?) {
-        // Group: by what was authenticated beside the map. Access control: accepted in a search and not matched on
-        // (`keychain.md`, rule 4).
+        // Group: by what was authenticated beside the map. Access control: accepted in a search and not matched on,
+        // as Apple does.
         var pairs: [(key: AttributeKey, value: AttributeValue)] = []
         pairs.reserveCapacity(attributes.count + 1)
         for pair in attributes {

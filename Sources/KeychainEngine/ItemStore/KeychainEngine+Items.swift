@@ -288,7 +288,7 @@ extension KeychainEngine {
 
     private func checkMayAdd(_ control: AccessControl) throws(KeychainError) {
         if record == nil, !isKeybagDamaged, control.accessibility == .whenPasscodeSetThisDeviceOnly {
-            // `keychain.md`, rule 5.
+            // Apple's answer to an item that wants a passcode to be set.
             throw KeychainError(.authFailed, cause: .notSetUp, remedy: .setPasscode)
         }
         _ = try context()

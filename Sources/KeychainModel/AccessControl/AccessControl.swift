@@ -66,7 +66,7 @@ public struct AccessControl: Hashable, Sendable {
     /// The flags as they were given.
     public let flags: AccessControlFlags
 
-    /// Judges the flags by Apple's rules (`keychain.md`, rule 3).
+    /// Judges the flags by Apple's rules (`ConformanceTests/AccessControlTests.swift`).
     ///
     /// - Throws: ``KeychainError`` with `errSecParam` for `or` together with `and`, both biometry flags,
     ///   `userPresence` with anything but `applicationPassword` and `privateKeyUsage`, or an unknown flag.

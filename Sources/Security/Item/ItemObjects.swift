@@ -3,7 +3,7 @@ import KeychainClient
 import KeychainModel
 import SecretMemory
 
-/// Makes the objects that `SecItemCopyMatching` returns (`keychain.md`, rule 7).
+/// Makes the objects that `SecItemCopyMatching` returns (`ConformanceTests/ResultShapeTests.swift`).
 struct ItemObjects {
     /// What was asked for.
     let returns: ItemQuery.Returns

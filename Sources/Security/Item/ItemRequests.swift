@@ -49,7 +49,7 @@ extension ParsedQuery {
         DeleteItems(query: try itemQuery(limit: .all), prompt: try wishes.describe().prompt)
     }
 
-    /// An access control is accepted in a search and not matched on (`keychain.md`, rule 4).
+    /// An access control is accepted in a search and not matched on, as Apple does.
     private func itemQuery(limit: ItemQuery.Limit) throws(KeychainError) -> ItemQuery {
         // An empty list names no item; to the daemon it would mean that no list was given.
         if let references, references.isEmpty { throw KeychainError(.itemNotFound) }

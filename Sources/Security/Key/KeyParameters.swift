@@ -1,7 +1,7 @@
 import Foundation
 import KeychainModel
 
-/// What the dictionary of a function that makes keys says, its inner ones laid over it (`keychain.md`, rule 10).
+/// What the dictionary of a function that makes keys says, its inner ones laid over it.
 struct KeyParameters {
     /// `kSecAttrKeyType`.
     let type: KeyType

@@ -53,7 +53,7 @@ package struct ParsedAttributes: Sendable {
         }
     }
 
-    /// Judges what cannot be judged one by one (`keychain.md`, rule 4).
+    /// Judges what cannot be judged one by one.
     ///
     /// - Throws: `errSecParam` for an access control beside a different `kSecAttrAccessible`.
     func judge() throws(KeychainError) {

@@ -13,7 +13,7 @@ package enum QueryOperation: Sendable {
     case delete
 }
 
-/// What a query dictionary says, judged by Apple's rules (`keychain.md`, rules 2 to 7).
+/// What a query dictionary says, judged by Apple's rules, which `Conformance/Tests` has as sentences.
 ///
 /// Whatever a dictionary holds, parsing ends in a query or a status, never in a trap. Two faults in one
 /// dictionary give the same status whatever the order of its keys.
@@ -212,7 +212,7 @@ package struct ParsedQuery {
         }
         guard operation == .add || operation == .copyMatching else { return }
         if !returns.isEmpty, !hasResult { throw .param("nowhere to put the result") }
-        // Passwords have no references (rule 7).
+        // Passwords have no references.
         guard itemClass == .genericPassword || itemClass == .internetPassword else { return }
         if returns == .ref { throw .unimplemented("references of passwords") }
         returns.remove(.ref)

@@ -43,8 +43,6 @@ extension ResponseCode {
     static let authUnavailable: UInt32 = 0x12F
     /// `TPM_RC_POLICY`: a comparison in a policy did not hold.
     static let policy: UInt32 = 0x126
-    /// `TPM_RC_NV_UNINITIALIZED`: an index that was never written.
-    static let nvUninitialized: UInt32 = 0x14A
     /// `TPM_RC_NV_SPACE`: no room for another index.
     static let nvSpace: UInt32 = 0x14B
     /// `TPM_RC_NV_DEFINED`: there is an index with this handle.

@@ -78,11 +78,6 @@ public struct Enroller: Sendable {
         try await claimed { try await $0.call("DeleteEnrolledFinger", [.string(name)]) }
     }
 
-    /// Deletes all fingers.
-    public func deleteAll() async throws {
-        try await claimed { try await $0.call("DeleteEnrolledFingers2") }
-    }
-
     /// Holds the sensor for the length of `body`.
     @discardableResult
     private func claimed<R: Sendable>(_ body: (FprintSensor) async throws -> R) async throws -> R {

@@ -11,7 +11,7 @@ public final class TemporaryDirectory: Sendable {
     /// - Parameter mode: who may enter; sockets for other users want 0711.
     /// - Throws: ``TestKitError`` with the system's reason.
     public init(mode: UInt32 = 0o700) throws {
-        var template = Array("\(NSTemporaryDirectory())/touchstone-XXXXXX".utf8CString)
+        var template = Array("\(FileManager.default.temporaryDirectory.path)/touchstone-XXXXXX".utf8CString)
         guard unsafe mkdtemp(&template) != nil else { throw TestKitError.system("mkdtemp", errno: errno) }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         guard unsafe chmod(path, mode) == 0 else { throw TestKitError.system("chmod", errno: errno) }

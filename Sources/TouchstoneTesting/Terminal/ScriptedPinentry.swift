@@ -11,7 +11,7 @@ import Glibc
 public final class ScriptedPinentry: Sendable {
     /// The program.
     public let path: String
-    private let directory: String
+    private let directory: TemporaryDirectory
 
     /// Writes the program into a directory of its own.
     ///
@@ -19,18 +19,16 @@ public final class ScriptedPinentry: Sendable {
     ///   - answers: shell commands by the first word of a line, which the script finds whole in `$line`; other
     ///     lines are answered `OK`, and `BYE` ends the program after that.
     ///   - greeting: shell commands that greet.
-    /// - Throws: ``TerminalError`` when the program cannot be written.
+    /// - Throws: ``TestKitError`` or ``TerminalError`` when the program cannot be written.
     public init(
         _ answers: [String: String] = [:],
         greeting: String = "echo 'OK Pleased to meet you'"
     ) throws {
-        var template = Array("/tmp/scripted-pinentry-XXXXXX".utf8CString)
-        guard unsafe mkdtemp(&template) != nil else { throw TerminalError.system(errno) }
-        directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        path = directory + "/pinentry"
+        directory = try TemporaryDirectory()
+        path = directory.appending("pinentry")
         var script = """
             #!/bin/sh
-            directory=\(directory)
+            directory='\(directory.path)'
             echo $$ > "$directory/pid"
             tr '\\0' '\\n' < /proc/$$/environ > "$directory/environment"
             \(greeting)
@@ -42,13 +40,6 @@ public final class ScriptedPinentry: Sendable {
         for (command, answer) in answers { script += "    \(command)) \(answer) ;;\n" }
         script += "    BYE) echo OK; exit 0 ;;\n    *) echo OK ;;\n    esac\ndone\n"
         try write(Array(script.utf8))
-    }
-
-    deinit {
-        for name in ["pinentry", "pid", "environment", "received", "notes"] {
-            unsafe unlink("\(directory)/\(name)")
-        }
-        unsafe rmdir(directory)
     }
 
     /// The lines it was sent.
@@ -64,7 +55,7 @@ public final class ScriptedPinentry: Sendable {
     public var processIdentifier: Int32? { lines("pid").first.flatMap { Int32($0) } }
 
     private func lines(_ name: String) -> [String] {
-        let file = unsafe open("\(directory)/\(name)", O_RDONLY | O_CLOEXEC)
+        let file = unsafe open(directory.appending(name), O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return [] }
         defer { close(file) }
         var octets: [UInt8] = []

@@ -1,36 +1,28 @@
 import Foundation
 import Testing
+import TouchstoneTesting
 
 /// The `openssl` program in a directory of its own: another maker's word on signatures and ciphertexts.
-struct OpenSSL: ~Copyable {
+struct OpenSSL {
     /// Whether the program is there.
     static let isInstalled = FileManager.default.isExecutableFile(atPath: path)
     private static let path = "/usr/bin/openssl"
 
-    private let directory: URL
+    private let directory: TemporaryDirectory
 
     /// Makes the directory.
-    init() throws {
-        directory = FileManager.default.temporaryDirectory.appending(path: "openssl-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(
-            at: directory,
-            withIntermediateDirectories: false,
-            attributes: [.posixPermissions: 0o700]
-        )
-    }
-
-    deinit { try? FileManager.default.removeItem(at: directory) }
+    init() throws { directory = try TemporaryDirectory() }
 
     /// Writes a file.
     func write(_ name: String, _ octets: Data) throws {
-        try octets.write(to: directory.appending(path: name))
+        try octets.write(to: URL(fileURLWithPath: path(name)))
     }
 
     /// Reads a file.
-    func read(_ name: String) throws -> Data { try Data(contentsOf: directory.appending(path: name)) }
+    func read(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path(name))) }
 
     /// A file's path.
-    func path(_ name: String) -> String { directory.appending(path: name).path }
+    func path(_ name: String) -> String { directory.appending(name) }
 
     /// Runs it in the directory: whether it succeeded, and its output.
     @discardableResult
@@ -38,7 +30,7 @@ struct OpenSSL: ~Copyable {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: Self.path)
         process.arguments = arguments
-        process.currentDirectoryURL = directory
+        process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
         let output = Pipe()
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
