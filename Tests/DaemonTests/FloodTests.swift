@@ -64,7 +64,9 @@ struct FloodTests {
         switch Int.random(in: 0..<(depth > 0 ? 4 : 3), using: &generator) {
         case 0: writer.write(unsigned: UInt64.random(in: 0...UInt64.max, using: &generator))
         case 1: writer.write(bytes: randomOctets(atMost: 100, using: &generator))
-        case 2: writer.write(text: String(repeating: "\u{E9}", count: Int.random(in: 0...50, using: &generator)))
+        case 2:
+            let count = Int.random(in: 0...50, using: &generator)
+            writer.write(text: String(repeating: "\u{E9}", count: count))
         default:
             let count = Int.random(in: 0...4, using: &generator)
             writer.writeArrayHead(count: count)

@@ -69,7 +69,10 @@ struct AttemptTests {
     // A delay that ends by the wall clock, or that is forgotten or shortened by another boot.
     @Test(
         "a wall clock set by 30 days shortens no delay, and another boot begins it anew (L03, L04)",
-        .enabled(if: FullDiskTests.canMount && access("/usr/bin/faketime", X_OK) == 0, "needs root and faketime")
+        .enabled(
+            if: FullDiskTests.canMount && access("/usr/bin/faketime", X_OK) == 0,
+            "needs root and faketime"
+        )
     )
     func clocks() async throws {
         let keychain = try await TemporaryKeychain.ready()

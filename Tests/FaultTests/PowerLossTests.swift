@@ -137,7 +137,14 @@ struct PowerLossTests {
         var judged = 0
         // The coins fall differently in each round; whatever was judged before is left out.
         for _ in 0..<1000 where judged < wanted {
-            let moments = moments(recording, count: wanted - judged, coins: &coins, seen: &seen)
+            let throwing = Array(repeating: Disk.Loss.random, count: CaseSize.of(5, full: 40))
+            let moments = moments(
+                recording,
+                losses: Disk.Loss.allCases + throwing,
+                count: wanted - judged,
+                coins: &coins,
+                seen: &seen
+            )
             #expect(try await faulty(moments) == [])
             for moment in moments { kinds[moment.loss, default: 0] += 1 }
             judged += moments.count

@@ -120,7 +120,9 @@ struct TamperingTests {
         }
         let report = await engine.check()
         await engine.close()
-        guard !isDamaged, report.isSetAuthentic, report.damaged == 0, report.faults.isEmpty else { return nil }
+        guard !isDamaged, report.isSetAuthentic, report.damaged == 0, report.faults.isEmpty else {
+            return nil
+        }
         #expect(Set(secrets) == Set((0..<secrets.count).map { "secret \($0)" }))
         return secrets.count
     }

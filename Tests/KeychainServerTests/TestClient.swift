@@ -89,7 +89,7 @@ actor TestClient {
 
     /// Sends one octet and, with it, so many descriptors.
     func write(_ octet: UInt8, descriptors count: Int) async throws {
-        // struct cmsghdr on 64-bit Linux: length, SOL_SOCKET, SCM_RIGHTS; the descriptors follow, all of them 0.
+        // struct cmsghdr on 64-bit Linux: length, SOL_SOCKET, SCM_RIGHTS; the descriptors follow, all are 0.
         var control = [UInt64](repeating: 0, count: 2 + (count + 1) / 2)
         control[0] = UInt64(16 + 4 * count)
         control[1] = 1 | 1 << 32
