@@ -77,7 +77,9 @@ actor TestClient {
         sent += octets
         var rest = octets[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+            let count = rest.withUnsafeBytes {
+                Glibc.send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            }
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else {
@@ -89,7 +91,7 @@ actor TestClient {
 
     /// Sends one octet and, with it, so many descriptors.
     func write(_ octet: UInt8, descriptors count: Int) async throws {
-        // struct cmsghdr on 64-bit Linux: length, SOL_SOCKET, SCM_RIGHTS; the descriptors follow, all are 0.
+        // struct cmsghdr on 64-bit Linux: length, SOL_SOCKET, SCM_RIGHTS; the descriptors follow.
         var control = [UInt64](repeating: 0, count: 2 + (count + 1) / 2)
         control[0] = UInt64(16 + 4 * count)
         control[1] = 1 | 1 << 32
