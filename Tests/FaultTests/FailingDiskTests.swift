@@ -75,8 +75,8 @@ struct FailingDiskTests {
             let faults = try await OpenedImage(image).faults(model)
             #expect(faults.isEmpty, "\(failure), then started anew")
         }
-        // In full, the last numbers lie behind the last write.
-        #expect(failed >= Failure.all.count / CaseSize.of(2, full: 4), "only \(failed) changes failed")
+        // In full, most numbers lie behind the last write.
+        #expect(failed >= Failure.all.count / CaseSize.of(2, full: 5), "only \(failed) changes failed")
         let report = try keychain.client.check()
         #expect(report.damaged == 0 && report.isSetAuthentic)
     }
