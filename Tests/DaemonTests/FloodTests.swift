@@ -1,49 +1,125 @@
+import CBOR
 import Glibc
+import KeychainClient
 import KeychainModel
+import SecretMemory
 import Testing
 import TouchstoneTesting
 
 @Suite("Floods", .serialized, .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct FloodTests {
-    @Test("100 000 random frames neither end nor slow the daemon")
+    @Test(
+        "random frames are answered or end their connection, and neither end nor slow the daemon (P01)",
+        .timeLimit(.minutes(20))
+    )
     func randomFrames() async throws {
         let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
         let bystander = try await daemon.client()
         var generator = SplitMix64(seed: 7)
-        for _ in 0..<500 {
+        let frames = 200
+        for _ in 0..<CaseSize.of(100, full: 5000) {
             // Turned away while the daemon has not yet seen the end of those before.
             let client = try await Deadline.wait(for: "a place") { try? await daemon.client() }
             var octets: [UInt8] = []
-            // Most would end the connection by themselves; those behind must do no harm either.
-            for id in 2...201 {
-                let noise = (0..<Int.random(in: 0...40)).map { _ in
-                    UInt8.random(in: 0...255, using: &generator)
-                }
-                let message = [0x84, 1, UInt8(id % 24), UInt8.random(in: 0...23)] + noise
-                octets += TestClient.header(message.count) + message
-            }
-            _ = await client.writeSome(octets)
-            await client.hangUp()
+            for id in 2...UInt64(frames) { octets += Self.randomRequest(id, using: &generator) }
+            try await client.write(octets)
+            for _ in 2...frames { _ = try await client.reply() }
+            // The last one ends the connection, at the latest by its length.
+            let noise = (0..<Int.random(in: 1...64)).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            try? await client.write(TestClient.header(noise.count) + noise + TestClient.header(0))
+            #expect(try await client.isClosed())
         }
         #expect(try await bystander.call(.status, EmptyBody()).status == .success)
         #expect(daemon.process.isRunning)
     }
 
-    @Test("many more connections than are allowed are turned away, and the daemon recovers")
+    /// A request of random words that is no reason to hang up: a look-up, or a method of a newer client.
+    private static func randomRequest(_ id: UInt64, using generator: inout SplitMix64) -> [UInt8] {
+        guard Bool.random(using: &generator) else {
+            var attributes: ItemAttributes = [:]
+            for key in [AttributeKey.account, .service, .label] {
+                attributes[key] = .string(
+                    String(decoding: randomOctets(atMost: 40, using: &generator), as: UTF8.self)
+                )
+            }
+            let query = ItemQuery.passwords(attributes: attributes)
+            let body = CopyItems(query: query, prompt: PromptFields(interactionAllowed: false))
+            return TestClient.frame(RequestHead(id: id, method: .copyItems), body)
+        }
+        var writer = CBORWriter([UInt8]())
+        writer.writeArrayHead(count: 4)
+        for number in [1, id, UInt64.random(in: 1000..<1 << 62, using: &generator)] {
+            writer.write(unsigned: number)
+        }
+        writeRandomValue(to: &writer, depth: 3, using: &generator)
+        let message = writer.finish()
+        return TestClient.header(message.count) + message
+    }
+
+    private static func writeRandomValue(
+        to writer: inout CBORWriter<[UInt8]>,
+        depth: Int,
+        using generator: inout SplitMix64
+    ) {
+        switch Int.random(in: 0..<(depth > 0 ? 4 : 3), using: &generator) {
+        case 0: writer.write(unsigned: UInt64.random(in: 0...UInt64.max, using: &generator))
+        case 1: writer.write(bytes: randomOctets(atMost: 100, using: &generator))
+        case 2:
+            let count = Int.random(in: 0...50, using: &generator)
+            writer.write(text: String(repeating: "\u{E9}", count: count))
+        default:
+            let count = Int.random(in: 0...4, using: &generator)
+            writer.writeArrayHead(count: count)
+            for _ in 0..<count { writeRandomValue(to: &writer, depth: depth - 1, using: &generator) }
+        }
+    }
+
+    private static func randomOctets(atMost most: Int, using generator: inout SplitMix64) -> [UInt8] {
+        (0..<Int.random(in: 0...most, using: &generator)).map { _ in
+            UInt8.random(in: 0...255, using: &generator)
+        }
+    }
+
+    @Test("lengths that are not allowed make no room in the daemon (P03)")
+    func lengths() async throws {
+        let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
+        func send(_ lengths: [Int]) async throws {
+            for length in lengths {
+                let client = try await Deadline.wait(for: "a place") { try? await daemon.client() }
+                try await client.write(TestClient.header(length))
+                #expect(try await client.isClosed())
+            }
+        }
+        let refused: [Int] = [0, 0x10_0001, 0x7FFF_FFFF, 0xFFFF_FFFF]
+        let lengths = (0..<100).map { refused[$0 % refused.count] }
+        // What a connection itself takes is there afterwards.
+        try await send(lengths)
+        let before = try Self.residentOctets(of: daemon.process.processID)
+        try await send(lengths)
+        #expect(try Self.residentOctets(of: daemon.process.processID) - before < 1 << 20)
+    }
+
+    @Test("of ten thousand connections all but 64 are turned away, and the daemon recovers in 5 s (P07)")
     func connections() async throws {
         let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
-        for _ in 0..<4 {
-            var sockets: [CInt] = []
-            for _ in 0..<500 {
-                if let socket = try? RunningDaemon.socket(at: daemon.home.layout.socket) {
-                    sockets.append(socket)
-                }
-            }
-            for socket in sockets { close(socket) }
+        let bystander = try await daemon.client()
+        let before = try Self.descriptorCount(of: daemon.process.processID)
+        let count = min(10_000, Self.mostDescriptors() - 500)
+        var sockets: [CInt] = []
+        defer { for socket in sockets { close(socket) } }
+        for _ in 0..<count { sockets.append(try RunningDaemon.socket(at: daemon.home.layout.socket)) }
+        #expect(try await bystander.call(.status, EmptyBody()).status == .success)
+        #expect(try Self.residentOctets(of: daemon.process.processID) < 256 << 20)
+        // Those that were turned away are closed as soon as they are told.
+        try await Deadline.wait(for: "64 connections") {
+            try Self.descriptorCount(of: daemon.process.processID) <= before + 63 ? true : nil
         }
-        try await Deadline.wait(for: "a place") {
+        for socket in sockets { close(socket) }
+        sockets = []
+        try await Deadline.wait(for: "a place", atMost: .seconds(5)) {
             (try? await daemon.client()) != nil ? true : nil
         }
+        #expect(try await bystander.call(.status, EmptyBody()).status == .success)
         #expect(daemon.process.isRunning)
     }
 
@@ -71,16 +147,58 @@ struct FloodTests {
         }
     }
 
-    @Test("descriptors that a client passes are not kept")
+    @Test("without descriptors nothing is opened or lost, and what was locked stays so (P08)")
+    func descriptorsAndItems() async throws {
+        let keychain = try TemporaryKeychain()
+        try await keychain.start(through: ["/usr/bin/prlimit", "--nofile=32"])
+        try keychain.client.setUp(keychain.prompt())
+        let query = ItemQuery.passwords(attributes: [.account: .string("before")])
+        func add(_ account: String) throws {
+            let item = AddItem(
+                itemClass: .genericPassword,
+                attributes: [.account: .string(account)],
+                accessControl: AccessControl(accessibility: .whenUnlocked),
+                data: SecretBytes(copying: Array("a secret".utf8)),
+                prompt: keychain.prompt()
+            )
+            _ = try keychain.client.add(item)
+        }
+        try add("before")
+        var sockets: [CInt] = []
+        for _ in 0..<60 { sockets.append(try RunningDaemon.socket(at: keychain.layout.socket)) }
+        try await Deadline.wait(for: "the last descriptor") {
+            try Self.descriptorCount(of: keychain.processID) == 32 ? true : nil
+        }
+        try keychain.client.lock()
+        #expect(throws: KeychainError.self) { try keychain.unlock() }
+        #expect(try keychain.client.status().keybag == .lockedAfterFirstUnlock)
+        var prompt = keychain.prompt()
+        prompt.interactionAllowed = false
+        let request = CopyItems(query: query, prompt: prompt)
+        #expect(throws: KeychainError.self) { try keychain.client.copy(request).count }
+        for socket in sockets { close(socket) }
+        try await Deadline.wait(for: "descriptors") { (try? keychain.unlock()) != nil ? true : nil }
+        try add("after")
+        let report = try keychain.client.check()
+        #expect(report.items == 2 && report.damaged == 0 && report.isSetAuthentic && report.faults.isEmpty)
+    }
+
+    @Test("of a quarter of a million descriptors that a client passes none is kept (P09)")
     func passedDescriptors() async throws {
         let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
-        let quiet = try await daemon.client()
+        let client = try await daemon.client()
+        #expect(try await client.call(.status, EmptyBody()).status == .success)
         let before = try Self.descriptorCount(of: daemon.process.processID)
-        let socket = try RunningDaemon.socket(at: daemon.home.layout.socket)
-        for _ in 0..<100 where Self.send(descriptors: 250, to: socket) {}
-        #expect(try Self.descriptorCount(of: daemon.process.processID) <= before + 3)
-        close(socket)
-        #expect(try await quiet.call(.status, EmptyBody()).status == .success)
+        let requests = 112
+        var octets: [UInt8] = []
+        for id in 3..<UInt64(3 + requests) {
+            octets += TestClient.frame(RequestHead(id: id, method: .status), EmptyBody())
+        }
+        #expect(octets.count >= 1000)
+        // 250 with each octet: the answers show that the daemon has read them all.
+        for octet in octets { try await client.write(octet, descriptors: 250) }
+        for _ in 0..<requests { #expect(try await client.reply().status == .success) }
+        #expect(try Self.descriptorCount(of: daemon.process.processID) == before)
     }
 
     /// User and system time, in ticks (`/proc/PID/stat`, fields 14 and 15).
@@ -94,29 +212,22 @@ struct FloodTests {
         defer { closedir(directory) }
         var count = 0
         while readdir(directory) != nil { count += 1 }
-        return count
+        // Without "." and "..".
+        return count - 2
     }
 
-    /// One octet of a frame and as many descriptors as asked for, in one message; false when nobody reads.
-    private static func send(descriptors count: Int, to socket: CInt) -> Bool {
-        // struct cmsghdr on 64-bit Linux: length, SOL_SOCKET, SCM_RIGHTS; the descriptors follow.
-        var control = [UInt64](repeating: 0, count: 2 + (count + 1) / 2)
-        control[0] = UInt64(16 + 4 * count)
-        control[1] = 1 | 1 << 32
-        let controlLength = control.count * 8
-        var octet: UInt8 = 0
-        return withUnsafeMutablePointer(to: &octet) { octet in
-            control.withUnsafeMutableBytes { control in
-                var part = iovec(iov_base: octet, iov_len: 1)
-                return withUnsafeMutablePointer(to: &part) { part in
-                    var message = msghdr()
-                    message.msg_iov = part
-                    message.msg_iovlen = 1
-                    message.msg_control = control.baseAddress
-                    message.msg_controllen = controlLength
-                    return sendmsg(socket, &message, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)) == 1
-                }
-            }
-        }
+    /// What is in memory (`/proc/PID/statm`, field 2, in pages).
+    private static func residentOctets(of pid: Int32) throws -> Int {
+        let fields = try String(contentsOf: "/proc/\(pid)/statm").split(separator: " ")
+        return (Int(fields[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
+    }
+
+    /// How many descriptors this process may have, after it has taken all that it may take.
+    private static func mostDescriptors() -> Int {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        limit.rlim_cur = min(limit.rlim_max, 20_000)
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return Int(limit.rlim_cur)
     }
 }

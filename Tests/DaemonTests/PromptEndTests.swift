@@ -31,24 +31,28 @@ struct PromptEndTests {
         var hasOrphan: Bool { !ChildProcess.hasEnded(prompter) }
     }
 
-    @Test("SIGTERM takes the prompt away and tells the client")
+    @Test("SIGTERM takes the prompt away and tells the client, within two seconds (S14)")
     func terminated() async throws {
         let scene = try await Scene()
+        let start = ContinuousClock.now
         kill(scene.daemon.process.processID, SIGTERM)
         let reply = try await scene.client.reply()
+        #expect(ContinuousClock.now - start < .seconds(2))
         #expect(reply.error?.authentication == AuthenticationError(.systemCancel))
         #expect(try await scene.daemon.process.waitUntilEnd() == 0)
         #expect(!scene.hasOrphan)
     }
 
-    @Test("SIGKILL leaves no prompt behind")
+    @Test("SIGKILL leaves no prompt behind (S14)")
     func killed() async throws {
         let scene = try await Scene()
+        let start = ContinuousClock.now
         scene.daemon.process.stop()
         try await Deadline.wait(for: "the end of the prompt") {
             scene.hasOrphan ? nil : true
         }
         #expect(try await scene.client.isClosed())
+        #expect(ContinuousClock.now - start < .seconds(2))
     }
 
     @Test("a client that vanishes takes its prompt with it, and the daemon goes on")

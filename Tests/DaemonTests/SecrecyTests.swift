@@ -20,9 +20,18 @@ struct SecrecyTests {
         ]
     }
 
+    /// Whether no process may trace another one that it did not start (Yama).
+    private static var hasRestrictedTracing: Bool {
+        let scope = try? String(contentsOf: "/proc/sys/kernel/yama/ptrace_scope")
+        return scope.map { !$0.hasPrefix("0") } ?? false
+    }
+
     @Test(
-        "another process of its own user sees nothing of it",
-        .enabled(if: Programs.canChangeUser, "needs root and setpriv to be two processes of one other user")
+        "another process of its own user sees nothing of it (M01)",
+        .enabled(
+            if: Programs.canChangeUser && Python.isThere,
+            "needs root, setpriv and python3 to be two processes of one other user"
+        )
     )
     func sameUser() async throws {
         let home = try DaemonHome()
@@ -32,6 +41,7 @@ struct SecrecyTests {
             let finished = try await Finished.running(Self.asUser() + ["/bin/sh", "-c", look])
             #expect(finished.status != 0, "\(look): \(finished.output)")
         }
+        #expect(try await Python.traces(daemon.process.processID, through: Self.asUser()) == "1 1")
         // The looks would see something: they do of a process that does not protect itself.
         let other = try await ChildProcess.start(
             Programs.setpriv,
@@ -43,6 +53,8 @@ struct SecrecyTests {
             Self.asUser() + ["/bin/sh", "-c", open + "cat /proc/\(other.processID)/environ"]
         )
         #expect(control.output.contains("MARKER"))
+        guard !Self.hasRestrictedTracing else { return }
+        #expect(try await Python.traces(other.processID, through: Self.asUser()) == "0 0")
     }
 
     @Test("a crash leaves no core", arguments: [SIGSEGV, SIGABRT, SIGQUIT, SIGILL])
@@ -110,6 +122,31 @@ private enum Python {
     static let path = "/usr/bin/python3"
 
     static var isThere: Bool { access(path, X_OK) == 0 }
+
+    /// What process_vm_readv(2) and ptrace(2) say to who tries them: their errno.
+    static func traces(_ pid: Int32, through wrapper: [String]) async throws -> String {
+        let program = """
+            import ctypes, sys
+            class Part(ctypes.Structure):
+                _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+            libc = ctypes.CDLL(None, use_errno=True)
+            pid = int(sys.argv[1])
+            try:
+                place = int(open(f"/proc/{pid}/maps").readline().split("-")[0], 16)
+            except OSError:
+                place = 0x1000
+            room = ctypes.create_string_buffer(8)
+            near, far = Part(ctypes.addressof(room), 8), Part(place, 8)
+            def outcome(result):
+                return ctypes.get_errno() if result < 0 else 0
+            read = libc.process_vm_readv(pid, ctypes.byref(near), ctypes.c_ulong(1), ctypes.byref(far),
+                ctypes.c_ulong(1), ctypes.c_ulong(0))
+            read = outcome(read)
+            seize = outcome(libc.ptrace(0x4206, pid, None, None))
+            print(read, seize, end="")
+            """
+        return try await Finished.running(wrapper + [path, "-c", program, "\(pid)"]).output
+    }
 
     /// Prints "missing" when the first message is `errSecMissingEntitlement` with number 0, else "greeted".
     static func firstOctets(from socket: String, through wrapper: [String]) async throws -> String {

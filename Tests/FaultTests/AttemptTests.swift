@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import KeychainClient
 import KeychainModel
@@ -43,6 +44,77 @@ struct AttemptTests {
         #expect(throws: KeychainError.self) { try keychain.unlock() }
         #expect(try keychain.client.status().keybag == .locked)
         #expect(try keychain.client.status().authentication.passcodeFailures == 4)
+    }
+
+    /// What sets a program's wall clock alone, by days.
+    private static func wallClock(_ days: Int) throws -> [String] {
+        let directories = try FileManager.default.contentsOfDirectory(atPath: "/usr/lib")
+        let libraries = directories.map { "/usr/lib/\($0)/faketime/libfaketimeMT.so.1" }
+        let library = try #require(libraries.first { access($0, R_OK) == 0 })
+        return [
+            "/usr/bin/env", "LD_PRELOAD=\(library)", "FAKETIME=\(days > 0 ? "+" : "")\(days)d",
+            "FAKETIME_DONT_FAKE_MONOTONIC=1",
+        ]
+    }
+
+    /// What lets a program believe in another boot, long ago, with mounts and a clock of its own.
+    private static func boot(_ identifier: String) -> [String] {
+        let mount = "mount --bind '\(identifier)' /proc/sys/kernel/random/boot_id"
+        return [
+            "/usr/bin/unshare", "--mount", "--time", "--boottime", "1000000", "--propagation", "private",
+            "/bin/sh", "-ec", mount + "; exec \"$@\"", "sh",
+        ]
+    }
+
+    // A delay that ends by the wall clock, or that is forgotten or shortened by another boot.
+    @Test(
+        "a wall clock set by 30 days shortens no delay, and another boot begins it anew (L03, L04)",
+        .enabled(
+            if: FullDiskTests.canMount && access("/usr/bin/faketime", X_OK) == 0,
+            "needs root and faketime"
+        )
+    )
+    func clocks() async throws {
+        let keychain = try await TemporaryKeychain.ready()
+        try keychain.client.lock()
+        try keychain.tellPerson((1...4).map { .types("wrong passcode \($0)") } + [.cancels])
+        let start = ContinuousClock.now
+        #expect(throws: KeychainError.self) { try keychain.unlock() }
+        func delay() throws -> Int64 {
+            let status = try keychain.client.status()
+            #expect(status.keybag != .unlocked && status.authentication.passcodeFailures == 4)
+            return status.authentication.passcodeDelay
+        }
+        for days in [-30, 30] {
+            let wrapper = try Self.wallClock(days)
+            let date = keychain.home.appending("date \(days)")
+            let shown = try await ChildProcess.start(
+                wrapper[0],
+                wrapper.dropFirst() + ["/bin/date", "+%s"],
+                log: date
+            )
+            _ = try await shown.waitUntilEnd()
+            let text = try String(contentsOfFile: date, encoding: .utf8).filter(\.isNumber)
+            let shift = (Double(text) ?? 0) - Date().timeIntervalSince1970
+            #expect(abs(shift - Double(days) * 86_400) < 60)
+
+            keychain.stop(with: SIGTERM)
+            try await keychain.start(through: wrapper)
+            let passed = start.duration(to: .now).components.seconds
+            #expect((60 - passed - 1...60).contains(try delay()), "\(days) days")
+            #expect(throws: KeychainError.self) { try keychain.unlock() }
+        }
+        let identifier = keychain.home.appending("boot")
+        for number in 1...2 {
+            try "0000000\(number)-0000-4000-8000-000000000000\n"
+                .write(toFile: identifier, atomically: false, encoding: .utf8)
+            keychain.stop(with: SIGKILL)
+            let restart = ContinuousClock.now
+            try await keychain.start(through: Self.boot(identifier))
+            let passed = restart.duration(to: .now).components.seconds
+            #expect((60 - passed - 1...60).contains(try delay()), "boot \(number)")
+            #expect(throws: KeychainError.self) { try keychain.unlock() }
+        }
     }
 
     // A daemon that tries the passcode although the count did not reach the disk gives a try for nothing.

@@ -29,11 +29,11 @@ struct Disk {
     private var files: [File] = []
     private var names: [String: Int] = [:]
     private var syncedNames: [String: Int] = [:]
-    /// Off for a disk that lies: nothing is ever synced.
-    private let honoursSync: Bool
+    /// A file that is never synced; nil for a disk that does as it is told.
+    private let unsynced: String?
 
-    init(_ image: FileImage, honoursSync: Bool = true) {
-        self.honoursSync = honoursSync
+    init(_ image: FileImage, unsynced: String? = nil) {
+        self.unsynced = unsynced
         for (name, octets) in image.files {
             names[name] = files.count
             files.append(File(synced: octets))
@@ -58,7 +58,7 @@ struct Disk {
             }
         case .truncate(let name, let length): append(.truncate(length: length), to: name)
         case .sync(let name):
-            guard honoursSync else { return }
+            guard name != unsynced else { return }
             guard !name.isEmpty else { return syncedNames = names }
             guard let index = names[name] else { return }
             files[index].synced = Self.content(of: files[index], keeping: { _ in true })

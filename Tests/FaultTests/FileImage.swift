@@ -46,6 +46,17 @@ struct FileImage: Hashable {
         return image
     }
 
+    /// A number that other files hardly have.
+    var digest: Int {
+        var hasher = Hasher()
+        for (name, octets) in files.sorted(by: { $0.key < $1.key }) {
+            hasher.combine(name)
+            hasher.combine(octets.count)
+            octets.withUnsafeBytes { hasher.combine(bytes: $0) }
+        }
+        return hasher.finalize()
+    }
+
     /// The files that are not the same in both.
     func differences(from other: FileImage) -> [String] {
         Set(files.keys).union(other.files.keys).filter { files[$0] != other.files[$0] }.sorted()

@@ -113,7 +113,7 @@ struct KillPointTests {
         let former = try FileImage(of: keychain.layout.dataDirectory)
         var outcomes: [String: Int] = [:]
         var killed = 0
-        for call in ["renameat", "fsync", "fdatasync", "pwrite64"] {
+        for call in Strace.writes {
             for number in 1..<40 {
                 try former.write(to: keychain.layout.dataDirectory)
                 try await keychain.start()

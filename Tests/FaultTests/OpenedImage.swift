@@ -70,16 +70,23 @@ struct OpenedImage {
         )
         do {
             let group = try ownGroup
-            let outcome = try await engine.copy(
-                query,
-                groups: [group],
-                authorization: ItemAuthorization(),
-                after: nil
-            )
-            switch consume outcome {
-            case .items(let page): return try decode(page)
-            case .needsAuthentication: throw TestKitError.unexpected("an item demands the user")
-            }
+            var items: [String: String] = [:]
+            var cursor: ItemCursor?
+            repeat {
+                let outcome = try await engine.copy(
+                    query,
+                    groups: [group],
+                    authorization: ItemAuthorization(),
+                    after: cursor
+                )
+                switch consume outcome {
+                case .items(let page):
+                    cursor = page.next
+                    items.merge(try decode(page)) { $1 }
+                case .needsAuthentication: throw TestKitError.unexpected("an item demands the user")
+                }
+            } while cursor != nil
+            return items
         } catch let error as KeychainError where error.status == .itemNotFound {
             return [:]
         }

@@ -68,6 +68,30 @@ struct ResidueTests {
         #expect(places[process + "/environ"]?.range(of: Data(keychain.home.path.utf8)) != nil)
     }
 
+    // A pipe, a log or a helper that a secret goes through.
+    @Test(
+        "the passcode is written once, by the program that asked for it, and a secret to who asked for it (M06)",
+        .enabled(if: Strace.isThere, "needs root and strace")
+    )
+    func writes() async throws {
+        let keychain = try await TemporaryKeychain.ready(settings: ["log-level = trace"])
+        try keychain.client.lock()
+        let log = keychain.home.appending("writes")
+        let calls = "trace=write,writev,pwrite64,pwritev,sendto,sendmsg"
+        let options = ["-y", "-s", "65535", "-e", calls, "-o", log]
+        let strace = try await Strace.attach(to: keychain.processID, options)
+        try keychain.unlock()
+        try keychain.add(Self.name, Self.secret)
+        #expect(try keychain.value(Self.name) == Self.secret)
+        strace.detach()
+        let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+        let typed = lines.filter { $0.contains(TemporaryKeychain.passcode) }
+        #expect(typed.count == 1 && typed.allSatisfy { $0.contains("write(1<socket:") }, "\(typed)")
+        #expect(typed.allSatisfy { !$0.hasPrefix("\(keychain.processID) ") })
+        let told = lines.filter { $0.contains(Self.secret) }
+        #expect(told.count == 1 && told.allSatisfy { $0.contains("sendmsg(") }, "\(told)")
+    }
+
     // A copy in memory that nobody wipes.
     @Test(
         "once it is locked, neither the passcode nor a secret is in the daemon's memory",

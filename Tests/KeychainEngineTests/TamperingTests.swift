@@ -34,7 +34,8 @@ struct TamperingTests {
         let whole = try keychain.octets("items.sqlite")
         var generator = SplitMix64(seed: 1)
         var found = 0
-        for _ in 0..<60 {
+        let flips = CaseSize.of(60, full: 10_000)
+        for _ in 0..<flips {
             var flipped = whole
             let bit = Int.random(in: 0..<(8 * whole.count), using: &generator)
             // Another write version makes the file read-only by SQLite's rules, and is told as that.
@@ -44,7 +45,7 @@ struct TamperingTests {
             if try await !isUnharmed(count, "bit \(bit)") { found += 1 }
         }
         // Most of the file is items.
-        #expect(found >= 15, "\(found)")
+        #expect(found >= flips / 4, "\(found)")
     }
 
     /// Reads all items one by one: each is right or refused as damaged.
@@ -80,7 +81,7 @@ struct TamperingTests {
         let page = 1024
         let pages = whole.count / page
         #expect(whole.count % page == 0)
-        for index in stride(from: 0, to: pages, by: 3) {
+        for index in stride(from: 0, to: pages, by: CaseSize.of(3, full: 1)) {
             try keychain.write(Array(whole[..<(index * page)]), to: "items.sqlite")
             let isCutUnharmed = try await isUnharmed(count, "cut at page \(index)")
             #expect(!isCutUnharmed)
@@ -94,10 +95,59 @@ struct TamperingTests {
             try keychain.write(swapped, to: "items.sqlite")
             _ = try await isUnharmed(count, "swapped page \(index)")
         }
+        var huge = whole
+        for place in 28..<32 { huge[place] = 0xFF }
+        try keychain.write(huge, to: "items.sqlite")
+        _ = try await isUnharmed(count, "as many pages as can be written down")
         try keychain.write(Array("garbage, not a database at all".utf8), to: "items.sqlite")
         let isGarbageUnharmed = try await isUnharmed(count, "garbage")
         #expect(!isGarbageUnharmed)
         #expect(try keychain.octets("items.sqlite").starts(with: Array("garbage".utf8)), "never made anew")
+    }
+
+    /// How many items, from the first on, the files hold beside another log; nil where damage is told.
+    private func itemCount(log: [UInt8]) async throws -> Int? {
+        let copy = TestKeychain()
+        try FileManager.default.copyItem(atPath: keychain.path, toPath: copy.path)
+        try copy.write(log, to: "items.sqlite-wal")
+        let engine = try await copy.restart()
+        var secrets: [String] = []
+        var isDamaged = false
+        do {
+            secrets = try await engine.all().compactMap(\.text)
+        } catch {
+            isDamaged = error as? KeychainError != KeychainError(.itemNotFound)
+        }
+        let report = await engine.check()
+        await engine.close()
+        guard !isDamaged, report.isSetAuthentic, report.damaged == 0, report.faults.isEmpty else {
+            return nil
+        }
+        #expect(Set(secrets) == Set((0..<secrets.count).map { "secret \($0)" }))
+        return secrets.count
+    }
+
+    @Test("a log that is cut, flipped or empty leaves the items as they once were", .timeLimit(.minutes(20)))
+    func brokenLog() async throws {
+        let count = 12
+        let (engine, _) = try await keychain.setUp()
+        for index in 0..<count { try await engine.add("account \(index)", "secret \(index)") }
+        let whole = try keychain.octets("items.sqlite-wal")
+        #expect(try await itemCount(log: whole) == count)
+        var found: [Int?] = []
+        for cut in 0..<CaseSize.of(8, full: 200) {
+            found.append(try await itemCount(log: Array(whole[..<(whole.count * cut / 200)])))
+        }
+        var generator = SplitMix64(seed: 3)
+        for _ in 0..<CaseSize.of(24, full: 1000) {
+            var flipped = whole
+            let bit = Int.random(in: 0..<(8 * whole.count), using: &generator)
+            flipped[bit / 8] ^= 1 << UInt8(bit % 8)
+            found.append(try await itemCount(log: flipped))
+        }
+        await engine.close()
+        // Most of the log is changes.
+        #expect(found.count { $0 != count } >= found.count / 4, "\(found)")
     }
 
     @Test("one damaged item does not take the others with it")
@@ -260,6 +310,9 @@ struct TamperingTests {
     func missingFile() async throws {
         try await fill(2)
         try FileManager.default.removeItem(atPath: keychain.file("items.sqlite"))
+        // A log alone is none either.
+        try Data(repeating: 7, count: 5000).write(to: URL(fileURLWithPath: keychain.file("items.sqlite-wal")))
+        unsafe chmod(keychain.file("items.sqlite-wal"), 0o600)
         let engine = try await keychain.restart()
         await #expect(throws: KeychainError(.decode)) { try await engine.secret("account 0") }
         #expect(!FileManager.default.fileExists(atPath: keychain.file("items.sqlite")))

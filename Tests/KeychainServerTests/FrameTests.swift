@@ -18,10 +18,30 @@ struct FrameTests {
         return TestClient.frame(RequestHead(id: 2, method: .addItem), item)
     }
 
-    @Test("a frame that is cut anywhere changes nothing")
-    func truncated() async throws {
+    /// Requests that would change or show something.
+    private static let frames: [[UInt8]] = [
+        addItem(),
+        TestClient.frame(RequestHead(id: 2, method: .copyItems), CopyItems.passwords()),
+        TestClient.frame(
+            RequestHead(id: 2, method: .updateItems),
+            UpdateItems(
+                query: .passwords(),
+                attributes: [.label: .string("new")],
+                accessControl: nil,
+                data: nil,
+                prompt: PromptFields()
+            )
+        ),
+        TestClient.frame(
+            RequestHead(id: 2, method: .deleteItems),
+            DeleteItems(query: .passwords(), prompt: PromptFields())
+        ),
+    ]
+
+    @Test("a frame that is cut anywhere changes nothing (P02)", arguments: frames.indices)
+    func truncated(index: Int) async throws {
         let server = try TestServer()
-        let frame = Self.addItem()
+        let frame = Self.frames[index]
         for length in 0..<frame.count {
             let client = try await server.greetedClient()
             try await client.write(Array(frame[..<length]))

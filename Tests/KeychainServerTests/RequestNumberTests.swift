@@ -1,6 +1,7 @@
 import CBOR
 import KeychainModel
 import Testing
+import TouchstoneTesting
 
 @Suite("Request numbers")
 struct RequestNumberTests {
@@ -33,7 +34,7 @@ struct RequestNumberTests {
         #expect(try await client.isClosed())
     }
 
-    @Test("each of many pipelined requests is answered once, with its own result")
+    @Test("each of many pipelined requests is answered once, with its own result (P05)")
     func pipelined() async throws {
         let vault = ScriptedVault { calls throws(KeychainError) in
             guard case .copy(let query, _, _, _) = calls.last,
@@ -43,7 +44,7 @@ struct RequestNumberTests {
         }
         let server = try TestServer(vault: vault)
         let client = try await server.greetedClient()
-        let count: UInt64 = 500
+        let count: UInt64 = CaseSize.of(500, full: 100_000)
         var octets: [UInt8] = []
         for id in 2...(count + 1) {
             let query = ItemQuery.passwords(attributes: [.account: .string("\(id)")])

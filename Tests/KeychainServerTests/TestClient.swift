@@ -77,7 +77,9 @@ actor TestClient {
         sent += octets
         var rest = octets[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+            let count = rest.withUnsafeBytes {
+                Glibc.send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            }
             if count > 0 {
                 rest = rest.dropFirst(count)
             } else {
@@ -87,9 +89,35 @@ actor TestClient {
         }
     }
 
-    /// Writes what there is room for; how much that was.
-    func writeSome(_ octets: [UInt8]) -> Int {
-        octets.withUnsafeBytes { send(socket, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL)) }
+    /// Sends one octet and, with it, so many descriptors.
+    func write(_ octet: UInt8, descriptors count: Int) async throws {
+        // struct cmsghdr on 64-bit Linux: length, SOL_SOCKET, SCM_RIGHTS; the descriptors follow.
+        var control = [UInt64](repeating: 0, count: 2 + (count + 1) / 2)
+        control[0] = UInt64(16 + 4 * count)
+        control[1] = 1 | 1 << 32
+        while !send(octet, control: control) {
+            // The kernel has a limit for descriptors that are under way, too.
+            guard errno == EAGAIN || errno == ETOOMANYREFS else { throw TestFailure.closed }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+
+    private func send(_ octet: UInt8, control: [UInt64]) -> Bool {
+        var (octet, control) = (octet, control)
+        let controlLength = control.count * 8
+        return withUnsafeMutablePointer(to: &octet) { octet in
+            control.withUnsafeMutableBytes { control in
+                var part = iovec(iov_base: octet, iov_len: 1)
+                return withUnsafeMutablePointer(to: &part) { part in
+                    var message = msghdr()
+                    message.msg_iov = part
+                    message.msg_iovlen = 1
+                    message.msg_control = control.baseAddress
+                    message.msg_controllen = controlLength
+                    return sendmsg(socket, &message, CInt(MSG_NOSIGNAL)) == 1
+                }
+            }
+        }
     }
 
     func reply() async throws -> TestReply {

@@ -33,6 +33,7 @@ enum AccessGroupTarget: FuzzTarget {
             "[a]\n/b\0\n", "[[a]]\n/bin/a", "[a]\n/caf\u{E9}\n/cafe\u{301}", "#\u{301}\n", "[\u{301}]\n/a",
             many,
         ]
-        return texts.map { Array($0.utf8) } + [[0xFF]]
+        let seeds = texts.map { Array($0.utf8) }
+        return seeds + seeds.flatMap { damaged($0) } + [[0xFF]]
     }
 }

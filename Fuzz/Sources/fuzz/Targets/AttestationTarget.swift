@@ -71,7 +71,7 @@ enum AttestationTarget: FuzzTarget {
             guard let identity = attestation.evidence?.identity else { continue }
             seeds.append(wire(identity))
         }
-        return seeds + damaged(seeds[1], most: 8)
+        return seeds + seeds.flatMap { damaged($0, most: 8) }
     }
 }
 

@@ -88,7 +88,7 @@ enum KeyAttributesTarget: FuzzTarget {
             seeds.append(seed(0, pairs + [("bsiz", .integer(Int64(key.material.sizeInBits)))], octets))
             seeds.append(seed(0, pairs + [("bsiz", .known("256"))], octets))
             seeds.append(seed(0, pairs + [("tkid", .known("com.apple.setoken"))], octets))
-            seeds += damaged(octets).map { seed(0, pairs, $0) }
+            seeds += damaged(octets, most: 8).map { seed(0, pairs, $0) }
         }
         let ec: [Pair] = [("type", .known("73"))]
         let tag: [(QueryValue, QueryValue)] = [

@@ -89,7 +89,7 @@ enum PrivateKeyTarget: FuzzTarget {
                 seeds.append(withoutChance(content(of: record)))
             }
         }
-        return seeds + damaged(seeds[0], most: 8) + [[], [0x82, 0x40, 0x40], [PrivateKeyRecord.format]]
+        return seeds + seeds.flatMap { damaged($0) } + [[], [0x82, 0x40, 0x40], [PrivateKeyRecord.format]]
     }
 
     private static func record(

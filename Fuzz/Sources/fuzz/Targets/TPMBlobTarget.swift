@@ -74,8 +74,7 @@ enum TPMBlobTarget: FuzzTarget {
             TPMBlob(kind: .keybag, primaryName: name, index: 0x0100_0000),
         ]
         let seeds = blobs.map { $0.encoded() }
-        return seeds + damaged(seeds[0], most: 8) + damaged(seeds[4], most: 8) + [area]
-            + damaged(area, most: 6)
+        return seeds + seeds.flatMap { damaged($0, most: 8) } + [area] + damaged(area, most: 6)
             + [[4] + octets(64)]
     }
 }

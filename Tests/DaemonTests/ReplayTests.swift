@@ -1,0 +1,50 @@
+import KeychainClient
+import KeychainModel
+import SecretMemory
+import Testing
+import TouchstoneTesting
+
+@Suite("A recorded session", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+struct ReplayTests {
+    // A session whose octets do not depend on the connection, or a gesture that counts for the same request again.
+    @Test("is worth nothing, played back on another connection or on its own (P04)")
+    func guardedItem() async throws {
+        let keychain = try await TemporaryKeychain.ready()
+        func client() throws -> TestClient {
+            try TestClient(RunningDaemon.socket(at: keychain.layout.socket))
+        }
+        let owner = try client()
+        try await owner.hello()
+        let item = AddItem(
+            itemClass: .genericPassword,
+            attributes: [.account: .string("guarded")],
+            accessControl: try AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode),
+            data: SecretBytes(copying: Array("the guarded secret".utf8)),
+            prompt: keychain.prompt()
+        )
+        #expect(try await owner.call(.addItem, item).status == .success)
+        let query = ItemQuery.passwords(attributes: [.account: .string("guarded")])
+        let look = CopyItems(query: query, prompt: keychain.prompt())
+        let read = try await owner.call(.copyItems, look)
+        #expect(read.status == .success)
+        let boxes = keychain.prompts
+        let session = await owner.sent
+
+        let thief = try client()
+        _ = try await thief.greeting()
+        for listener in [thief, owner] {
+            try? await listener.write(session)
+            do {
+                while true { #expect(try await listener.reply().status != .success) }
+            } catch TestFailure.closed {}
+        }
+        #expect(keychain.prompts == boxes)
+
+        // The request itself, from who was greeted, takes a gesture of its own.
+        let other = try client()
+        try await other.hello()
+        let again = try await other.call(.copyItems, look)
+        #expect(again.status == .success && again.body == read.body)
+        #expect(keychain.prompts == boxes + 1)
+    }
+}
