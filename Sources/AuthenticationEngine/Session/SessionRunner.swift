@@ -229,7 +229,8 @@ extension SessionRunner {
     }
 
     private func signal(_ signal: Signal, after duration: Duration) -> Task<Void, Never> {
-        Task { [mailbox, ports] in
+        // On the actor, which takes the signal without another thread.
+        Task {
             do {
                 try await ports.timer.sleep(for: duration)
                 mailbox.yield(signal)
