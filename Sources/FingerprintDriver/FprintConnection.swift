@@ -24,6 +24,8 @@ final class FprintConnection {
     }
 
     private(set) var bus: Bus?
+    /// The sensors that fprintd had when it was last asked, by path.
+    var sensors: [String] = []
     private var fprintd: TrustedName
     private var logind: TrustedName
     /// While it is open, the machine does not sleep before we had time to let go of everything.

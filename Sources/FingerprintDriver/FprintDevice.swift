@@ -11,16 +11,25 @@ struct FprintDevice {
 
     private var target: Bus.Target { Bus.Target(owner, path, Fprint.deviceInterface) }
 
-    /// The sensor with its ``name()`` and its ``listEnrolledFingers(user:)``, which are asked for together.
-    nonisolated(nonsending) func choice(
-        user: String
-    ) async throws(FingerprintError) -> FprintManager.Choice {
-        let (name, fingers) = (beginName(), beginListEnrolledFingers(user: user))
-        return FprintManager.Choice(
-            device: self,
-            name: try await Self.name(from: name),
-            fingers: try await Self.fingers(from: fingers)
-        )
+    /// A sensor that was asked for its ``name()`` and its ``listEnrolledFingers(user:)``.
+    struct Inquiry {
+        fileprivate let device: FprintDevice
+        fileprivate let name: BusCall
+        fileprivate let fingers: BusCall
+
+        /// The sensor with its answers.
+        nonisolated(nonsending) func choice() async throws(FingerprintError) -> FprintManager.Choice {
+            FprintManager.Choice(
+                device: device,
+                name: try await FprintDevice.name(from: name),
+                fingers: try await FprintDevice.fingers(from: fingers)
+            )
+        }
+    }
+
+    /// Asks for both together.
+    func inquire(user: String) -> Inquiry {
+        Inquiry(device: self, name: beginName(), fingers: beginListEnrolledFingers(user: user))
     }
 
     /// `ListEnrolledFingers`, sorted; nothing enrolled is an empty list.
@@ -38,7 +47,7 @@ struct FprintDevice {
         bus.begin(target, "ListEnrolledFingers", [.string(user)])
     }
 
-    private nonisolated(nonsending) static func fingers(
+    fileprivate nonisolated(nonsending) static func fingers(
         from call: BusCall
     ) async throws(FingerprintError) -> [String] {
         do throws(FingerprintError) {
@@ -59,7 +68,7 @@ struct FprintDevice {
         )
     }
 
-    private nonisolated(nonsending) static func name(
+    fileprivate nonisolated(nonsending) static func name(
         from call: BusCall
     ) async throws(FingerprintError) -> String {
         guard let name = try await reply(to: call).first?.content?.text else {

@@ -160,7 +160,7 @@ public actor FprintReader: FingerprintReader {
     /// The sensor that is ours, or the one that would be.
     private func choose() async throws(FingerprintError) -> FprintManager.Choice {
         if let claim = claims.values.first(where: { $0.releasing == nil }) {
-            return try await claim.device.choice(user: user)
+            return try await claim.device.inquire(user: user).choice()
         }
         do throws(FingerprintError) {
             return try await chooseOnce()
@@ -175,7 +175,10 @@ public actor FprintReader: FingerprintReader {
         guard let owner = try await connection.fprintdOwner(activate: true), let bus = connection.bus else {
             throw FingerprintError(.serviceUnknown)
         }
-        return try await FprintManager(bus: bus, owner: owner).choose(user: user)
+        let (choice, sensors) = try await FprintManager(bus: bus, owner: owner)
+            .choose(user: user, known: connection.sensors)
+        connection.sensors = sensors
+        return choice
     }
 
     private func handle(_ event: FprintConnection.Event) {

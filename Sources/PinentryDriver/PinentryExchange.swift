@@ -11,10 +11,18 @@ struct PinentryExchange: ~Copyable {
     private let program: String
     private let environment: PinentryEnvironment
     private let terminal: PinentryTerminal?
-    private let cancel: CancelSignal
+    private let cancel: ThreadSignal
     private var place: PromptPlace
     private var flavor = ""
     private var isShown = false
+    /// What ``start()`` started, or why it could not.
+    private var started: Result<Running, PromptError>?
+
+    /// A program that has greeted and was told where to draw, and our end of its socket.
+    private struct Running: ~Copyable {
+        let process: PinentryProcess
+        var connection: AssuanConnection
+    }
 
     /// Finds the program and the place to draw, and starts nothing.
     ///
@@ -24,7 +32,7 @@ struct PinentryExchange: ~Copyable {
         at origin: PromptOrigin,
         user: UInt32,
         environment: PinentryEnvironment,
-        cancel: CancelSignal
+        cancel: ThreadSignal
     ) throws(PromptError) {
         // First: without it no place is good enough.
         let path = try program.resolve()
@@ -52,9 +60,24 @@ struct PinentryExchange: ~Copyable {
     /// Whether a box could be shown on a display, which the program itself is asked for.
     mutating func check() throws(PromptError) {
         _ = try converse { exchange, connection throws(ExchangeFailure) in
-            try exchange.greet(&connection, until: ContinuousClock.now + Self.handshakeLimit)
+            let handshake = ContinuousClock.now + Self.handshakeLimit
+            try exchange.readOptions(&connection, until: handshake)
             return .confirmed
         }
+    }
+
+    /// Starts the program before it is known what the box says; the box tells when that fails.
+    mutating func start() {
+        do throws(PromptError) {
+            started = .success(try launch())
+        } catch {
+            started = .failure(error)
+        }
+    }
+
+    /// Waits for what the box says; nil when it is not wanted any more.
+    func next(_ order: PinentryOrder) -> PinentryOrder.Content? {
+        order.wait(unless: cancel)
     }
 
     /// Shows the box and waits for its end.
@@ -92,10 +115,9 @@ struct PinentryExchange: ~Copyable {
     ) throws(PromptError) -> PromptAnswer {
         try converse { exchange, connection throws(ExchangeFailure) in
             let handshake = ContinuousClock.now + Self.handshakeLimit
-            try exchange.greet(&connection, until: handshake) { connection throws(ExchangeFailure) in
-                try connection.send(commands.settings.map(\.octets), until: handshake)
-                try connection.send(description, until: handshake)
-            }
+            try connection.send(commands.settings.map(\.octets), until: handshake)
+            try connection.send(description, until: handshake)
+            try exchange.readOptions(&connection, until: handshake)
             try Self.readAnswers(to: commands.settings, on: &connection, until: handshake)
             let described = try connection.answer(until: handshake)
             if let code = described.error { throw .refused(code, command: "SETDESC") }
@@ -109,18 +131,21 @@ struct PinentryExchange: ~Copyable {
         }
     }
 
-    /// Greeting, options and the program's flavour; `sendMore` sends what follows, before any answer is waited for.
-    private mutating func greet(
-        _ connection: inout AssuanConnection,
-        until deadline: ContinuousClock.Instant,
-        _ sendMore: (inout AssuanConnection) throws(ExchangeFailure) -> Void = { _ in }
-    ) throws(ExchangeFailure) {
+    /// Greeting, options and the question for the program's flavour; their answers are not waited for.
+    private func greet(_ connection: inout AssuanConnection) throws(ExchangeFailure) {
+        let deadline = ContinuousClock.now + Self.handshakeLimit
         let greeting = try connection.answer(until: deadline)
         if let code = greeting.error { throw .refused(code, command: "the connection") }
         let options = PinentryCommands.options(for: place)
         try connection.send(options.map(\.octets) + [Array("GETINFO flavor".utf8)], until: deadline)
-        try sendMore(&connection)
-        try Self.readAnswers(to: options, on: &connection, until: deadline)
+    }
+
+    /// The answers to what ``greet`` sent.
+    private mutating func readOptions(
+        _ connection: inout AssuanConnection,
+        until deadline: ContinuousClock.Instant
+    ) throws(ExchangeFailure) {
+        try Self.readAnswers(to: PinentryCommands.options(for: place), on: &connection, until: deadline)
         let answer = try connection.answer(until: deadline)
         // No secret yet: "curses", "tty", "gnome3", "gtk2:curses" where it fell back.
         flavor = answer.data.withOctets { octets in
@@ -143,10 +168,8 @@ struct PinentryExchange: ~Copyable {
         }
     }
 
-    /// Starts the program, talks, ends it on every path, and leaves the terminal as it was.
-    private mutating func converse(
-        _ talk: (inout Self, inout AssuanConnection) throws(ExchangeFailure) -> PromptAnswer
-    ) throws(PromptError) -> PromptAnswer {
+    /// Starts the program and greets it; one that does not get so far has ended.
+    private func launch() throws(PromptError) -> Running {
         let sockets = try SocketPair()
         let process = try PinentryProcess(
             path: program,
@@ -157,7 +180,20 @@ struct PinentryExchange: ~Copyable {
             adopting: sockets.takeOurs(),
             interruptions: .init(cancel: cancel.descriptor, terminal: terminal?.descriptor ?? -1)
         )
-        let result = Self.result { () throws(ExchangeFailure) in try talk(&self, &connection) }
+        do throws(ExchangeFailure) {
+            try greet(&connection)
+        } catch {
+            throw error.promptError
+        }
+        return Running(process: process, connection: connection)
+    }
+
+    /// Starts the program unless it was, talks, ends it on every path, and leaves the terminal as it was.
+    private mutating func converse(
+        _ talk: (inout Self, inout AssuanConnection) throws(ExchangeFailure) -> PromptAnswer
+    ) throws(PromptError) -> PromptAnswer {
+        var program = if let started = started.take() { try started.get() } else { try launch() }
+        let result = Self.result { () throws(ExchangeFailure) in try talk(&self, &program.connection) }
         let isAnswered =
             switch result {
             case .success: true
@@ -166,9 +202,9 @@ struct PinentryExchange: ~Copyable {
         if isAnswered {
             // Best effort: the answer is here, and the program is ended in any case.
             let soon = ContinuousClock.now + PinentryProcess.grace.itself
-            try? connection.send([Array("BYE".utf8)], until: soon)
+            try? program.connection.send([Array("BYE".utf8)], until: soon)
         }
-        let wasKilled = process.end(politely: isAnswered)
+        let wasKilled = program.process.end(politely: isAnswered)
         terminal?.restore(wasKilled: wasKilled || !isAnswered, drewScreen: drawsWithCurses)
         return try conclude(result)
     }

@@ -1,8 +1,6 @@
 public import Glibc
 public import KeychainModel
 public import SecretMemory
-import Synchronization
-import Threads
 
 /// Draws boxes with a pinentry program, on the terminal or the display that a request came from.
 ///
@@ -40,14 +38,14 @@ public struct PinentryPrompter: SecretPrompter {
             at: origin,
             user: user,
             environment: environment,
-            cancel: CancelSignal()
+            cancel: ThreadSignal()
         ).hasTerminal
         // Only the program itself knows about a display.
         if isTerminalEnough { return }
-        _ = try await onThread(at: origin) { exchange throws(PromptError) in
+        _ = try await start(at: origin) { exchange throws(PromptError) in
             try exchange.check()
             return .confirmed
-        }
+        }.answer()
     }
 
     /// Shows a box and waits for its end.
@@ -56,15 +54,14 @@ public struct PinentryPrompter: SecretPrompter {
         at origin: PromptOrigin,
         whenShown: @escaping @Sendable () -> Void
     ) async throws(PromptError) -> PromptAnswer {
-        let description = PromptDescription(of: prompt).line + [UInt8(ascii: "\n")]
-        return try await onThread(at: origin) { exchange throws(PromptError) in
-            try exchange.run(
-                PinentryCommands(for: prompt),
-                for: prompt,
-                description: SecretBytes(copying: description),
-                whenShown: whenShown
-            )
-        }
+        try await start(at: origin) { exchange throws(PromptError) in
+            try exchange.run(prompt, whenShown: whenShown)
+        }.answer()
+    }
+
+    /// A prompter whose program for the first box is started at once.
+    public func prepared(at origin: PromptOrigin) -> any SecretPrompter {
+        PreparedPinentry(self, at: origin) ?? self
     }
 
     /// Shows a secret below the prompt's text, with one button.
@@ -76,24 +73,23 @@ public struct PinentryPrompter: SecretPrompter {
         guard let line = PromptDescription.line(of: prompt, showing: secret) else {
             throw PromptError(.prompterFailed, detail: "a secret of this length cannot be shown")
         }
-        return try await onThread(at: origin) { exchange throws(PromptError) in
+        return try await start(at: origin) { exchange throws(PromptError) in
             try exchange.run(
                 PinentryCommands(for: prompt, showsSecret: true),
                 for: prompt,
                 description: line,
                 whenShown: {}
             )
-        }
+        }.answer()
     }
 
-    /// Lets a conversation run on a thread of its own; cancelling the task ends it.
-    private func onThread(
+    /// Starts a conversation on a thread of its own.
+    func start(
         at origin: PromptOrigin,
-        _ talk: @escaping @Sendable (inout PinentryExchange) throws(PromptError) -> PromptAnswer
-    ) async throws(PromptError) -> PromptAnswer {
-        let cancel = try CancelSignal()
-        let conversation: @Sendable () throws(PromptError) -> PromptAnswer = { () throws(PromptError) in
-            if cancel.isRaised { throw PromptError(.dismissed) }
+        _ talk: @escaping PinentryConversation.Talk
+    ) throws(PromptError) -> PinentryConversation {
+        let (program, user, environment) = (program, user, environment)
+        return try PinentryConversation { cancel throws(PromptError) in
             var exchange = try PinentryExchange(
                 program,
                 at: origin,
@@ -103,48 +99,21 @@ public struct PinentryPrompter: SecretPrompter {
             )
             return try talk(&exchange)
         }
-        let outcome = Outcome()
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let failure = BlockingThread.start {
-                    outcome.set(conversation)
-                    continuation.resume()
-                }
-                guard failure != 0 else { return }
-                let reason = SystemError.name(of: failure)
-                outcome.put(.failure(PromptError(.prompterFailed, detail: "no thread: \(reason)")))
-                continuation.resume()
-            }
-        } onCancel: {
-            cancel.raise()
-        }
-        return try outcome.take()
     }
 }
 
-/// Carries an answer, which cannot be copied, from the thread to the task.
-private final class Outcome: Sendable {
-    private let result = Mutex<Result<PromptAnswer, PromptError>?>(nil)
-
-    func set(_ body: () throws(PromptError) -> PromptAnswer) {
-        do {
-            let answer = Result<PromptAnswer, PromptError>.success(try body())
-            put(answer)
-        } catch {
-            put(.failure(error))
-        }
-    }
-
-    /// Takes the answer; called once, after it was set.
-    func take() throws(PromptError) -> PromptAnswer {
-        guard let value = result.withLock({ $0.take() }) else {
-            throw PromptError(.prompterFailed, detail: "no answer")
-        }
-        return try value.get()
-    }
-
-    func put(_ value: consuming sending Result<PromptAnswer, PromptError>) {
-        var value: Result<PromptAnswer, PromptError>? = value
-        result.withLock { $0 = value.take() }
+extension PinentryExchange {
+    /// Shows the box of a prompt.
+    mutating func run(
+        _ prompt: Prompt,
+        whenShown: @Sendable () -> Void
+    ) throws(PromptError) -> PromptAnswer {
+        let description = PromptDescription(of: prompt).line + [UInt8(ascii: "\n")]
+        return try run(
+            PinentryCommands(for: prompt),
+            for: prompt,
+            description: SecretBytes(copying: description),
+            whenShown: whenShown
+        )
     }
 }

@@ -280,6 +280,22 @@ struct ScriptedFprintdTests {
         await #expect(throws: FingerprintError(.noBus)) { try await nowhere.enrolment() }
     }
 
+    @Test("sensors that come, go and change between two looks are seen")
+    func otherSensors() async throws {
+        let (bus, fprintd, reader) = try await start(.init())
+        #expect(try await reader.enrolment().device == "Scripted sensor")
+        fprintd.change { $0.sensors[0] = .init(name: "B", fingers: []) }
+        #expect(try await reader.enrolment().device == "B")
+        fprintd.change { $0.sensors.append(.init(name: "C", fingers: ["left-thumb"])) }
+        let both = try await reader.enrolment()
+        #expect(both.device == "C" && both.fingers == ["left-thumb"])
+        fprintd.change { $0.sensors.removeLast() }
+        #expect(try await reader.enrolment().device == "B")
+        fprintd.change { $0.sensors = [] }
+        await #expect(throws: FingerprintError(.noSuchDevice)) { try await reader.enrolment() }
+        await bus.stop()
+    }
+
     @Test("a bus that stops in mid-verification ends it")
     func busLost() async throws {
         let (bus, _, reader) = try await start(.init())

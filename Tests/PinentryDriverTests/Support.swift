@@ -23,7 +23,7 @@ enum Answer: Equatable, Sendable {
     }
 
     init(
-        _ prompter: PinentryPrompter,
+        _ prompter: any SecretPrompter,
         _ prompt: Prompt,
         at origin: PromptOrigin,
         whenShown: @escaping @Sendable () -> Void = {}
@@ -33,7 +33,7 @@ enum Answer: Equatable, Sendable {
     }
 
     init(
-        _ prompter: PinentryPrompter,
+        _ prompter: any SecretPrompter,
         _ prompt: Prompt,
         at terminal: PseudoTerminal,
         whenShown: @escaping @Sendable () -> Void = {}

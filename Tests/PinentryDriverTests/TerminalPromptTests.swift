@@ -169,8 +169,7 @@ struct TerminalPromptTests {
         #expect(try users(of: terminal.name, named: "pinentry") == 0)
         if program.hasSuffix("curses") {
             // Back from the other screen, cursor on.
-            #expect(terminal.drew("\u{1B}[?1049l"))
-            #expect(terminal.drew("\u{1B}[?25h"))
+            try await eventually { terminal.drew("\u{1B}[?1049l") && terminal.drew("\u{1B}[?25h") }
         }
     }
 

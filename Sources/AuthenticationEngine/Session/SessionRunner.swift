@@ -49,6 +49,8 @@ actor SessionRunner {
     private nonisolated let signals: AsyncStream<Signal>
     private nonisolated let mailbox: AsyncStream<Signal>.Continuation
 
+    /// Draws the first box.
+    private var prepared: (any SecretPrompter)?
     private var boxTask: Task<Void, Never>?
     private var deadlineTask: Task<Void, Never>?
     private var waitTask: Task<Void, Never>?
@@ -135,6 +137,8 @@ actor SessionRunner {
         case .checkEnrolment:
             let check = ports.checkEnrolment
             Task { [mailbox] in mailbox.yield(.event(.enrolment(await check()))) }
+            // A box is likely to follow: what draws it starts meanwhile.
+            if !wasPrompted { prepared = ports.prompter.prepared(at: request.origin) }
         case .show(let prompt, let number): await show(prompt, number)
         case .dismissBox: dismissBox()
         case .claimSensor: sensorTask = Task { await takeSensor() }
@@ -207,8 +211,9 @@ extension SessionRunner {
     private func show(_ prompt: Prompt, _ number: Int) async {
         await takeBoxAway()
         wasPrompted = true
+        let prompter = prepared.take() ?? ports.prompter
         boxTask = Task { [mailbox, ports, request] in
-            let answer = await ports.prompter.answer(to: prompt, at: request.origin) {
+            let answer = await prompter.answer(to: prompt, at: request.origin) {
                 mailbox.yield(.shown(box: number, at: ports.clock.now()))
             }
             mailbox.yield(.answered(box: number, answer))
@@ -229,7 +234,8 @@ extension SessionRunner {
     }
 
     private func signal(_ signal: Signal, after duration: Duration) -> Task<Void, Never> {
-        Task { [mailbox, ports] in
+        // On the actor, which takes the signal without another thread.
+        Task {
             do {
                 try await ports.timer.sleep(for: duration)
                 mailbox.yield(signal)
@@ -284,6 +290,7 @@ extension SessionRunner {
         mailbox.finish()
         waitTask?.cancel()
         sensorTask?.cancel()
+        prepared = nil
         await takeBoxAway()
         await sensorTask.take()?.value
         claim.take()?.letGo()

@@ -32,6 +32,16 @@ public protocol SecretPrompter: Sendable {
         in prompt: Prompt,
         at origin: PromptOrigin
     ) async throws(PromptError) -> PromptAnswer
+
+    /// A prompter for a box that is likely to come: it begins what can be done before it is known what the box says.
+    ///
+    /// Letting go of it ends what was begun and not used.
+    func prepared(at origin: PromptOrigin) -> any SecretPrompter
+}
+
+extension SecretPrompter {
+    /// Itself: nothing can be begun.
+    public func prepared(at origin: PromptOrigin) -> any SecretPrompter { self }
 }
 
 /// A box.

@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 import KeychainModel
 
-/// Tells a thread that waits in poll(2) to stop: an eventfd(2) that stays readable once raised.
-final class CancelSignal: Sendable {
+/// Tells a thread that waits in poll(2) something, once: an eventfd(2) that stays readable once raised.
+final class ThreadSignal: Sendable {
     /// Becomes readable.
     let descriptor: CInt
 
@@ -26,6 +26,12 @@ final class CancelSignal: Sendable {
     var isRaised: Bool {
         var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return unsafe poll(&watched, 1, 0) > 0
+    }
+
+    /// Waits until it or the other one is raised.
+    func wait(or other: ThreadSignal) {
+        var watched = [descriptor, other.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        while unsafe poll(&watched, nfds_t(watched.count), -1) < 0 && errno == EINTR {}
     }
 
     deinit { close(descriptor) }

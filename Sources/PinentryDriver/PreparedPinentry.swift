@@ -1,0 +1,82 @@
+import KeychainModel
+import SecretMemory
+import Synchronization
+
+/// A prompter whose program for the first box is started already; letting go of it ends a program that was not used.
+final class PreparedPinentry: SecretPrompter {
+    private struct Start {
+        let origin: PromptOrigin
+        let order: PinentryOrder
+        let conversation: PinentryConversation
+    }
+
+    private let prompter: PinentryPrompter
+    private let start: Mutex<Start?>
+
+    /// Starts the program; nil when there is no descriptor or no thread for it.
+    init?(_ prompter: PinentryPrompter, at origin: PromptOrigin) {
+        guard let order = try? PinentryOrder(),
+            let conversation = try? prompter.start(
+                at: origin,
+                { exchange throws(PromptError) in
+                    exchange.start()
+                    guard let box = exchange.next(order) else { throw PromptError(.dismissed) }
+                    return try exchange.run(box.prompt, whenShown: box.whenShown)
+                }
+            )
+        else { return nil }
+        self.prompter = prompter
+        start = Mutex(Start(origin: origin, order: order, conversation: conversation))
+    }
+
+    deinit { start.withLock { $0?.conversation.cancel() } }
+
+    func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) {
+        try await prompter.checkCanPrompt(at: origin)
+    }
+
+    func ask(
+        _ prompt: Prompt,
+        at origin: PromptOrigin,
+        whenShown: @escaping @Sendable () -> Void
+    ) async throws(PromptError) -> PromptAnswer {
+        let usable = start.withLock { start in start?.origin == origin ? start.take() : nil }
+        guard let usable else { return try await prompter.ask(prompt, at: origin, whenShown: whenShown) }
+        usable.order.place(PinentryOrder.Content(prompt: prompt, whenShown: whenShown))
+        return try await usable.conversation.answer()
+    }
+
+    func show(
+        _ secret: borrowing SecretBytes,
+        in prompt: Prompt,
+        at origin: PromptOrigin
+    ) async throws(PromptError) -> PromptAnswer {
+        try await prompter.show(secret, in: prompt, at: origin)
+    }
+}
+
+/// What a box says, which its thread waits for.
+final class PinentryOrder: Sendable {
+    /// The box.
+    struct Content: Sendable {
+        let prompt: Prompt
+        let whenShown: @Sendable () -> Void
+    }
+
+    private let placed: ThreadSignal
+    private let content = Mutex<Content?>(nil)
+
+    init() throws(PromptError) { placed = try ThreadSignal() }
+
+    /// Tells it; called once.
+    func place(_ content: Content) {
+        self.content.withLock { $0 = content }
+        placed.raise()
+    }
+
+    /// Waits for it; nil when `cancel` is raised first.
+    func wait(unless cancel: ThreadSignal) -> Content? {
+        placed.wait(or: cancel)
+        return cancel.isRaised ? nil : content.withLock { $0 }
+    }
+}

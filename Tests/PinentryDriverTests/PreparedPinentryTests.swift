@@ -1,0 +1,89 @@
+import Glibc
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@testable import PinentryDriver
+
+/// A program that starts before its box is asked for.
+@Suite("Prepared boxes")
+struct PreparedPinentryTests {
+    private let terminal: PseudoTerminal
+
+    init() throws { terminal = try PseudoTerminal() }
+
+    private func prepare(_ scripted: ScriptedPinentry) -> any SecretPrompter {
+        PinentryPrompter(program: .testing(scripted.path)).prepared(at: terminal.origin)
+    }
+
+    @Test("the first box has the program that was started before, the second one of its own")
+    func first() async throws {
+        let scripted = try ScriptedPinentry(["GETPIN": "printf 'D a\\nOK\\n'"])
+        let prompter = prepare(scripted)
+        try await eventually { scripted.received.last == "GETINFO flavor" }
+        let process = try #require(scripted.processIdentifier)
+        #expect(try await Answer(prompter, .unlock(), at: terminal) == .entered("a"))
+        #expect(scripted.processIdentifier == process)
+        #expect(kill(process, 0) == -1 && errno == ESRCH)
+        #expect(try await Answer(prompter, .unlock(), at: terminal) == .entered("a"))
+        #expect(scripted.processIdentifier != process)
+        #expect(scripted.received.filter { $0 == "GETINFO flavor" }.count == 2)
+    }
+
+    @Test("a box at another place has a program of its own")
+    func elsewhere() async throws {
+        let scripted = try ScriptedPinentry(["GETPIN": "printf 'D a\\nOK\\n'"])
+        let prompter = prepare(scripted)
+        try await eventually { scripted.received.last == "GETINFO flavor" }
+        let other = try PseudoTerminal()
+        #expect(try await Answer(prompter, .unlock(), at: other) == .entered("a"))
+        #expect(scripted.received.contains("OPTION ttyname=\(other.name)"))
+    }
+
+    @Test("a program that is not asked for a box ends with its prompter and leaves the terminal alone")
+    func unused() async throws {
+        let scripted = try ScriptedPinentry()
+        do {
+            let prompter = prepare(scripted)
+            try await eventually { scripted.received.last == "GETINFO flavor" }
+            withExtendedLifetime(prompter) {}
+        }
+        let process = try #require(scripted.processIdentifier)
+        try await eventually { kill(process, 0) == -1 && errno == ESRCH }
+        #expect(terminal.octets.isEmpty)
+    }
+
+    @Test("a cancelled task ends it")
+    func cancelled() async throws {
+        let scripted = try ScriptedPinentry(["GETPIN": "while :; do read -r line; done"])
+        let (prompter, terminal) = (prepare(scripted), terminal)
+        let task = Task { try await Answer(prompter, .unlock(), at: terminal) }
+        try await eventually { scripted.received.last == "GETPIN" }
+        task.cancel()
+        await #expect(throws: PromptError(.dismissed)) { try await task.value }
+        let process = try #require(scripted.processIdentifier)
+        #expect(kill(process, 0) == -1 && errno == ESRCH)
+    }
+
+    @Test("what fails at the start fails the box; a display that is not there gives way to the terminal")
+    func failures() async throws {
+        let broken = try ScriptedPinentry(greeting: "exit 1")
+        let prompter = prepare(broken)
+        await #expect(throws: PromptError(.prompterFailed)) {
+            try await Answer(prompter, .unlock(), at: terminal)
+        }
+        let missing = PinentryPrompter(program: .testing("/nonexistent/pinentry"))
+            .prepared(at: terminal.origin)
+        await #expect(throws: PromptError(.prompterMissing)) {
+            try await Answer(missing, .unlock(), at: terminal)
+        }
+        let scripted = try ScriptedPinentry(
+            ["GETPIN": "printf 'D a\\nOK\\n'"],
+            greeting: "if [ -n \"$DISPLAY\" ]; then exit 1; fi; echo OK"
+        )
+        var origin = terminal.origin
+        origin.display = ":99"
+        let fallback = PinentryPrompter(program: .testing(scripted.path)).prepared(at: origin)
+        #expect(try await Answer(fallback, .unlock(), at: origin) == .entered("a"))
+    }
+}
