@@ -1,3 +1,4 @@
+import Foundation
 import KeychainModel
 import SecretMemory
 import Testing
@@ -117,5 +118,71 @@ struct ChangeAtOnceTests {
         let report = await engine.check()
         #expect(report.items == ItemStore.mostUncountedCommits - 1)
         #expect(report.isSetAuthentic)
+    }
+
+    @Test("waits on its thread for those of others, and has an outcome of its own")
+    func together() async throws {
+        let (engine, _) = try await keychain.setUp()
+        try await engine.add("taken")
+        let threads = (0..<16).map { thread in
+            let refused = Answer<Int>()
+            Thread.detachNewThread {
+                let outcomes = (0..<20).map { run in
+                    let account = run % 4 == 0 ? "taken" : "\(thread) \(run)"
+                    return Result {
+                        guard try engine.addAtOnce(Self.item(account), group: .ours) != nil else {
+                            throw MissingValue()
+                        }
+                    }
+                }
+                let isDuplicate = outcomes.map { outcome in
+                    switch outcome {
+                    case .success: false
+                    case .failure(let error): error as? KeychainError == KeychainError(.duplicateItem)
+                    }
+                }
+                let expected = (0..<20).map { $0 % 4 == 0 }
+                refused.give(isDuplicate == expected ? outcomes.count { $0.isFailure } : -1)
+            }
+            return refused
+        }
+        for refused in threads { #expect(refused.wait() == 5) }
+        let report = await engine.check()
+        #expect(report.items == 1 + 16 * 15)
+        #expect(report.isSetAuthentic)
+    }
+
+    @Test("does not wait for hardware in a commit with others, which goes on without it")
+    func countingTogether() async throws {
+        let (engine, _) = try await keychain.setUp()
+        for account in ["ann", "bob"] { try await engine.add(account) }
+        let (isLeft, isDone) = try await engine.deleteTogether(Self.query("ann"), Self.query("bob"))
+        #expect(isLeft)
+        #expect(isDone)
+        #expect(try await engine.secret("ann") == "secret")
+        await #expect(throws: KeychainError(.itemNotFound)) { try await engine.secret("bob") }
+        #expect(await engine.check().isSetAuthentic)
+    }
+}
+
+extension KeychainEngine {
+    /// Deletes items in one commit that hardware would have to follow.
+    ///
+    /// - Returns: whether the first, for which a thread is held, is left alone, and whether the second is done.
+    fileprivate func deleteTogether(
+        _ first: ItemQuery,
+        _ second: ItemQuery
+    ) async throws -> (isLeft: Bool, isDone: Bool) {
+        let context = try context()
+        let store = try usableStore(context)
+        let searches = try [first, second].map { try ItemSearch($0, groups: [.ours], in: context) }
+        countedGeneration = store.itemSet.generation
+        store.commitsSinceCount = ItemStore.mostUncountedCommits
+        let isLeft = Answer<Bool>()
+        let isDone = await withCheckedContinuation { done in
+            queue(PendingWrite(.delete(searches[0]), holdsThread: true) { isLeft.give($0 == nil) })
+            queue(PendingWrite(.delete(searches[1])) { done.resume(returning: $0?.isFailure == false) })
+        }
+        return (isLeft.wait(), isDone)
     }
 }

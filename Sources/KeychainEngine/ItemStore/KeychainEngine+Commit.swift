@@ -9,6 +9,7 @@ extension KeychainEngine {
         let result = await withCheckedContinuation { continuation in
             queue(PendingWrite(operation) { continuation.resume(returning: $0) })
         }
+        guard let result else { throw KeychainError(.internalComponent) }
         return try result.get()
     }
 
@@ -22,13 +23,25 @@ extension KeychainEngine {
     }
 
     private func commitPending() {
-        let writes = pendingWrites
+        var writes = pendingWrites
         pendingWrites = []
         isCommitDue = false
         do throws(KeychainError) {
             let context = try context()
             let store = try reachableStore()
-            store.commit(writes, context, counting: isGenerationInStep ? .on : .later)
+            let held = writes.filter(\.holdsThread)
+            if !held.isEmpty {
+                if !isGenerationBehind {
+                    store.commit(writes, context, counting: isGenerationInStep ? .refused : .later)
+                }
+                // Hardware has to follow where there is no result: no thread waits for that.
+                for write in held { write.tell() }
+                writes.removeAll(where: \.holdsThread)
+            }
+            let rest = writes.filter { $0.result == nil }
+            if !rest.isEmpty {
+                store.commit(rest, context, counting: isGenerationInStep ? .on : .later)
+            }
         } catch {
             for write in writes { write.result = .failure(error) }
         }

@@ -13,23 +13,45 @@ extension KeychainEngine: ItemVault {
         try Self.check(item)
         let password = try await passwordKey(for: item.accessControl, item.applicationPassword)
         let item = Shared(item)
-        let sealing = sealing.withLock { $0 }
-        // What fails here is tried again by the engine, and then told.
-        let early = try? sealing?.seal(item.value, group, password)
         let result = await withCheckedContinuation { continuation in
-            executor.perform {
-                self.assumeIsolated { engine in
-                    let isCurrent = sealing != nil && sealing?.context === engine.currentContext
-                    engine.add(item.value, isCurrent ? early : nil, group, password) {
-                        continuation.resume(returning: $0)
-                    }
-                }
-            }
+            bring(item, group, password, holdsThread: false) { continuation.resume(returning: $0) }
         }
+        guard let result else { throw KeychainError(.internalComponent) }
         return Self.page(of: item.value, try result.get())
     }
 
-    /// Stores a new item, where the engine is free and no key has to be derived.
+    /// Seals an item on this thread and has the engine commit it; `whenDone` is told what it was sealed to once it is
+    /// durable.
+    private nonisolated func bring(
+        _ item: Shared<NewItem>,
+        _ group: AccessGroup,
+        _ password: Key?,
+        holdsThread: Bool,
+        whenDone: @escaping @Sendable (Result<SealedItem, KeychainError>?) -> Void
+    ) {
+        let sealing = sealing.withLock { $0 }
+        // What fails here is tried again by the engine, and then told.
+        let early = try? sealing?.seal(item.value, group, password)
+        executor.perform {
+            self.assumeIsolated { engine in
+                let isCurrent = sealing != nil && sealing?.context === engine.currentContext
+                do throws(KeychainError) {
+                    let early = isCurrent ? early : nil
+                    let sealed = if let early { early } else { try engine.seal(item.value, group, password) }
+                    engine.queue(
+                        PendingWrite(.add(sealed), holdsThread: holdsThread) { result in
+                            whenDone(result.map { $0.map { _ in sealed } })
+                        }
+                    )
+                } catch {
+                    whenDone(.failure(error))
+                }
+            }
+        }
+    }
+
+    /// Stores a new item, where no key has to be derived; while the engine is at work for others, this thread waits
+    /// for a commit with theirs.
     public nonisolated func addAtOnce(
         _ item: consuming NewItem,
         group: AccessGroup
@@ -37,10 +59,17 @@ extension KeychainEngine: ItemVault {
         guard !item.accessControl.needsApplicationPassword else { return nil }
         try Self.check(item)
         let item = Shared(item)
-        return try atOnce { engine throws(KeychainError) -> EncodedItems? in
+        let alone = try ifFree { engine throws(KeychainError) -> SealedItem? in
             let sealed = try engine.seal(item.value, group, nil)
-            guard try engine.commitAtOnce(.add(sealed)) != nil else { return nil }
-            return Self.page(of: item.value, sealed)
+            return try engine.commitAtOnce(.add(sealed)) == nil ? nil : sealed
+        }
+        if let alone { return alone.map { Self.page(of: item.value, $0) } }
+        // The engine's own thread would wait for itself.
+        guard executor.isIsolatingCurrentContext() != true else { return nil }
+        let answer = Answer<Result<SealedItem, KeychainError>?>()
+        bring(item, group, nil, holdsThread: true) { answer.give($0) }
+        return try answer.wait().map { (result) throws(KeychainError) in
+            Self.page(of: item.value, try result.get())
         }
     }
 
@@ -100,6 +129,13 @@ extension KeychainEngine: ItemVault {
     private nonisolated func atOnce<R: ~Copyable & Sendable>(
         _ body: @Sendable (isolated KeychainEngine) throws(KeychainError) -> R?
     ) throws(KeychainError) -> R? {
+        try ifFree(body) ?? nil
+    }
+
+    /// ``atOnce(_:)``, where what `body` returns is told from that the engine is not free.
+    private nonisolated func ifFree<R: ~Copyable & Sendable>(
+        _ body: @Sendable (isolated KeychainEngine) throws(KeychainError) -> R?
+    ) throws(KeychainError) -> R?? {
         try executor.ifFree { () throws(KeychainError) -> R? in
             var result = Result<R?, KeychainError>.success(nil)
             assumeIsolated { engine in
@@ -110,7 +146,7 @@ extension KeychainEngine: ItemVault {
                 }
             }
             return try result.get()
-        } ?? nil
+        }
     }
 
     private func page(
@@ -292,23 +328,6 @@ extension KeychainEngine {
             throw KeychainError(.authFailed, cause: .notSetUp, remedy: .setPasscode)
         }
         _ = try context()
-    }
-
-    /// Queues an item, sealed with the keys that are there now; `whenDone` is told what it was sealed to once it is
-    /// durable.
-    private func add(
-        _ item: borrowing NewItem,
-        _ early: SealedItem?,
-        _ group: AccessGroup,
-        _ password: Key?,
-        whenDone: @escaping (Result<SealedItem, KeychainError>) -> Void
-    ) {
-        do throws(KeychainError) {
-            let sealed = if let early { early } else { try seal(item, group, password) }
-            queue(PendingWrite(.add(sealed)) { whenDone($0.map { _ in sealed }) })
-        } catch {
-            whenDone(.failure(error))
-        }
     }
 
     private func seal(

@@ -16,16 +16,24 @@ final class PendingWrite {
     }
 
     let operation: Operation
+    /// Whether a thread waits for it, which is not held up for hardware.
+    let holdsThread: Bool
     var result: Result<Outcome, KeychainError>?
-    private let whenDone: ((Result<Outcome, KeychainError>) -> Void)?
+    private let whenDone: ((Result<Outcome, KeychainError>?) -> Void)?
 
-    init(_ operation: Operation, whenDone: ((Result<Outcome, KeychainError>) -> Void)? = nil) {
+    /// `whenDone` gets nil where nothing was done; a thread is let go so when hardware would have to follow.
+    init(
+        _ operation: Operation,
+        holdsThread: Bool = false,
+        whenDone: ((Result<Outcome, KeychainError>?) -> Void)? = nil
+    ) {
         self.operation = operation
+        self.holdsThread = holdsThread
         self.whenDone = whenDone
     }
 
     /// Tells who waits.
-    func tell() { whenDone?(result ?? .failure(KeychainError(.internalComponent))) }
+    func tell() { whenDone?(result) }
 }
 
 extension PendingWrite {

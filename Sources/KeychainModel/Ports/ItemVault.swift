@@ -51,7 +51,7 @@ public protocol ItemVault: Sendable {
     /// - Returns: how many there were.
     func delete(_ query: ItemQuery, groups: [AccessGroup]) async throws(KeychainError) -> Int
 
-    /// ``add(_:group:)`` on the caller's own thread, where nothing has to be waited for.
+    /// ``add(_:group:)`` on the caller's own thread, where nothing has to be waited for but other changes.
     ///
     /// - Returns: nil where something has; nothing was done then.
     func addAtOnce(_ item: consuming NewItem, group: AccessGroup) throws(KeychainError) -> EncodedItems?
