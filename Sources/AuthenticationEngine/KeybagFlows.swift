@@ -165,7 +165,13 @@ extension AuthenticationEngine {
         var message: String?
         for _ in 0..<Self.weakPasscodes {
             let typed = try await entered(
-                Prompt(.newSecret, for: request, heading: heading, error: message, configuration),
+                Prompt(
+                    .newSecret,
+                    for: request,
+                    heading: "\(heading): \(rules.rule)",
+                    error: message,
+                    configuration
+                ),
                 request
             )
             switch typed.octets.withOctets(rules.judge) {

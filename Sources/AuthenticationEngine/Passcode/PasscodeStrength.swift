@@ -25,7 +25,7 @@ struct PasscodeStrength: Sendable {
         /// What the box says.
         var sentence: String {
             switch self {
-            case .tooShort(let minimum): "Too short: use at least \(minimum) characters, or five words."
+            case .tooShort(let minimum): "Too short: use \(PasscodeStrength.rule(minimum))."
             case .tooLong: "Too long: use at most \(TypedSecret.longestByteCount) bytes."
             case .unusableCharacter: "It has a character that cannot be typed again."
             case .digitsOnly: "Digits alone are guessed too soon on this machine. Add words."
@@ -39,6 +39,11 @@ struct PasscodeStrength: Sendable {
     let isGuessingLimited: Bool
     /// The user's name, which counts as a common word.
     var userName: String?
+
+    /// What is demanded, before anything is typed.
+    var rule: String { Self.rule(shortest) }
+
+    private static func rule(_ minimum: Int) -> String { "at least \(minimum) characters, or five words" }
 
     /// NIST SP 800-63B-4 advises 6 where guesses are limited.
     private var shortest: Int { isGuessingLimited ? 6 : 12 }
