@@ -25,40 +25,29 @@ struct AttributeMatch {
     init(_ attributes: ItemAttributes, synchronizable: AttributeValue?, itemClass: ItemClass?) {
         // Group: by what was authenticated beside the map. Access control: accepted in a search and not matched on,
         // as Apple does.
-        var pairs: [(key: AttributeKey, value: AttributeValue)] = []
-        pairs.reserveCapacity(attributes.count + 1)
-        for pair in attributes {
-            switch pair.key {
-            case .accessGroup, .accessControl, .synchronizable: continue
-            default: pairs.append(pair)
-            }
-        }
-        if let synchronizable { pairs.append((.synchronizable, synchronizable)) }
-        self.init(pairs) { key in itemClass.map { PrimaryKey.attributes(of: $0).contains(key) } ?? false }
+        var wanted = attributes
+        (wanted[.accessGroup], wanted[.accessControl]) = (nil, nil)
+        wanted[.synchronizable] = synchronizable
+        self.init(wanted) { key in itemClass.map { PrimaryKey.attributes(of: $0).contains(key) } ?? false }
     }
 
     init(_ attributes: ItemAttributes, primaryKey: [AttributeKey]) {
-        self.init(Array(attributes), isPrimary: primaryKey.contains)
+        self.init(attributes, isPrimary: primaryKey.contains)
     }
 
-    private init(
-        _ attributes: consuming [(key: AttributeKey, value: AttributeValue)],
-        isPrimary: (AttributeKey) -> Bool
-    ) {
-        // The order of encoded keys (RFC 8949, section 4.2.1), as in the items' maps.
-        var pairs = attributes
-        pairs.sort { $0.key < $1.key }
+    /// Takes attributes in the order of the items' maps.
+    private init(_ attributes: ItemAttributes, isPrimary: (AttributeKey) -> Bool) {
         var writer = CBORWriter(capacity: 128)
-        for (key, value) in pairs {
+        for (key, value) in attributes {
             writer.write(text: key.rawValue)
             writer.write(value)
         }
         let octets = writer.finish()
         var wanted: [Wanted] = []
-        wanted.reserveCapacity(pairs.count)
+        wanted.reserveCapacity(attributes.count)
         var place = 0
         unsafe octets.withUnsafeBytes { octets in
-            for (key, value) in pairs {
+            for (key, value) in attributes {
                 guard let middle = unsafe Self.end(in: octets, at: place),
                     let end = unsafe Self.end(in: octets, at: middle)
                 else { continue }

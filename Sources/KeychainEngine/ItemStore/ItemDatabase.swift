@@ -21,10 +21,10 @@ final class ItemDatabase {
     private let connection: OpaquePointer
     /// How far the log is filled: what its last commit said.
     private(set) var usedLogByteCount = 0
-    /// By their text.
-    private var statements: [String: ItemStatement] = [:]
-    /// The one that was asked for last: the same text again is found without hashing it.
-    private var lastStatement: (sql: String, statement: ItemStatement)?
+    /// Those whose text is in the program, by where it is there: a dozen, found without hashing texts.
+    private var statements: [(text: UnsafePointer<UInt8>, statement: ItemStatement)] = unsafe []
+    /// Those whose text depends on how many values are looked for.
+    private var composed: [String: ItemStatement] = [:]
 
     /// Opens the file that is there.
     ///
@@ -80,16 +80,21 @@ final class ItemDatabase {
     }
 
     /// A statement that is compiled once; none is used while it is still at one of its rows.
-    func statement(_ sql: String) throws -> ItemStatement {
-        if let lastStatement, lastStatement.sql == sql { return lastStatement.statement }
-        let statement: ItemStatement
-        if let compiled = statements[sql] {
-            statement = compiled
-        } else {
-            statement = unsafe try ItemStatement(sql, on: connection)
-            statements[sql] = statement
+    func statement(_ sql: StaticString) throws -> ItemStatement {
+        let text = unsafe sql.utf8Start
+        for unsafe compiled in unsafe statements where unsafe compiled.text == text {
+            return unsafe compiled.statement
         }
-        lastStatement = (sql, statement)
+        let statement = unsafe try ItemStatement(sql.description, on: connection)
+        unsafe statements.append((text, statement))
+        return statement
+    }
+
+    /// ``statement(_:)`` for a text that is put together.
+    func statement(composed sql: String) throws -> ItemStatement {
+        if let statement = composed[sql] { return statement }
+        let statement = unsafe try ItemStatement(sql, on: connection)
+        composed[sql] = statement
         return statement
     }
 
@@ -98,7 +103,7 @@ final class ItemDatabase {
         try Self.translatingErrors {
             try statement("BEGIN IMMEDIATE").run()
             do {
-                try statement(try body() ? "COMMIT" : "ROLLBACK").run()
+                try (try body() ? statement("COMMIT") : statement("ROLLBACK")).run()
             } catch {
                 // Some failures have ended it already.
                 if isInsideTransaction { try? statement("ROLLBACK").run() }
@@ -132,15 +137,18 @@ final class ItemDatabase {
 
     /// Closes the file; best effort, because SQLite recovers what is left.
     func shut() {
-        lastStatement = nil
-        statements = [:]
+        letGoOfStatements()
         try? queue.close()
     }
 
     deinit {
-        // Before the connection that they belong to.
-        lastStatement = nil
-        statements = [:]
+        letGoOfStatements()
+    }
+
+    /// Has to come before the end of the connection that they belong to.
+    private func letGoOfStatements() {
+        unsafe statements = []
+        composed = [:]
     }
 
     private static func logByteCount(pages: Int) -> Int { 32 + pages * (24 + ItemSchema.pageByteCount) }

@@ -57,7 +57,7 @@ struct ItemRow {
 
     /// Whether the row is found by each of its digests; for rows with all columns.
     func isIndexed(in database: ItemDatabase) throws -> Bool {
-        let indexes: [(columns: [CInt], sql: String)] = [
+        let indexes: [(columns: [CInt], sql: StaticString)] = [
             ([5], "SELECT 1 FROM items INDEXED BY items_scope WHERE scope = ? AND id = ?"),
             ([6, 7], "SELECT 1 FROM items INDEXED BY items_first WHERE first = ? AND name = ? AND id = ?"),
             ([8], "SELECT 1 FROM items INDEXED BY items_second WHERE second = ? AND id = ?"),
@@ -93,7 +93,8 @@ struct ItemRow {
         switch source {
         case .rows(let index, let digests):
             guard !digests.isEmpty else { return }
-            let statement = try database.statement(index.selection(of: hasData ? whole : head, digests.count))
+            let sql = index.selection(of: hasData ? whole : head, digests.count)
+            let statement = try database.statement(composed: sql)
             for (place, digest) in digests.enumerated() { statement.bind(CInt(place + 1), digest) }
             statement.bind(CInt(digests.count + 1), last)
             try statement.forEach { try body(ItemRow(statement.columns)) }

@@ -61,20 +61,16 @@ struct ItemContent {
 
     /// Writes the attributes as callers get them, with what the store itself says, as a map.
     func write(to writer: inout CBORWriter<[UInt8]>) {
-        var pairs: [(key: AttributeKey, value: AttributeValue)] = []
-        pairs.reserveCapacity(attributes.count + 7)
-        // In the map's order, mostly.
-        if !accessControl.flags.isEmpty { pairs.append((.accessControl, .data(accessControl.encoded))) }
-        pairs.append((.accessGroup, .string(group)))
-        pairs.append((.creationDate, .date(created)))
-        pairs.append((.modificationDate, .date(modified)))
-        pairs.append((.accessible, .string(accessControl.accessibility.rawValue)))
-        pairs.append((.synchronizable, .boolean(isSynchronizable)))
-        pairs.append((.itemClass, .string(itemClass.rawValue)))
-        for (key, value) in attributes where key != .synchronizable && !Self.ownKeys.contains(key) {
-            pairs.append((key, value))
-        }
-        writer.write(pairs: pairs)
+        var all = ItemAttributes(minimumCapacity: attributes.count + 7)
+        all.merge(attributes) { $1 }
+        if !accessControl.flags.isEmpty { all[.accessControl] = .data(accessControl.encoded) }
+        all[.accessGroup] = .string(group)
+        all[.creationDate] = .date(created)
+        all[.modificationDate] = .date(modified)
+        all[.accessible] = .string(accessControl.accessibility.rawValue)
+        all[.synchronizable] = .boolean(isSynchronizable)
+        all[.itemClass] = .string(itemClass.rawValue)
+        writer.write(all)
     }
 
     var isSynchronizable: Bool { attributes[.synchronizable].map { !$0.isBlank } ?? false }

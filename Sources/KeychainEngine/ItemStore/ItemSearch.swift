@@ -3,7 +3,7 @@ internal import Glibc
 internal import KeychainModel
 
 /// A query made ready: where its rows are found, and what makes one of them match.
-struct ItemSearch {
+final class ItemSearch {
     /// Where candidates come from.
     enum Source {
         /// Rows whose column has one of these digests.

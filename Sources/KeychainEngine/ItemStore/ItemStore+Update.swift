@@ -4,34 +4,40 @@ internal import SecretMemory
 /// Changing items that are there.
 extension ItemStore {
     func run(_ update: ItemUpdate, _ context: ItemContext) throws -> UpdateOutcome {
-        let found = try find(update.search, authorization: update.authorization, context)
+        // Mostly there is one: it is sealed anew where it is read. Those of a wide update would take too much memory.
+        var first: Result<Resealed, any Error>?
+        let found = try find(update.search, authorization: update.authorization, context) { row, header in
+            guard first == nil else { return }
+            first = Result { try reseal(row, header, update, context) }
+        }
         guard found.needed.isEmpty else { return .needsAuthentication(found.needed) }
         guard !found.valid.isEmpty else { throw KeychainError(.itemNotFound, cause: .invalidated) }
         let needed = try demandsOfKeys(in: found.valid.map(\.id), moved: update, context)
         guard needed.isEmpty else { return .needsAuthentication(needed) }
-        for row in found.valid { try change(row, update, context) }
+        for row in found.valid {
+            let new = try first.take()?.get() ?? reseal(row.id, update, context)
+            assert(new.item.row == row.id)
+            try change(row, new, context)
+        }
         return .updated(found.valid.count)
     }
 
-    private func change(_ old: OldRow, _ update: ItemUpdate, _ context: ItemContext) throws {
-        var new: SealedItem?
-        var isFoundElsewhere = false
-        try ItemRow.forRow(old.id, database) { row in
-            try row.open(in: context) { header in
-                let sealed = try reseal(row, header, update, context)
-                isFoundElsewhere = unsafe !header.digests.elementsEqual(sealed.digests.octets)
-                new = sealed
-            }
-        }
-        guard let new else { throw KeychainError.damaged }
-        if isFoundElsewhere {
-            try makeRoom(for: new, besides: old.id, context)
-            try replace(new)
+    /// A row's new content.
+    private struct Resealed {
+        let item: SealedItem
+        /// Whether its digests are others now.
+        let isFoundElsewhere: Bool
+    }
+
+    private func change(_ old: OldRow, _ new: Resealed, _ context: ItemContext) throws {
+        if new.isFoundElsewhere {
+            try makeRoom(for: new.item, besides: old.id, context)
+            try replace(new.item)
         } else {
-            try replaceContent(new)
+            try replaceContent(new.item)
         }
         itemSet.remove(old.contribution, row: old.id)
-        itemSet.insert(try new.contribution(context), row: old.id)
+        itemSet.insert(try new.item.contribution(context), row: old.id)
         noteDeleted(1)
     }
 
@@ -58,12 +64,21 @@ extension ItemStore {
         try statement.run()
     }
 
+    private func reseal(_ id: Int64, _ update: ItemUpdate, _ context: ItemContext) throws -> Resealed {
+        var resealed: Resealed?
+        try ItemRow.forRow(id, database) { row in
+            resealed = try row.open(in: context) { header in try reseal(row, header, update, context) }
+        }
+        guard let resealed else { throw KeychainError.damaged }
+        return resealed
+    }
+
     private func reseal(
         _ row: ItemRow,
         _ header: OpenedHeader,
         _ update: ItemUpdate,
         _ context: ItemContext
-    ) throws -> SealedItem {
+    ) throws -> Resealed {
         guard
             case .open(let control) = try ItemOpening(
                 header,
@@ -105,8 +120,8 @@ extension ItemStore {
         // Without attributes, the group among them, the item stays where it is found.
         let isFoundAlike = update.changes.value.attributes.isEmpty
         let digests = isFoundAlike ? LookupDigests(octets: unsafe Array(header.digests)) : nil
-        func seal(_ data: borrowing SecretBytes?) throws(KeychainError) -> SealedItem {
-            try content.sealed(
+        func seal(_ data: borrowing SecretBytes?) throws(KeychainError) -> Resealed {
+            let item = try content.sealed(
                 row: row.id,
                 reference: reference,
                 digests: digests,
@@ -114,6 +129,8 @@ extension ItemStore {
                 password: password,
                 in: context
             )
+            let isFoundElsewhere = unsafe !header.digests.elementsEqual(item.digests.octets)
+            return Resealed(item: item, isFoundElsewhere: isFoundElsewhere)
         }
         if update.changes.value.data != nil { return try seal(update.changes.value.data) }
         return try seal(old)

@@ -160,11 +160,13 @@ extension ItemStore {
 
     /// Finds all items of a search.
     ///
-    /// Without an authorisation no item is opened, and none is asked for.
+    /// Without an authorisation no item is opened, and none is asked for; `whenOpen` is called with those that one
+    /// opens.
     func find(
         _ search: ItemSearch,
         authorization: ItemAuthorization?,
-        _ context: ItemContext
+        _ context: ItemContext,
+        whenOpen: (ItemRow, OpenedHeader) -> Void = { _, _ in }
     ) throws -> Found {
         var found = Found()
         var isDamageSeen = false
@@ -179,7 +181,10 @@ extension ItemStore {
                     case .needsUser(let control) where authorization != nil:
                         if !found.needed.contains(control) { found.needed.append(control) }
                     case .never(let error) where authorization != nil: throw KeychainError(error)
-                    case .open, .needsUser, .never: found.valid.append(old)
+                    case .open:
+                        found.valid.append(old)
+                        whenOpen(row, header)
+                    case .needsUser, .never: found.valid.append(old)
                     }
                 }
             } catch is AEAD.NotAuthentic {

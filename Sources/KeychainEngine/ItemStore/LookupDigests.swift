@@ -164,19 +164,6 @@ extension CBORWriter where Sink == [UInt8] {
         // Held twice, it would be copied at the first octet.
         self.init(consume octets)
     }
-
-    /// Writes a value as items hold it.
-    mutating func write(_ value: AttributeValue) {
-        switch value {
-        case .string(let text): write(text: text)
-        case .data(let octets): write(bytes: octets)
-        case .integer(let number): write(number)
-        case .boolean(let flag): write(flag)
-        case .date(let microseconds):
-            writeArrayHead(count: 1)
-            write(microseconds)
-        }
-    }
 }
 
 extension AttributeValue {

@@ -88,5 +88,80 @@ public enum AttributeValue: Hashable, Sendable {
     }
 }
 
-/// What describes an item beside its secret, by attribute name.
-public typealias ItemAttributes = [AttributeKey: AttributeValue]
+/// What describes an item beside its secret: values by attribute name, in the names' order.
+///
+/// An item has a handful: they are found by looking at each, which takes less than hashing a name.
+public struct ItemAttributes: Sendable {
+    /// An attribute.
+    public typealias Element = (key: AttributeKey, value: AttributeValue)
+
+    private var pairs: [Element] = []
+
+    /// No attributes.
+    public init() {}
+
+    /// No attributes, with room for `minimumCapacity`.
+    public init(minimumCapacity: Int) { pairs.reserveCapacity(minimumCapacity) }
+
+    /// The value of an attribute, or nil; setting nil removes it.
+    public subscript(key: AttributeKey) -> AttributeValue? {
+        get {
+            for pair in pairs where pair.key == key { return pair.value }
+            return nil
+        }
+        set {
+            // Most come in order.
+            var index = pairs.endIndex
+            while index > 0, !(pairs[index - 1].key < key) { index -= 1 }
+            let isThere = index < pairs.endIndex && pairs[index].key == key
+            switch (newValue, isThere) {
+            case (let value?, true): pairs[index].value = value
+            case (let value?, false): pairs.insert((key, value), at: index)
+            case (nil, true): pairs.remove(at: index)
+            case (nil, false): break
+            }
+        }
+    }
+
+    /// Takes what `others` have besides; `combine` chooses between two values of one name.
+    public mutating func merge(
+        _ others: Self,
+        uniquingKeysWith combine: (AttributeValue, AttributeValue) -> AttributeValue
+    ) {
+        for (key, value) in others { self[key] = self[key].map { combine($0, value) } ?? value }
+    }
+
+    /// These attributes, with what `others` have besides; `combine` chooses between two values of one name.
+    public func merging(
+        _ others: Self,
+        uniquingKeysWith combine: (AttributeValue, AttributeValue) -> AttributeValue
+    ) -> Self {
+        var merged = self
+        merged.merge(others, uniquingKeysWith: combine)
+        return merged
+    }
+
+    /// Those that `isIncluded` chooses.
+    public func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> Self {
+        var chosen = self
+        chosen.pairs = try pairs.filter(isIncluded)
+        return chosen
+    }
+}
+
+extension ItemAttributes: RandomAccessCollection {
+    public var startIndex: Int { pairs.startIndex }
+    public var endIndex: Int { pairs.endIndex }
+    public subscript(position: Int) -> Element { pairs[position] }
+}
+
+extension ItemAttributes: Equatable {
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.pairs.elementsEqual(rhs.pairs, by: ==) }
+}
+
+extension ItemAttributes: ExpressibleByDictionaryLiteral {
+    /// Takes each name once; of a name that is there twice, the last value counts.
+    public init(dictionaryLiteral elements: (AttributeKey, AttributeValue)...) {
+        for (key, value) in elements { self[key] = value }
+    }
+}

@@ -7,26 +7,26 @@ import SecretMemory
 /// number, microseconds since 1970.
 extension CBORWriter where Sink: ~Copyable {
     /// Writes attributes as a map, keys in deterministic order.
+    @inlinable
     public mutating func write(_ attributes: ItemAttributes) {
-        write(pairs: attributes.map { ($0.key, $0.value) })
+        writeMapHead(count: attributes.count)
+        for (key, value) in attributes {
+            write(text: key.rawValue)
+            write(value)
+        }
     }
 
-    /// Writes attributes of different keys as a map, keys in deterministic order.
+    /// Writes the value of an attribute.
     @inlinable
-    public mutating func write(pairs: consuming [(key: AttributeKey, value: AttributeValue)]) {
-        writeMapHead(count: pairs.count)
-        pairs.sort { $0.key < $1.key }
-        for (key, value) in pairs {
-            write(text: key.rawValue)
-            switch value {
-            case .string(let text): write(text: text)
-            case .data(let octets): write(bytes: octets)
-            case .integer(let number): write(number)
-            case .boolean(let flag): write(flag)
-            case .date(let microseconds):
-                writeArrayHead(count: 1)
-                write(microseconds)
-            }
+    public mutating func write(_ value: AttributeValue) {
+        switch value {
+        case .string(let text): write(text: text)
+        case .data(let octets): write(bytes: octets)
+        case .integer(let number): write(number)
+        case .boolean(let flag): write(flag)
+        case .date(let microseconds):
+            writeArrayHead(count: 1)
+            write(microseconds)
         }
     }
 
@@ -59,7 +59,6 @@ extension CBORReader {
     /// Reads attributes, within ``ItemLimits``.
     public mutating func readAttributes() throws -> ItemAttributes {
         let count = try readAttributeCount()
-        // A dictionary that grows hashes its keys again.
         var attributes = ItemAttributes(minimumCapacity: count)
         try readAttributes(count) { attributes[$0] = $1 }
         return attributes

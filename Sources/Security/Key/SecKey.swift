@@ -53,10 +53,9 @@ public func SecKeyGetBlockSize(_ key: SecKey) -> Int { key.material.blockByteCou
 
 /// `SecKeyCopyAttributes`: what can be told about a key, by the `kSecAttr…` constants; never the key.
 public func SecKeyCopyAttributes(_ key: SecKey) -> CFDictionary? {
-    var attributes = key.material.attributes.mapValues(\.object)
-    attributes[.isPermanent] = NSNumber(value: key.item != nil)
     var dictionary: [String: Any] = ["class": ItemClass.key.rawValue]
-    for (name, value) in attributes { dictionary[name.rawValue] = value }
+    for (name, value) in key.material.attributes { dictionary[name.rawValue] = value.object }
+    dictionary[AttributeKey.isPermanent.rawValue] = NSNumber(value: key.item != nil)
     if let token = key.material.token {
         dictionary["accc"] = SecAccessControl(token.key.accessControl)
     }
