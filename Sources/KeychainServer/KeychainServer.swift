@@ -26,6 +26,7 @@ public final class KeychainServer: Sendable {
     private let limits: RequestLimits
     private let identity: ClientIdentity
     private let memory: LockedMemory
+    private let failures: FailureLog
     private let stopSignal: CInt
     private let state = Guarded(State())
 
@@ -39,6 +40,7 @@ public final class KeychainServer: Sendable {
         self.limits = limits
         self.identity = identity
         memory = LockedMemory(limits)
+        failures = FailureLog(services.audit, pause: limits.failurePause)
         stopSignal = clinux_eventfd(0)
         guard stopSignal >= 0 else { throw ServerError(call: "eventfd", errno: errno) }
     }
@@ -172,6 +174,7 @@ public final class KeychainServer: Sendable {
             services: services,
             limits: limits,
             memory: memory,
+            failures: failures,
             didLock: { [weak self] in self?.forgetProofs() }
         )
         let isStopping = state.withLock { state in

@@ -132,15 +132,20 @@ actor ScriptedVault: ItemVault {
 
     private let script: Script
     private let atOnce: AtOnce
+    private let changeAtOnce: @Sendable () throws(KeychainError) -> Int?
     private(set) var calls: [VaultCall] = []
 
     /// Answers nothing at once, unless it is told how.
     init(
         _ script: @escaping Script = { _ throws(KeychainError) in .page([[1, 2, 3]], next: nil) },
-        atOnce: @escaping AtOnce = { _, _, _ throws(KeychainError) in nil }
+        atOnce: @escaping AtOnce = { _, _, _ throws(KeychainError) in nil },
+        changeAtOnce: @escaping @Sendable () throws(KeychainError) -> Int? = { () throws(KeychainError) in
+            nil
+        }
     ) {
         self.script = script
         self.atOnce = atOnce
+        self.changeAtOnce = changeAtOnce
     }
 
     nonisolated func copyAtOnce(
@@ -152,7 +157,6 @@ actor ScriptedVault: ItemVault {
         return Self.encoded([data], nil)
     }
 
-    // Changes are scripted where they may wait.
     nonisolated func addAtOnce(
         _ item: consuming NewItem,
         group: AccessGroup
@@ -163,12 +167,12 @@ actor ScriptedVault: ItemVault {
         groups: [AccessGroup],
         changes: consuming ItemChanges,
         authorization: ItemAuthorization
-    ) throws(KeychainError) -> Int? { nil }
+    ) throws(KeychainError) -> Int? { try changeAtOnce() }
 
     nonisolated func deleteAtOnce(
         _ query: ItemQuery,
         groups: [AccessGroup]
-    ) throws(KeychainError) -> Int? { nil }
+    ) throws(KeychainError) -> Int? { try changeAtOnce() }
 
     func add(_ item: consuming NewItem, group: AccessGroup) async throws(KeychainError) -> EncodedItems {
         let data = Self.octets(item.data)

@@ -54,6 +54,8 @@ public struct AuditEvent: Sendable, Equatable {
         case forgedSignal
         /// The assurance went down.
         case assuranceLowered
+        /// A part failed behind a request: the disk, the store, hardware.
+        case requestFailed
         /// A client was refused.
         case clientRefused
         /// An item was released, made, changed or deleted.
