@@ -1,4 +1,5 @@
 import CBOR
+import Glibc
 @_spi(AuthenticationEngine) import KeychainModel
 import SecretMemory
 import Synchronization
@@ -244,8 +245,16 @@ actor ScriptedVault: ItemVault {
 /// Keeps the events.
 final class ScriptedAudit: AuditLog {
     private let kept = Mutex<[AuditEvent]>([])
+    private let threadClock = Mutex<clockid_t?>(nil)
     var events: [AuditEvent] { kept.withLock { $0 } }
-    func record(_ event: AuditEvent) { kept.withLock { $0.append(event) } }
+    /// The clock of the processor time that the thread of the last event takes.
+    var clockOfThread: clockid_t? { threadClock.withLock { $0 } }
+
+    func record(_ event: AuditEvent) {
+        kept.withLock { $0.append(event) }
+        var clock = clockid_t()
+        if pthread_getcpuclockid(pthread_self(), &clock) == 0 { threadClock.withLock { $0 = clock } }
+    }
 }
 
 /// Says once that something happened.
