@@ -54,6 +54,8 @@ public struct AuditEvent: Sendable, Equatable {
         case forgedSignal
         /// The assurance went down.
         case assuranceLowered
+        /// Something failed that no request waits for.
+        case backgroundFailed
         /// A part failed behind a request: the disk, the store, hardware.
         case requestFailed
         /// A client was refused.

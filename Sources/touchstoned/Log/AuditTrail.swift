@@ -53,7 +53,8 @@ final class AuditTrail: AuditLog {
     private static func level(of kind: AuditEvent.Kind) -> Logger.Level {
         switch kind {
         case .itemAccessed, .keyAccessed: .info
-        case .tamperDetected, .forgedSignal, .assuranceLowered, .keybagClosed, .requestFailed:
+        case .tamperDetected, .forgedSignal, .assuranceLowered, .keybagClosed, .requestFailed,
+            .backgroundFailed:
             .error
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .enrolmentChanged,
             .itemsInvalidated, .clientRefused, .escrowRefused, .generationUncounted:
@@ -73,7 +74,7 @@ final class AuditTrail: AuditLog {
             .escrowRefused, .generationUncounted:
             "refused"
         case .authenticationCancelled: "cancelled"
-        case .requestFailed: "failed"
+        case .requestFailed, .backgroundFailed: "failed"
         case .enrolmentChanged, .itemsInvalidated, .tamperDetected, .forgedSignal, .assuranceLowered:
             "noticed"
         }
