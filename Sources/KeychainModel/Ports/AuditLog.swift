@@ -54,6 +54,8 @@ public struct AuditEvent: Sendable, Equatable {
         case forgedSignal
         /// The assurance went down.
         case assuranceLowered
+        /// The system bus is away: nobody hears of sleep or of fingers until it is back.
+        case busLost
         /// Something failed that no request waits for.
         case backgroundFailed
         /// A part failed behind a request: the disk, the store, hardware.

@@ -57,7 +57,7 @@ final class AuditTrail: AuditLog {
             .backgroundFailed:
             .error
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .enrolmentChanged,
-            .itemsInvalidated, .clientRefused, .escrowRefused, .generationUncounted:
+            .itemsInvalidated, .clientRefused, .escrowRefused, .generationUncounted, .busLost:
             .warning
         case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked,
             .keybagLocked, .passcodeChanged, .keybagRecovered, .lockoutProtected:
@@ -75,7 +75,8 @@ final class AuditTrail: AuditLog {
             "refused"
         case .authenticationCancelled: "cancelled"
         case .requestFailed, .backgroundFailed: "failed"
-        case .enrolmentChanged, .itemsInvalidated, .tamperDetected, .forgedSignal, .assuranceLowered:
+        case .enrolmentChanged, .itemsInvalidated, .tamperDetected, .forgedSignal, .assuranceLowered,
+            .busLost:
             "noticed"
         }
     }
