@@ -116,7 +116,7 @@ struct ScriptedFprintdTests {
         let (bus, fprintd, _) = try await start(
             .init(verifications: [.init([.match])], silentMethods: ["VerifyStop"])
         )
-        let limit = Duration.seconds(5)
+        let limit = Duration.seconds(10)
         let reader = FprintReader(busAddress: bus.busAddress, templateDirectory: nil, callTimeout: limit)
         let claim = try await reader.claim()
         let begin = ContinuousClock.now
@@ -277,7 +277,7 @@ struct ScriptedFprintdTests {
         let reader = FprintReader(
             busAddress: bus.busAddress,
             templateDirectory: nil,
-            callTimeout: .seconds(3)
+            callTimeout: .seconds(10)
         )
         await #expect(throws: FingerprintError(.noReply)) { try await reader.claim() }
         #expect(fprintd.calls == ["Claim", "Release"])
