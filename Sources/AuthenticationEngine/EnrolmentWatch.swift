@@ -5,7 +5,11 @@ extension AuthenticationEngine {
     /// Hears of enrolments and of sleep until the task is cancelled; the daemon runs it in a task of its own.
     public func run() async {
         // A delay that a restart interrupted begins now, not when somebody next asks.
-        _ = try? loadRecord()
+        do {
+            _ = try loadRecord()
+        } catch {
+            audit.record(AuditEvent(.backgroundFailed, detail: "attempts \(error.auditDetail)"))
+        }
         for await change in await reader.changes() {
             switch change {
             case .enrolment, .service: await lookForChange()
@@ -73,7 +77,14 @@ extension AuthenticationEngine {
         case .unlocked, .lockedAfterFirstUnlock:
             // What cannot be seen now is looked at again before a finger counts.
             guard let seen = try? await enrolment() else { return }
-            _ = try? await observe(seen)
+            do {
+                _ = try await observe(seen)
+            } catch {
+                // Locked meanwhile, it is looked at again after the passcode.
+                guard error.cause != .locked else { return }
+                let detail = AuthenticationError(unobserved: error).auditDetail
+                audit.record(AuditEvent(.backgroundFailed, detail: "enrolment \(detail)"))
+            }
         case .notSetUp, .locked, .damaged: break
         }
     }

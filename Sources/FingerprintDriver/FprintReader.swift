@@ -7,7 +7,7 @@ public import KeychainModel
 /// let fingers = try await reader.enrolment().fingers
 /// ```
 ///
-/// Connects on first use, and again after the bus was gone.
+/// Connects on first use, and again after the bus was gone: by itself while anybody hears ``changes()``.
 public actor FprintReader: FingerprintReader {
     private let executor = BusExecutor()
     /// The thread that reads the bus.
@@ -20,6 +20,7 @@ public actor FprintReader: FingerprintReader {
     private let templates: TemplateFiles?
     private let callTimeout: Duration
     private let onForgedSignal: @Sendable () -> Void
+    private let onBusLost: @Sendable () -> Void
 
     private(set) var connection: FprintConnection?
     var claims: [UInt64: ClaimedSensor] = [:]
@@ -28,6 +29,8 @@ public actor FprintReader: FingerprintReader {
     /// How often the machine was about to sleep.
     private var sleeps = 0
     private var listeners: [UInt64: AsyncStream<FingerprintChange>.Continuation] = [:]
+    /// Connects again for the listeners; nil while they hear.
+    private var reconnection: Task<Void, Never>?
 
     /// Makes a reader; nothing is asked before it is used.
     ///
@@ -37,18 +40,21 @@ public actor FprintReader: FingerprintReader {
     ///   - templateDirectory: fprintd's state directory, where the templates lie; nil not to look.
     ///   - callTimeout: how long fprintd may take to answer; 1 to 3 s were seen while it compares a picture.
     ///   - onForgedSignal: called for each signal of fprintd's that somebody else sent to us.
+    ///   - onBusLost: called once when there is no bus to hear changes from, until it is back.
     public init(
         busAddress: BusAddress,
         user: String? = nil,
         templateDirectory: String? = "/var/lib/fprint",
         callTimeout: Duration = .seconds(10),
-        onForgedSignal: @escaping @Sendable () -> Void = {}
+        onForgedSignal: @escaping @Sendable () -> Void = {},
+        onBusLost: @escaping @Sendable () -> Void = {}
     ) {
         self.busAddress = busAddress
         self.user = user ?? ""
         templates = templateDirectory.map { TemplateFiles(directory: $0, user: user) }
         self.callTimeout = callTimeout
         self.onForgedSignal = onForgedSignal
+        self.onBusLost = onBusLost
     }
 
     // MARK: FingerprintReader
@@ -109,8 +115,7 @@ public actor FprintReader: FingerprintReader {
             Task { await self?.forgetListener(number) }
         }
         listeners[number] = continuation
-        // Without a bus there is nothing to tell yet; the next use connects.
-        if let connection = try? connect() { _ = try? await connection.fprintdOwner(activate: false) }
+        if await !hears() { listenAgain() }
         return stream
     }
 
@@ -123,11 +128,50 @@ public actor FprintReader: FingerprintReader {
     /// More than a reader that is asleep needs: each element says the same.
     private static let changeLimit = 16
 
-    private func forgetListener(_ number: UInt64) { listeners[number] = nil }
+    private func forgetListener(_ number: UInt64) {
+        listeners[number] = nil
+        guard listeners.isEmpty else { return }
+        reconnection?.cancel()
+        reconnection = nil
+    }
 
     private func tell(_ change: FingerprintChange) {
         for listener in listeners.values { listener.yield(change) }
     }
+
+    // MARK: Listening
+
+    /// Whether changes are heard, after an attempt to connect where that is needed.
+    private func hears() async -> Bool {
+        guard let connection = try? connect() else { return false }
+        _ = try? await connection.fprintdOwner(activate: false)
+        return connection.bus != nil
+    }
+
+    /// Tries to connect, less and less often, while anybody listens: sleep would go unheard.
+    private func listenAgain() {
+        guard !listeners.isEmpty, reconnection == nil else { return }
+        onBusLost()
+        reconnection = Task { [weak self] in
+            var pause = Self.shortestPause
+            repeat {
+                guard (try? await Task.sleep(for: pause)) != nil else { return }
+                pause = min(pause * 2, Self.longestPause)
+            } while await self?.hearsAgain() == false
+        }
+    }
+
+    private func hearsAgain() async -> Bool {
+        guard await hears() else { return false }
+        guard !Task.isCancelled else { return true }
+        reconnection = nil
+        // Nobody knows what went unheard.
+        tell(.service)
+        return true
+    }
+
+    private static let shortestPause = Duration.seconds(1)
+    private static let longestPause = Duration.seconds(60)
 
     // MARK: Connection
 
@@ -210,6 +254,7 @@ public actor FprintReader: FingerprintReader {
             claims.removeAll()
             for claim in lost { claim.run?.abort(FingerprintError(.noBus)) }
             tell(.service)
+            listenAgain()
         }
     }
 

@@ -34,6 +34,7 @@ final class Connection: Sendable {
         services: KeychainServices,
         limits: RequestLimits,
         memory: LockedMemory,
+        failures: FailureLog,
         didLock: @escaping @Sendable () -> Void
     ) throws(ServerError) {
         executor = try ConnectionExecutor()
@@ -50,6 +51,7 @@ final class Connection: Sendable {
             caller: caller,
             groups: groups,
             contexts: contexts,
+            failures: failures,
             isStopping: { [stopFlag] in stopFlag.isSet },
             didLock: didLock
         )
@@ -64,13 +66,13 @@ final class Connection: Sendable {
     ///
     /// What the frame took of the locked memory is kept until a request with a secret is done. Others hold
     /// nothing, so that none that waits for room keeps another one from it.
-    func start(_ request: consuming Request, id: UInt64, room: LockedMemoryBudget.Reservation) {
+    func start(_ request: consuming Request, _ head: RequestHead, room: LockedMemoryBudget.Reservation) {
         let room = request.holdsSecret ? room : nil
         let box = RequestBox(request)
         let task = Task(executorPreference: executor) {
             if let request = box.take() {
                 do throws(WireError) {
-                    try await self.handler.serve(request, id: id) { message throws(WireError) in
+                    try await self.handler.serve(request, of: head) { message throws(WireError) in
                         try self.send(message)
                     }
                 } catch {
@@ -78,12 +80,12 @@ final class Connection: Sendable {
                 }
             }
             withExtendedLifetime(room) {}
-            self.state.withLock { _ = $0.tasks.removeValue(forKey: id) }
+            self.state.withLock { _ = $0.tasks.removeValue(forKey: head.id) }
         }
-        state.withLock { $0.tasks[id] = task }
+        state.withLock { $0.tasks[head.id] = task }
     }
 
-    /// Serves a request on this thread, now; false where it has to wait, and ``start(_:id:room:)`` is due.
+    /// Serves a request on this thread, now; false where it has to wait, and ``start(_:_:room:)`` is due.
     func serveAtOnce(_ request: borrowing Request, id: UInt64) throws(WireError) -> Bool {
         try handler.serveAtOnce(request, id: id) { message throws(WireError) in
             try self.send(message)

@@ -98,18 +98,19 @@ struct ConnectionLoop: ~Copyable {
             guard helloDeadline == nil, id > lastID else { return refuse("request number") }
             lastID = id
             send(error, to: id)
-        case .request(let id, let request):
-            guard id > lastID else { return refuse("request number") }
-            lastID = id
-            handle(request, id: id, room: room)
+        case .request(let head, let request):
+            guard head.id > lastID else { return refuse("request number") }
+            lastID = head.id
+            handle(request, head, room: room)
         }
     }
 
     private mutating func handle(
         _ request: consuming Request,
-        id: UInt64,
+        _ head: RequestHead,
         room: LockedMemoryBudget.Reservation
     ) {
+        let id = head.id
         switch consume request {
         case .hello(let hello):
             guard helloDeadline != nil, ConstantTime.areEqual(hello.nonce, nonce) else {
@@ -135,7 +136,7 @@ struct ConnectionLoop: ~Copyable {
                 connection.giveUp()
                 return stopReading()
             }
-            connection.start(other, id: id, room: room)
+            connection.start(other, head, room: room)
         }
     }
 

@@ -37,7 +37,7 @@ extension RequestHandler {
     /// - Returns: false, and nothing was done, where ``add(_:head:reply:)`` has to.
     func addAtOnce(_ body: borrowing AddItem, head: ReplyHead, reply: Reply) throws(WireError) -> Bool {
         guard body.context == nil else { return false }
-        return try atOnce(head, adding: body.accessControl, reply) { () throws(KeychainError) in
+        return try atOnce(.addItem, head, adding: body.accessControl, reply) { () throws(KeychainError) in
             let group = try groups.named(in: body.attributes) ?? groups.own
             guard let items = try services.vault.addAtOnce(Self.item(body, nil), group: group) else {
                 return nil
@@ -56,7 +56,7 @@ extension RequestHandler {
         reply: Reply
     ) throws(WireError) -> Bool {
         guard body.context == nil else { return false }
-        return try atOnce(head, reply) { () throws(KeychainError) in
+        return try atOnce(.updateItems, head, reply) { () throws(KeychainError) in
             try checkGroups(of: body)
             let count = try services.vault.updateAtOnce(
                 body.query,
@@ -78,7 +78,7 @@ extension RequestHandler {
         head: ReplyHead,
         reply: Reply
     ) throws(WireError) -> Bool {
-        try atOnce(head, reply) { () throws(KeychainError) in
+        try atOnce(.deleteItems, head, reply) { () throws(KeychainError) in
             let searched = try groups.searched(by: body.query)
             guard let count = try services.vault.deleteAtOnce(body.query, groups: searched) else {
                 return nil
@@ -92,6 +92,7 @@ extension RequestHandler {
     ///
     /// - Returns: false, and nothing was sent, where the change gives nil, or a key is not in memory.
     private func atOnce(
+        _ method: Method,
         _ head: ReplyHead,
         adding accessControl: AccessControl? = nil,
         _ reply: Reply,
@@ -103,8 +104,7 @@ extension RequestHandler {
             message = done
         } catch {
             guard error.cause != .locked else { return false }
-            let error = named(error, adding: accessControl)
-            message = ReplyHead(id: head.id, status: error.status).message(Failure(error))
+            message = failed(named(error, adding: accessControl), method, head)
         }
         try reply(message)
         return true
@@ -131,7 +131,7 @@ extension RequestHandler {
         } catch {
             guard error.status == .itemNotFound else { return false }
             room = nil
-            try reply(ReplyHead(id: head.id, status: error.status).message(Failure(error)))
+            try reply(failed(error, .copyItems, head))
             return true
         }
         let count = page.count

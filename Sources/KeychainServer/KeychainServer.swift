@@ -26,6 +26,7 @@ public final class KeychainServer: Sendable {
     private let limits: RequestLimits
     private let identity: ClientIdentity
     private let memory: LockedMemory
+    private let failures: FailureLog
     private let stopSignal: CInt
     private let state = Guarded(State())
 
@@ -39,6 +40,7 @@ public final class KeychainServer: Sendable {
         self.limits = limits
         self.identity = identity
         memory = LockedMemory(limits)
+        failures = FailureLog(services.audit, pause: limits.failurePause)
         stopSignal = clinux_eventfd(0)
         guard stopSignal >= 0 else { throw ServerError(call: "eventfd", errno: errno) }
     }
@@ -110,19 +112,23 @@ public final class KeychainServer: Sendable {
         while true {
             guard waitForClient(listener.socket) else { break }
             let socket = clinux_accept(listener.socket)
-            if socket >= 0 {
+            guard socket < 0 else {
                 serve(socket)
-            } else if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) {
-                let reason = ServerError(call: "accept", errno: errno).detail
+                continue
+            }
+            let failure = errno
+            // The client left, or a signal came: the next one may be there already.
+            if failure == ECONNABORTED || failure == EINTR { continue }
+            if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(failure) {
                 if spare >= 0 { close(spare) }
                 let socket = clinux_accept(listener.socket)
                 if socket >= 0 {
-                    record(nil, reason)
+                    record(nil, ServerError(call: "accept", errno: failure).detail)
                     close(socket)
                 }
                 spare = Self.openSpare()
-                waitForStop(milliseconds: 50)
             }
+            waitForStop(milliseconds: 50)
         }
         if spare >= 0 { close(spare) }
         listener.removeName()
@@ -172,6 +178,7 @@ public final class KeychainServer: Sendable {
             services: services,
             limits: limits,
             memory: memory,
+            failures: failures,
             didLock: { [weak self] in self?.forgetProofs() }
         )
         let isStopping = state.withLock { state in

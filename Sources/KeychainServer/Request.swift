@@ -88,8 +88,8 @@ enum Request: ~Copyable, Sendable {
 
 /// What a frame came to.
 enum FrameContent: ~Copyable {
-    /// A request with its number.
-    case request(UInt64, Request)
+    /// A request with its number and method.
+    case request(RequestHead, Request)
     /// A request that is well formed as far as it was read, and cannot be served; the connection goes on.
     case refused(UInt64, KeychainError)
     /// No request at all: the connection ends; with the number, where it could be read.
@@ -98,6 +98,7 @@ enum FrameContent: ~Copyable {
     /// Reads one frame.
     init(_ message: borrowing ReceivedMessage) {
         var id: UInt64?
+        var method: Method?
         var request: Request?
         do {
             try message.read { reader in
@@ -105,18 +106,19 @@ enum FrameContent: ~Copyable {
                 guard try reader.readUnsigned() == WireProtocol.version else { throw WireError.malformed }
                 id = try reader.readUnsigned()
                 let number = try reader.readUnsigned()
-                guard let method = Method(rawValue: number) else {
+                guard let known = Method(rawValue: number) else {
                     try reader.skipValue()
                     return
                 }
-                request = try Request(method, from: &reader)
+                method = known
+                request = try Request(known, from: &reader)
             }
             guard let id else {
                 self = .malformed(nil)
                 return
             }
-            if let request = request.take() {
-                self = .request(id, request)
+            if let method, let request = request.take() {
+                self = .request(RequestHead(id: id, method: method), request)
             } else {
                 self = .refused(id, KeychainError(.unimplemented))
             }

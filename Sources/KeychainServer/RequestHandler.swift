@@ -12,6 +12,7 @@ struct RequestHandler: Sendable {
     let caller: Caller
     let groups: EntitledGroups
     let contexts: ContextTable
+    let failures: FailureLog
     /// Whether the daemon is ending: tasks are then cancelled by the system, not by the app.
     let isStopping: @Sendable () -> Bool
     /// Tells all connections that the keybag was locked.
@@ -22,30 +23,30 @@ struct RequestHandler: Sendable {
     /// Serves one request to its last reply.
     ///
     /// - Throws: ``WireError`` when the client takes no replies any more.
-    func serve(_ request: consuming Request, id: UInt64, reply: Reply) async throws(WireError) {
-        let head = ReplyHead(id: id)
+    func serve(_ request: consuming Request, of asked: RequestHead, reply: Reply) async throws(WireError) {
+        let head = ReplyHead(id: asked.id)
         let failure: KeychainError
         do {
             switch consume request {
             case .addItem(let body): try await add(body, head: head, reply: reply)
             case .copyItems(let body): try await copy(body, head: head, reply: reply)
             case .updateItems(let body):
-                let count = try await update(body, request: id)
+                let count = try await update(body, request: head.id)
                 try reply(head.message(CountBody(count)))
             case .deleteItems(let body):
                 let count = try await delete(body)
                 try reply(head.message(CountBody(count)))
             case .makeKey(let body):
-                let key = try await makeKey(body, request: id)
+                let key = try await makeKey(body, request: head.id)
                 try reply(head.message(KeyReply(key)))
             case .readKey(let body):
                 let key = try await readKey(body)
                 try reply(head.message(KeyReply(key)))
             case .useKey(let body):
-                let result = KeyResult(try await useKey(body, request: id))
+                let result = KeyResult(try await useKey(body, request: head.id))
                 try reply(head.message(result))
             case .attestKey(let body):
-                let attestation = try await attestKey(body, request: id)
+                let attestation = try await attestKey(body, request: head.id)
                 try reply(head.message(attestation))
             case .attestationIdentity:
                 let identity = try await services.keys.attestationIdentity()
@@ -54,10 +55,10 @@ struct RequestHandler: Sendable {
                 let secret = try await services.keys.activate(challenge)
                 try reply(head.message(KeyResult(secret)))
             case .evaluatePolicy(let body):
-                let result = try await evaluate(body, request: id)
+                let result = try await evaluate(body, request: head.id)
                 try reply(head.message(result))
             case .evaluateAccessControl(let body):
-                let result = try await evaluate(body, request: id)
+                let result = try await evaluate(body, request: head.id)
                 try reply(head.message(result))
             case .canEvaluatePolicy(let body):
                 let result = try await availability(of: body)
@@ -115,12 +116,12 @@ struct RequestHandler: Sendable {
             let cause = DriverCause(domain: "touchstone", code: "\(type(of: error))")
             failure = KeychainError(.internalComponent, cause: cause)
         }
-        try reply(ReplyHead(id: id, status: failure.status).message(Failure(failure)))
+        try reply(failed(failure, asked.method, head))
     }
 
     /// Serves a request on the caller's own thread, where nobody has to be waited for.
     ///
-    /// - Returns: false, and nothing was done, where ``serve(_:id:reply:)`` has to.
+    /// - Returns: false, and nothing was done, where ``serve(_:of:reply:)`` has to.
     func serveAtOnce(_ request: borrowing Request, id: UInt64, reply: Reply) throws(WireError) -> Bool {
         let head = ReplyHead(id: id)
         switch request {
@@ -130,6 +131,12 @@ struct RequestHandler: Sendable {
         case .deleteItems(let body): return try deleteAtOnce(body, head: head, reply: reply)
         default: return false
         }
+    }
+
+    /// The reply to a request that failed, which the log is told of where a part failed.
+    func failed(_ error: KeychainError, _ method: Method, _ head: ReplyHead) -> SecretBuffer {
+        failures.record(error, of: method, by: caller)
+        return ReplyHead(id: head.id, status: error.status).message(Failure(error))
     }
 
     /// An evaluation that was cancelled because the daemon ends was not cancelled by the app.

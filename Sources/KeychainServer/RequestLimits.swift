@@ -22,6 +22,8 @@ public struct RequestLimits: Sendable {
     public var passwordOctets = 256 << 10
     /// The longest application password, in octets.
     public var longestPassword = 1024
+    /// The time in which the same failure of the same method is told to the log once.
+    public var failurePause = Duration.seconds(60)
 
     /// The limits that the daemon works with.
     public init() {}

@@ -84,7 +84,8 @@ struct Keychain: Sendable {
                 .testing($0, ownerUserID: test.busOwnerUserID ?? 0)
             } ?? .system,
             templateDirectory: test.templateDirectory ?? "/var/lib/fprint",
-            onForgedSignal: { audit.record(AuditEvent(.forgedSignal)) }
+            onForgedSignal: { audit.record(AuditEvent(.forgedSignal)) },
+            onBusLost: { audit.record(AuditEvent(.busLost)) }
         )
     }
 

@@ -103,6 +103,46 @@ struct EnrolmentTests {
         #expect(error?.code == .biometryNotAvailable)
         #expect(error?.cause == DriverCause(domain: "system", code: "EIO"))
     }
+
+    @Test("that nobody waits for, and cannot be compared or written, is told to the log")
+    func unobservedChange() async throws {
+        let world = World { $0.locksKeybagOnSuspend = true }
+        let watch = Task { await world.engine.run() }
+        world.keybag.fail(KeychainError(.diskFull, cause: DriverCause(domain: "system", code: "ENOSPC")))
+        await world.reader.send(.enrolment)
+        try await Deadline.wait(for: "the event") {
+            world.audit.details(.backgroundFailed).first
+        }
+        #expect(world.audit.details(.backgroundFailed) == ["enrolment -6 system ENOSPC"])
+        // The keybag was locked meanwhile: the passcode comes first.
+        world.keybag.fail(KeychainError(.interactionNotAllowed, cause: .locked))
+        await world.reader.send(.enrolment)
+        await world.reader.send(.suspend)
+        await world.journal.wait(for: "lock")
+        watch.cancel()
+        await watch.value
+        #expect(world.audit.count(.backgroundFailed) == 1)
+    }
+
+    @Test("is awaited although the counts of attempts cannot be saved, and the log is told")
+    func damagedAttempts() async throws {
+        let started = ManualClock().now()
+        let record = AttemptRecord(
+            passcodeFailures: 6,
+            lastPasscodeFailure: BootTime(bootID: "before", nanoseconds: 1),
+            lastPasscodeSuccess: started,
+            lastUse: started
+        )
+        let world = World(record: record)
+        world.attempts.fail(KeychainError(.io, cause: DriverCause(domain: "system", code: "EIO")))
+        let watch = Task { await world.engine.run() }
+        try await Deadline.wait(for: "the event") {
+            world.audit.details(.backgroundFailed).first
+        }
+        #expect(world.audit.details(.backgroundFailed) == ["attempts -4 system EIO"])
+        watch.cancel()
+        await watch.value
+    }
 }
 
 @Suite("What can be told without asking", .timeLimit(.minutes(20)))

@@ -179,7 +179,11 @@ final class AuditRecorder: AuditLog {
 
     func record(_ event: AuditEvent) { events.withLock { $0.append(event) } }
 
-    func count(_ kind: AuditEvent.Kind) -> Int { events.withLock { $0.count { $0.kind == kind } } }
+    func count(_ kind: AuditEvent.Kind) -> Int { details(kind).count }
+
+    func details(_ kind: AuditEvent.Kind) -> [String] {
+        events.withLock { $0.filter { $0.kind == kind }.map(\.detail) }
+    }
 }
 
 /// A keybag of one passcode and no cryptography: what the engine talks to, not what it protects.

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import KeychainClient
 import KeychainModel
@@ -45,6 +46,15 @@ struct FullDiskTests {
         for number in 0..<stored { #expect(try keychain.value("item \(number)") == value) }
         // Again and again: nothing of the failures stays in the way.
         for _ in 0..<3 { #expect(throws: KeychainError(.diskFull)) { try keychain.add("more", value) } }
+        let log = try String(contentsOfFile: keychain.home.appending("daemon.stderr"), encoding: .utf8)
+        let told = log.split(separator: "\n").filter { $0.contains("event=\"requestFailed\"") }
+        // Once a minute, and not once a call.
+        #expect((1...3).contains(told.count))
+        let causes = ["system ENOSPC", "sqlite 13"]
+        #expect(
+            told.allSatisfy { line in causes.contains { line.contains("detail=\"addItem -34 \($0)\"") } },
+            "\(told)"
+        )
 
         try keychain.client.lock()
         try keychain.tellPerson([.types("not the passcode"), .cancels])

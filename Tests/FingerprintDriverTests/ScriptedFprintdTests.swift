@@ -116,7 +116,7 @@ struct ScriptedFprintdTests {
         let (bus, fprintd, _) = try await start(
             .init(verifications: [.init([.match])], silentMethods: ["VerifyStop"])
         )
-        let limit = Duration.seconds(5)
+        let limit = Duration.seconds(10)
         let reader = FprintReader(busAddress: bus.busAddress, templateDirectory: nil, callTimeout: limit)
         let claim = try await reader.claim()
         let begin = ContinuousClock.now
@@ -214,6 +214,33 @@ struct ScriptedFprintdTests {
         await bus.stop()
     }
 
+    @Test("sleep is heard on a bus that comes later, and on the one after it, and each loss is told once")
+    func laterBus() async throws {
+        let bus = try await PrivateBus.start(sensors: [])
+        await bus.stopBus()
+        let lost = Counter()
+        let reader = FprintReader(
+            busAddress: bus.busAddress,
+            templateDirectory: nil,
+            onBusLost: { lost.add() }
+        )
+        var changes = await reader.changes().makeAsyncIterator()
+        #expect(lost.count == 1)
+        for losses in 1...2 {
+            try await bus.startBus()
+            let logind = try await ScriptedLogind(bus)
+            #expect(try await logind.delaysHeld(ofAll: 1) == 1)
+            try await logind.prepareForSleep()
+            // What was missed meanwhile is told before it.
+            while let change = await changes.next(), change != .suspend { #expect(change == .service) }
+            #expect(lost.count == losses)
+            await reader.allowSleep()
+            await bus.stopBus()
+            try await Deadline.wait(for: "the loss") { lost.count > losses ? true : nil }
+        }
+        await bus.stop()
+    }
+
     @Test("with nobody to draw consequences sleep waits for the sensor alone")
     func sleepWithoutListener() async throws {
         let (bus, fprintd, reader) = try await start(.init())
@@ -250,7 +277,7 @@ struct ScriptedFprintdTests {
         let reader = FprintReader(
             busAddress: bus.busAddress,
             templateDirectory: nil,
-            callTimeout: .seconds(3)
+            callTimeout: .seconds(10)
         )
         await #expect(throws: FingerprintError(.noReply)) { try await reader.claim() }
         #expect(fprintd.calls == ["Claim", "Release"])

@@ -1,4 +1,5 @@
 import CBOR
+import Glibc
 @_spi(AuthenticationEngine) import KeychainModel
 import SecretMemory
 import Synchronization
@@ -132,15 +133,20 @@ actor ScriptedVault: ItemVault {
 
     private let script: Script
     private let atOnce: AtOnce
+    private let changeAtOnce: @Sendable () throws(KeychainError) -> Int?
     private(set) var calls: [VaultCall] = []
 
     /// Answers nothing at once, unless it is told how.
     init(
         _ script: @escaping Script = { _ throws(KeychainError) in .page([[1, 2, 3]], next: nil) },
-        atOnce: @escaping AtOnce = { _, _, _ throws(KeychainError) in nil }
+        atOnce: @escaping AtOnce = { _, _, _ throws(KeychainError) in nil },
+        changeAtOnce: @escaping @Sendable () throws(KeychainError) -> Int? = { () throws(KeychainError) in
+            nil
+        }
     ) {
         self.script = script
         self.atOnce = atOnce
+        self.changeAtOnce = changeAtOnce
     }
 
     nonisolated func copyAtOnce(
@@ -152,7 +158,6 @@ actor ScriptedVault: ItemVault {
         return Self.encoded([data], nil)
     }
 
-    // Changes are scripted where they may wait.
     nonisolated func addAtOnce(
         _ item: consuming NewItem,
         group: AccessGroup
@@ -163,12 +168,12 @@ actor ScriptedVault: ItemVault {
         groups: [AccessGroup],
         changes: consuming ItemChanges,
         authorization: ItemAuthorization
-    ) throws(KeychainError) -> Int? { nil }
+    ) throws(KeychainError) -> Int? { try changeAtOnce() }
 
     nonisolated func deleteAtOnce(
         _ query: ItemQuery,
         groups: [AccessGroup]
-    ) throws(KeychainError) -> Int? { nil }
+    ) throws(KeychainError) -> Int? { try changeAtOnce() }
 
     func add(_ item: consuming NewItem, group: AccessGroup) async throws(KeychainError) -> EncodedItems {
         let data = Self.octets(item.data)
@@ -240,8 +245,16 @@ actor ScriptedVault: ItemVault {
 /// Keeps the events.
 final class ScriptedAudit: AuditLog {
     private let kept = Mutex<[AuditEvent]>([])
+    private let threadClock = Mutex<clockid_t?>(nil)
     var events: [AuditEvent] { kept.withLock { $0 } }
-    func record(_ event: AuditEvent) { kept.withLock { $0.append(event) } }
+    /// The clock of the processor time that the thread of the last event takes.
+    var clockOfThread: clockid_t? { threadClock.withLock { $0 } }
+
+    func record(_ event: AuditEvent) {
+        kept.withLock { $0.append(event) }
+        var clock = clockid_t()
+        if pthread_getcpuclockid(pthread_self(), &clock) == 0 { threadClock.withLock { $0 = clock } }
+    }
 }
 
 /// Says once that something happened.

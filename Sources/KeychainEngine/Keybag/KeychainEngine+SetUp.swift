@@ -27,7 +27,6 @@ extension KeychainEngine {
         let storeID = RandomBytes.array(count: KeybagRecord.storeIDByteCount)
         let keybagKey = Key.random()
         let pair = PasscodeConstraint.makePair()
-        let recovery = KeybagKeys.recoveryKeys(code: code, storeID: storeID)
         let binding = try await bind(
             passcode,
             keybagKey,
@@ -36,22 +35,41 @@ extension KeychainEngine {
             storeID: storeID,
             cost: cost
         )
-        let counters: NewCounters?
-        do {
+        var counters: NewCounters?
+        do throws(KeychainError) {
             counters = try await makeCounters()
+            let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: counters?.epochSecret)
+            let record = Self.newRecord(storeID, binding, pair, wrapping, code, counters?.names)
+            let ring = try KeybagKeys.unwrapAll(of: record, with: wrapping)
+            try save(record, ring, generation: counters?.generation, fill)
         } catch {
             await sealer.destroy(binding.blob)
+            await destroy(counters?.names)
             throw error
         }
+        await renewEscrow(of: keybagKey)
+        report(.keybagCreated, detail: binding.assurance.name)
+    }
+
+    /// The record of a new keybag, with fresh keys in it.
+    private static func newRecord(
+        _ storeID: [UInt8],
+        _ binding: PasscodeBinding,
+        _ pair: (publicKey: [UInt8], privateKey: Key),
+        _ wrapping: KeybagKeys.Wrapping,
+        _ code: Key,
+        _ hardware: KeybagRecord.HardwareCounters?
+    ) -> KeybagRecord {
+        let recovery = KeybagKeys.recoveryKeys(code: code, storeID: storeID)
         var record = KeybagRecord(
             storeID: storeID,
-            cost: cost,
+            cost: binding.cost,
             salt: binding.salt,
             assurance: binding.assurance,
             blob: binding.blob,
             passcodeWrap: binding.passcodeWrap,
             recoveryWrap: KeybagKeys.wrap(
-                keybagKey,
+                wrapping.keybagKey,
                 KeybagKeys.byRecovery,
                 storeID: storeID,
                 with: recovery.keybag
@@ -67,43 +85,41 @@ extension KeychainEngine {
                 storeID: storeID,
                 with: recovery.constraint
             ),
-            hardware: counters?.names
+            hardware: hardware
         )
-        let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: counters?.epochSecret)
         for name in KeybagKeyName.allCases {
             KeybagKeys.wrap(.random(), as: name, in: &record, with: wrapping)
         }
-        let ring = try KeybagKeys.unwrapAll(of: record, with: wrapping)
+        return record
+    }
 
-        // The keybag comes last: without it, what else is there is nothing yet.
-        do throws(KeychainError) {
-            try DeviceKeyFile(directory: directory).make()
-            try attempts.reset()
-            let itemSet = try ring.require(.itemSet)
-            let fresh = try ItemStore.make(
-                in: directory,
-                storeID: storeID,
-                setKey: itemSet,
-                generation: counters?.generation ?? 0
-            )
-            let context = ItemContext(
-                storeID: storeID,
-                keys: ring,
-                epoch: record.epoch,
-                passcodePublicKey: record.passcodePublicKey
-            )
-            try fill(fresh, context)
-            try writeKeybag(record)
-            store = fresh
-            countedGeneration = counters?.generation
-        } catch {
-            await sealer.destroy(binding.blob)
-            await destroy(counters?.names)
-            throw error
-        }
+    /// Makes the files and takes the keys into memory; the keybag comes last: without it, what else is there is
+    /// nothing yet.
+    private func save(
+        _ record: KeybagRecord,
+        _ ring: KeyRing,
+        generation: UInt64?,
+        _ fill: (ItemStore, ItemContext) throws(KeychainError) -> Void
+    ) throws(KeychainError) {
+        try DeviceKeyFile(directory: directory).make()
+        try attempts.reset()
+        let fresh = try ItemStore.make(
+            in: directory,
+            storeID: record.storeID,
+            setKey: try ring.require(.itemSet),
+            generation: generation ?? 0
+        )
+        let context = ItemContext(
+            storeID: record.storeID,
+            keys: ring,
+            epoch: record.epoch,
+            passcodePublicKey: record.passcodePublicKey
+        )
+        try fill(fresh, context)
+        try writeKeybag(record)
+        store = fresh
+        countedGeneration = generation
         keys = ring
         storeFault = nil
-        await renewEscrow(of: keybagKey)
-        report(.keybagCreated, detail: binding.assurance.name)
     }
 }

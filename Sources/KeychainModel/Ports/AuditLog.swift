@@ -54,6 +54,12 @@ public struct AuditEvent: Sendable, Equatable {
         case forgedSignal
         /// The assurance went down.
         case assuranceLowered
+        /// The system bus is away: nobody hears of sleep or of fingers until it is back.
+        case busLost
+        /// Something failed that no request waits for.
+        case backgroundFailed
+        /// A part failed behind a request: the disk, the store, hardware.
+        case requestFailed
         /// A client was refused.
         case clientRefused
         /// An item was released, made, changed or deleted.

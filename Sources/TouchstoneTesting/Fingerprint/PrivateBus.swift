@@ -47,7 +47,7 @@ public actor PrivateBus {
     /// The sensors that fprintd has.
     public nonisolated let sensors: [Sensor]
 
-    private let daemon: ChildProcess
+    private var daemon: ChildProcess
     private var polkit: ChildProcess?
     private var scriptedPolkit: BusPeer?
     private var fprintd: ChildProcess?
@@ -69,17 +69,11 @@ public actor PrivateBus {
     public static func start(sensors: [Sensor] = [.image]) async throws -> PrivateBus {
         let directory = try TemporaryDirectory(mode: 0o711)
         let socket = directory.appending("bus.sock")
-        let configuration = try directory.write(busConfiguration(socket: socket), to: "bus.conf")
-        let daemon = try await ChildProcess.start(
-            "/usr/bin/dbus-daemon",
-            ["--config-file=\(configuration)", "--nofork", "--nopidfile", "--nosyslog"],
-            log: directory.appending("bus.log")
-        )
+        _ = try directory.write(busConfiguration(socket: socket), to: "bus.conf")
+        let daemon = try await startDaemon(in: directory)
         let templateDirectory = try directory.makeDirectory("state")
         let bus = PrivateBus(directory, socket, templateDirectory, sensors, daemon)
-        // The socket's name is there a moment before somebody listens.
-        let peer = try await Deadline.wait(for: "the bus") { try? await BusPeer(address: bus.address) }
-        await peer.close()
+        try await bus.waitForBus()
         if !sensors.isEmpty {
             try await bus.startPolkit()
             try await bus.startFprintd()
@@ -99,6 +93,31 @@ public actor PrivateBus {
         self.sensors = sensors
         self.daemon = daemon
         address = "unix:path=\(socket)"
+    }
+
+    private static func startDaemon(in directory: TemporaryDirectory) async throws -> ChildProcess {
+        try await ChildProcess.start(
+            "/usr/bin/dbus-daemon",
+            [
+                "--config-file=\(directory.appending("bus.conf"))", "--nofork", "--nopidfile", "--nosyslog",
+            ],
+            log: directory.appending("bus.log")
+        )
+    }
+
+    /// The socket's name is there a moment before somebody listens.
+    private func waitForBus() async throws {
+        let peer = try await Deadline.wait(for: "the bus") { try? await BusPeer(address: address) }
+        await peer.close()
+    }
+
+    /// Ends the bus alone, as a crash would: everybody is cut off from it.
+    public func stopBus() { daemon.stop() }
+
+    /// Starts the bus anew at its address, with nobody on it.
+    public func startBus() async throws {
+        daemon = try await Self.startDaemon(in: directory)
+        try await waitForBus()
     }
 
     private static func busConfiguration(socket: String) -> String {

@@ -53,9 +53,11 @@ final class AuditTrail: AuditLog {
     private static func level(of kind: AuditEvent.Kind) -> Logger.Level {
         switch kind {
         case .itemAccessed, .keyAccessed: .info
-        case .tamperDetected, .forgedSignal, .assuranceLowered, .keybagClosed: .error
+        case .tamperDetected, .forgedSignal, .assuranceLowered, .keybagClosed, .requestFailed,
+            .backgroundFailed:
+            .error
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .enrolmentChanged,
-            .itemsInvalidated, .clientRefused, .escrowRefused, .generationUncounted:
+            .itemsInvalidated, .clientRefused, .escrowRefused, .generationUncounted, .busLost:
             .warning
         case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked,
             .keybagLocked, .passcodeChanged, .keybagRecovered, .lockoutProtected:
@@ -72,7 +74,9 @@ final class AuditTrail: AuditLog {
             .escrowRefused, .generationUncounted:
             "refused"
         case .authenticationCancelled: "cancelled"
-        case .enrolmentChanged, .itemsInvalidated, .tamperDetected, .forgedSignal, .assuranceLowered:
+        case .requestFailed, .backgroundFailed: "failed"
+        case .enrolmentChanged, .itemsInvalidated, .tamperDetected, .forgedSignal, .assuranceLowered,
+            .busLost:
             "noticed"
         }
     }

@@ -1,0 +1,101 @@
+import Glibc
+import KeychainModel
+import KeychainServer
+import Testing
+
+@Suite("A request behind which a part failed is told to the log")
+struct FailureLogTests {
+    private static let full = KeychainError(
+        .diskFull,
+        cause: DriverCause(domain: "sqlite", code: "13")
+    )
+
+    private static func failing(_ error: KeychainError) -> ScriptedVault {
+        ScriptedVault(
+            { _ throws(KeychainError) in throw error },
+            atOnce: { _, _, _ throws(KeychainError) in throw error }
+        )
+    }
+
+    private static func deletion() -> DeleteItems {
+        DeleteItems(
+            query: ItemQuery(itemClass: .genericPassword, limit: .all),
+            prompt: PromptFields(interactionAllowed: false)
+        )
+    }
+
+    private func failures(_ server: TestServer) -> [AuditEvent] {
+        server.audit.events.filter { $0.kind == .requestFailed }
+    }
+
+    @Test("with its method, status, cause and program, each method once, whoever calls it")
+    func once() async throws {
+        let server = try TestServer(vault: Self.failing(Self.full))
+        for client in [try await server.greetedClient(), try await server.greetedClient()] {
+            for _ in 1...3 {
+                #expect(try await client.call(.copyItems, CopyItems.passwords()).error == Self.full)
+                #expect(try await client.call(.deleteItems, Self.deletion()).error == Self.full)
+            }
+        }
+        #expect(
+            failures(server).map(\.detail) == [
+                "copyItems -34 sqlite 13", "deleteItems -34 sqlite 13",
+            ]
+        )
+        #expect(failures(server).allSatisfy { $0.caller?.pid == getpid() })
+    }
+
+    @Test("also one that was answered at once")
+    func atOnce() async throws {
+        let vault = ScriptedVault(changeAtOnce: { () throws(KeychainError) in throw Self.full })
+        let server = try TestServer(vault: vault)
+        let client = try await server.greetedClient()
+        #expect(try await client.call(.deleteItems, Self.deletion()).error == Self.full)
+        #expect(await vault.calls.isEmpty)
+        #expect(failures(server).map(\.detail) == ["deleteItems -34 sqlite 13"])
+    }
+
+    @Test("and again once the pause is over")
+    func again() async throws {
+        let server = try TestServer(vault: Self.failing(Self.full)) { $0.failurePause = .zero }
+        let client = try await server.greetedClient()
+        for count in 1...3 {
+            _ = try await client.call(.deleteItems, Self.deletion())
+            #expect(failures(server).count == count)
+        }
+    }
+
+    @Test(
+        "each kind of failure",
+        arguments: [
+            KeychainError(.io), KeychainError(.readOnly), KeychainError(.decode, cause: .damaged),
+            KeychainError(.allocate), KeychainError(.internalComponent), KeychainError(.notAvailable),
+            KeychainError(AuthenticationError(.systemCancel, cause: .damaged, remedy: .check)),
+        ]
+    )
+    func faults(error: KeychainError) async throws {
+        let server = try TestServer(vault: Self.failing(error))
+        let client = try await server.greetedClient()
+        _ = try await client.call(.deleteItems, Self.deletion())
+        #expect(failures(server).count == 1)
+    }
+
+    @Test(
+        "but not what its user or its query is the reason for",
+        arguments: [
+            KeychainError(.itemNotFound, cause: .invalidated), KeychainError(.duplicateItem),
+            KeychainError(.param), KeychainError(.missingEntitlement), KeychainError(.unimplemented),
+            KeychainError(.dataTooLarge), KeychainError(.authFailed), KeychainError(.userCanceled),
+            KeychainError(.interactionNotAllowed, cause: .locked),
+            KeychainError(.notAvailable, cause: .notSetUp, remedy: .setPasscode),
+            KeychainError(.decode, cause: .exportDamaged),
+            KeychainError(AuthenticationError(.systemCancel, remedy: .retry)),
+        ]
+    )
+    func others(error: KeychainError) async throws {
+        let server = try TestServer(vault: Self.failing(error))
+        let client = try await server.greetedClient()
+        #expect(try await client.call(.deleteItems, Self.deletion()).status != .success)
+        #expect(server.audit.events.isEmpty)
+    }
+}
