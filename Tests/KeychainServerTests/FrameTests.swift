@@ -185,7 +185,7 @@ struct FrameTests {
                     )
                     let keys = (0..<60).map { AttributeKey(rawValue: "a\($0 + 100)") }
                     let query = ItemQuery.passwords(
-                        attributes: Dictionary(uniqueKeysWithValues: keys.map { ($0, attribute) })
+                        attributes: keys.reduce(into: [:]) { $0[$1] = attribute }
                     )
                     let reply = try await client.call(
                         .copyItems,
