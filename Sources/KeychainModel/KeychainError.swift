@@ -6,7 +6,7 @@ public struct KeychainError: Error, Sendable {
     public let status: Status
     /// The authentication error underneath, where the operation needed the user.
     public let authentication: AuthenticationError?
-    /// What the driver reported, for example `sqlite SQLITE_FULL`.
+    /// What the driver reported, for example `sqlite 13` (`SQLITE_FULL`).
     public let cause: DriverCause?
     /// What the user can do about it.
     public let remedy: Remedy?

@@ -110,9 +110,9 @@ struct FloodTests {
         for _ in 0..<count { sockets.append(try RunningDaemon.socket(at: daemon.home.layout.socket)) }
         #expect(try await bystander.call(.status, EmptyBody()).status == .success)
         #expect(try Self.residentOctets(of: daemon.process.processID) < 256 << 20)
-        // Those that were turned away are closed as soon as they are told.
+        // Those that were turned away are closed as soon as they are told; the others have two at most.
         try await Deadline.wait(for: "64 connections") {
-            try Self.descriptorCount(of: daemon.process.processID) <= before + 63 ? true : nil
+            try Self.descriptorCount(of: daemon.process.processID) <= before + 2 * 64 ? true : nil
         }
         for socket in sockets { close(socket) }
         sockets = []
@@ -199,7 +199,8 @@ struct FloodTests {
         // 250 with each octet: the answers show that the daemon has read them all.
         for octet in octets { try await client.write(octet, descriptors: 250) }
         for _ in 0..<requests { #expect(try await client.reply().status == .success) }
-        #expect(try Self.descriptorCount(of: daemon.process.processID) == before)
+        // Of one octet they would be 250; the daemon itself may open a few late.
+        #expect(try Self.descriptorCount(of: daemon.process.processID) < before + 250)
     }
 
     /// User and system time, in ticks (`/proc/PID/stat`, fields 14 and 15).

@@ -82,7 +82,7 @@ final class ItemDatabase {
     /// A statement that is compiled once; none is used while it is still at one of its rows.
     func statement(_ sql: StaticString) throws -> ItemStatement {
         let text = unsafe sql.utf8Start
-        for unsafe compiled in unsafe statements where unsafe compiled.text == text {
+        if let compiled = unsafe statements.first(where: { unsafe $0.text == text }) {
             return unsafe compiled.statement
         }
         let statement = unsafe try ItemStatement(sql.description, on: connection)

@@ -150,12 +150,16 @@ public struct ItemAttributes: Sendable {
 }
 
 extension ItemAttributes: RandomAccessCollection {
+    /// The place of the first attribute, in the names' order.
     public var startIndex: Int { pairs.startIndex }
+    /// The place behind the last one.
     public var endIndex: Int { pairs.endIndex }
+    /// The attribute at a place.
     public subscript(position: Int) -> Element { pairs[position] }
 }
 
 extension ItemAttributes: Equatable {
+    /// Whether both have the same names and values, in whatever order they came.
     public static func == (lhs: Self, rhs: Self) -> Bool { lhs.pairs.elementsEqual(rhs.pairs, by: ==) }
 }
 
