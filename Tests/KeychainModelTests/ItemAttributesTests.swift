@@ -42,7 +42,7 @@ struct ItemAttributesTests {
                 .account: .string("ada"), .label: .string("new"), .port: .integer(1),
             ]
         )
-        #expect(first.merging(second) { $0 }[.label] == .string("old"))
+        #expect(first.merging(second) { former, _ in former }[.label] == .string("old"))
         #expect(first.filter { $0.key == .label } == [.label: .string("old")])
     }
 }

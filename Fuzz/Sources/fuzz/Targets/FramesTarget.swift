@@ -31,8 +31,8 @@ enum FramesTarget: FuzzTarget {
     }
 
     private static func judge(_ content: consuming FrameContent, of input: Span<UInt8>) {
-        guard case .request(let id, let request) = content else { return }
-        let written = written(id, request)
+        guard case .request(let head, let request) = content else { return }
+        let written = written(head.id, request)
         written.withOctets { octets in
             require(octets.array == input.array, "a request has one encoding")
         }
