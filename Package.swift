@@ -46,6 +46,8 @@ let package = Package(
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
         .library(name: "CryptoKit", targets: ["CryptoKit"]),
         .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
+        // What a device and a server both read and write; depends on nothing.
+        .library(name: "WebAuthnModel", targets: ["WebAuthnModel", "CBOR"]),
         .executable(name: "touchstone", targets: ["touchstone"]),
         .executable(name: "touchstoned", targets: ["touchstoned"]),
     ],
@@ -79,7 +81,12 @@ let package = Package(
         .target(name: "Threads", swiftSettings: nearC),
 
         // L2: values, wire messages, and the ports that workers implement.
-        .target(name: "KeychainModel", dependencies: ["SecretMemory", "CBOR"], swiftSettings: nearC),
+        .target(name: "WebAuthnModel", dependencies: ["CBOR"], swiftSettings: settings),
+        .target(
+            name: "KeychainModel",
+            dependencies: ["SecretMemory", "CBOR", "WebAuthnModel"],
+            swiftSettings: nearC
+        ),
 
         // L3: workers; none knows another.
         .target(
@@ -105,7 +112,7 @@ let package = Package(
         .target(
             name: "TPMDriver",
             dependencies: [
-                "CTSS2", "COpenSSL", "CBOR", "KeychainModel", "SecretMemory", "Threads",
+                "CTSS2", "COpenSSL", "CBOR", "KeychainModel", "SecretMemory", "Threads", "WebAuthnModel",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: nearC
@@ -193,6 +200,11 @@ let package = Package(
         .testTarget(name: "SecretMemoryTests", dependencies: ["SecretMemory"], swiftSettings: settings),
         .testTarget(name: "CBORTests", dependencies: ["CBOR", "TouchstoneTesting"], swiftSettings: settings),
         .testTarget(
+            name: "WebAuthnModelTests",
+            dependencies: ["CBOR", "WebAuthnModel"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "KeychainModelTests",
             dependencies: ["CBOR", "KeychainModel", "SecretMemory"],
             swiftSettings: settings
@@ -225,6 +237,7 @@ let package = Package(
             name: "TPMDriverTests",
             dependencies: [
                 "CBOR", "CTSS2", "KeychainModel", "SecretMemory", "TPMDriver", "TouchstoneTesting",
+                "WebAuthnModel",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
             ],

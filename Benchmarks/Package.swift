@@ -31,7 +31,12 @@ let package = Package(
         .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),
         .target(name: "CBOR", swiftSettings: nearC),
         .target(name: "Threads", swiftSettings: nearC),
-        .target(name: "KeychainModel", dependencies: ["SecretMemory", "CBOR"], swiftSettings: nearC),
+        .target(name: "WebAuthnModel", dependencies: ["CBOR"], swiftSettings: settings),
+        .target(
+            name: "KeychainModel",
+            dependencies: ["SecretMemory", "CBOR", "WebAuthnModel"],
+            swiftSettings: nearC
+        ),
         .target(
             name: "FingerprintDriver",
             dependencies: ["CSystemd", "CLinux", "KeychainModel", "Threads"],
@@ -54,7 +59,7 @@ let package = Package(
         .target(
             name: "TPMDriver",
             dependencies: [
-                "CTSS2", "COpenSSL", "CBOR", "KeychainModel", "SecretMemory", "Threads",
+                "CTSS2", "COpenSSL", "CBOR", "KeychainModel", "SecretMemory", "Threads", "WebAuthnModel",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: nearC

@@ -30,7 +30,12 @@ let package = Package(
         .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),
         .target(name: "CBOR", swiftSettings: nearC),
         .target(name: "Threads", swiftSettings: nearC),
-        .target(name: "KeychainModel", dependencies: ["SecretMemory", "CBOR"], swiftSettings: nearC),
+        .target(name: "WebAuthnModel", dependencies: ["CBOR"], swiftSettings: settings),
+        .target(
+            name: "KeychainModel",
+            dependencies: ["SecretMemory", "CBOR", "WebAuthnModel"],
+            swiftSettings: nearC
+        ),
         .target(
             name: "KeychainEngine",
             dependencies: [
@@ -49,7 +54,7 @@ let package = Package(
         .target(
             name: "TPMDriver",
             dependencies: [
-                "CTSS2", "CBOR", "KeychainModel", "SecretMemory", "Threads",
+                "CTSS2", "CBOR", "KeychainModel", "SecretMemory", "Threads", "WebAuthnModel",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: nearC
@@ -92,6 +97,7 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 "CLibFuzzer", "CLinux", "CTSS2", "CoreFoundation", "CBOR", "SecretMemory", "KeychainModel",
+                "WebAuthnModel",
                 "KeychainEngine", "PinentryDriver",
                 "FingerprintDriver", "TPMDriver", "KeychainServer", "KeychainClient", "Security",
                 "DaemonConfiguration",

@@ -18,7 +18,7 @@ enum FuzzTargets {
         CBORTarget.self, FramesTarget.self, RepliesTarget.self, AccessControlTarget.self, KeybagTarget.self,
         AttemptsTarget.self, ItemTarget.self, AssuanTarget.self, PromptsTarget.self, QueryTarget.self,
         KeyAttributesTarget.self, PrivateKeyTarget.self, TPMBlobTarget.self, AttestationTarget.self,
-        ConfigurationTarget.self, AccessGroupTarget.self, FprintTarget.self,
+        ConfigurationTarget.self, AccessGroupTarget.self, FprintTarget.self, CredentialFormsTarget.self,
     ]
 
     static func named(_ name: String) -> (any FuzzTarget.Type)? { all.first { $0.name == name } }

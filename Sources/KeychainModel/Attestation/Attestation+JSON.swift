@@ -1,3 +1,5 @@
+internal import WebAuthnModel
+
 extension Attestation {
     /// The attestation as JSON (RFC 8259), octets in base64url without padding (RFC 4648, section 5).
     public var json: String {
@@ -27,17 +29,5 @@ extension Attestation {
     /// Names and base64url need no escapes.
     private func quoted(_ text: String) -> String { "\"\(text)\"" }
 
-    private func quoted(_ octets: [UInt8]) -> String { quoted(base64URL(octets)) }
-
-    private func base64URL(_ octets: [UInt8]) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
-        var text: [UInt8] = []
-        text.reserveCapacity((octets.count * 4 + 2) / 3)
-        for start in stride(from: 0, to: octets.count, by: 3) {
-            let group = octets[start..<min(start + 3, octets.count)]
-            let bits = group.reduce(0) { $0 << 8 | UInt32($1) } << (8 * UInt32(3 - group.count))
-            for place in 0...group.count { text.append(alphabet[Int(bits >> (18 - 6 * place) & 63)]) }
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
+    private func quoted(_ octets: [UInt8]) -> String { quoted(Base64URL.encode(octets)) }
 }

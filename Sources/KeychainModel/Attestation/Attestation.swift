@@ -1,3 +1,5 @@
+public import WebAuthnModel
+
 /// What is known of where a key lives, for a server to check: nothing in it is secret.
 ///
 /// A server checks, in this order: the chain of a certificate, and that it names the endorsement key;

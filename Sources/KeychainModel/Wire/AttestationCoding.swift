@@ -1,4 +1,5 @@
 public import CBOR
+internal import WebAuthnModel
 
 extension Attestation: WireBody {
     /// The most certificates, steps and operands that are read.

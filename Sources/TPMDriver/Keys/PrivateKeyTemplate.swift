@@ -1,6 +1,7 @@
 import CTSS2
 import KeychainModel
 import SecretMemory
+import WebAuthnModel
 
 /// The public area of a private key that an app uses (TPM 2.0 Part 2, section 12.2.4).
 enum PrivateKeyTemplate {

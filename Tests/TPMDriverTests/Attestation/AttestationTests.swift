@@ -6,6 +6,7 @@ import SecretMemory
 import TPMDriver
 import Testing
 import TouchstoneTesting
+import WebAuthnModel
 
 @Suite("Attestation of a key in the TPM")
 struct AttestationTests {

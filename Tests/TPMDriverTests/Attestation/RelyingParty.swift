@@ -2,6 +2,7 @@ import Crypto
 import CryptoExtras
 import Foundation
 import KeychainModel
+import WebAuthnModel
 
 /// What a server does with an attestation, in software: written from the specification, knowing nothing of the
 /// driver.

@@ -3,6 +3,7 @@ import KeychainModel
 import SecretMemory
 import Testing
 import TouchstoneTesting
+import WebAuthnModel
 
 @testable import TPMDriver
 

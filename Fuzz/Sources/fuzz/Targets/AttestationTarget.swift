@@ -1,6 +1,7 @@
 import CBOR
 import Foundation
 import KeychainModel
+import WebAuthnModel
 
 /// An attestation as a server would get it: its encoding and its JSON.
 enum AttestationTarget: FuzzTarget {

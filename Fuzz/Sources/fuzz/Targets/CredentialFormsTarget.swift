@@ -1,0 +1,87 @@
+import CBOR
+import WebAuthnModel
+
+/// What a relying party takes from a client: JSON, client data, authenticator data, public keys.
+///
+/// The first byte chooses.
+enum CredentialFormsTarget: FuzzTarget {
+    static let name = "credential-forms"
+
+    static func run(_ input: Span<UInt8>) {
+        let bytes = input.array
+        guard let first = bytes.first else { return }
+        let rest = Array(bytes.dropFirst())
+        switch first {
+        case UInt8(ascii: "d"):
+            guard let data = try? AuthenticatorData(parsing: rest) else { return }
+            // The reserved bits survive nowhere; all else does.
+            if data.flags.isSubset(of: [
+                .userPresent, .userVerified, .backupEligible, .backupState, .attestedCredentialData,
+                .extensionData,
+            ]) {
+                require(data.encoded == rest, "authenticator data have one encoding")
+            }
+        case UInt8(ascii: "k"):
+            guard let key = try? COSEKey(parsing: rest) else { return }
+            require((try? COSEKey(parsing: key.encoded)) == key, "a key reads back")
+        case UInt8(ascii: "c"):
+            guard let data = try? CollectedClientData(parsing: rest) else { return }
+            require((try? CollectedClientData(parsing: data.json)) == data, "client data read back")
+        case UInt8(ascii: "b"):
+            let text = String(decoding: rest, as: UTF8.self)
+            guard let decoded = Base64URL.decode(text) else { return }
+            require(Base64URL.encode(decoded) == text, "bytes have one text")
+        default:
+            _ = try? JSONValue(parsing: rest)
+        }
+    }
+
+    static func seeds() -> [[UInt8]] {
+        let key = COSEKey.ec2(algorithm: .es256, curve: .p256, x: octets(32), y: octets(32, from: 40))
+        let rsa = COSEKey.rsa(algorithm: .rs256, n: octets(256), e: [1, 0, 1])
+        let new = AuthenticatorData(
+            rpIdHash: octets(32),
+            flags: [.userPresent, .userVerified],
+            signCount: 1,
+            attestedCredentialData: AttestedCredentialData(
+                aaguid: octets(16),
+                credentialId: octets(32),
+                credentialPublicKey: key.encoded
+            )
+        )
+        let login = AuthenticatorData(
+            rpIdHash: octets(32),
+            flags: .userPresent,
+            signCount: 7,
+            extensions: .map([CBORPair(.text("uvm"), .array([]))])
+        )
+        let clients = [
+            CollectedClientData(type: "webauthn.get", challenge: octets(32), origin: "https://example.org"),
+            CollectedClientData(
+                type: "webauthn.create",
+                challenge: octets(16),
+                origin: "https://example.org",
+                crossOrigin: true,
+                topOrigin: "https://example.com"
+            ),
+        ]
+        let documents = [
+            "{}", "[]", "null", "-1.5e-3", #""\u00e9\ud83d\ude00\n""#, #"{"a":[1,2,{"b":true}],"c":"d"}"#,
+            "[[[[[[[[]]]]]]]]", "[[[[[[[[[]]]]]]]]]", #"{"a":1,"a":2}"#, "[1,]", "\"\u{1}\"", "01", "1e999",
+        ]
+        var seeds: [[UInt8]] = []
+        for (letter, bodies) in [
+            ("d", [new.encoded, login.encoded]),
+            ("k", [key.encoded, rsa.encoded, COSEKey.ed25519(octets(32)).encoded]),
+            ("c", clients.map(\.json)),
+            ("b", ["Zm9vYmFy", "-_8", "Zg", "Zh", "A"].map { Array($0.utf8) }),
+            ("j", documents.map { Array($0.utf8) }),
+        ] {
+            for body in bodies {
+                seeds.append(Array(letter.utf8) + body)
+                if body.count > 8 { seeds += damaged(body).map { Array(letter.utf8) + $0 } }
+            }
+        }
+        return seeds
+    }
+}

@@ -1,0 +1,53 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The server side, a package of its own: swift-certificates cannot share a build with a module named `Security`
+// of the root package (docs/ARCHITECTURE.md, section "Server").
+
+/// `.ci/run` sets it, so that a warning fails the build there and only there.
+let warnings: [SwiftSetting] =
+    Context.environment["TOUCHSTONE_WARNINGS"] == "error" ? [.treatAllWarnings(as: .error)] : []
+let settings: [SwiftSetting] =
+    warnings + [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+    ]
+
+let package = Package(
+    name: "touchstone-server",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "WebAuthn", targets: ["WebAuthn"])
+    ],
+    dependencies: [
+        .package(name: "touchstone", path: ".."),
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
+    ],
+    targets: [
+        .target(
+            name: "WebAuthn",
+            dependencies: [
+                .product(name: "WebAuthnModel", package: "touchstone"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "WebAuthnTests",
+            dependencies: [
+                "WebAuthn",
+                .product(name: "WebAuthnModel", package: "touchstone"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            swiftSettings: settings
+        ),
+    ]
+)

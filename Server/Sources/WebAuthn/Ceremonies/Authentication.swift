@@ -1,0 +1,126 @@
+internal import Crypto
+public import WebAuthnModel
+
+/// What a server remembers of a login that it began.
+public struct AuthenticationCeremony: Sendable {
+    /// The challenge; it is used for one response only, which the server's store has to see to.
+    public let challenge: [UInt8]
+    /// The credentials that were asked for; empty: any of the relying party's.
+    public let allowedCredentials: [[UInt8]]
+    /// Whether somebody has to be verified.
+    public let userVerification: UserVerificationRequirement
+
+    /// Describes a ceremony.
+    public init(
+        challenge: [UInt8],
+        allowedCredentials: [[UInt8]] = [],
+        userVerification: UserVerificationRequirement = .required
+    ) {
+        self.challenge = challenge
+        self.allowedCredentials = allowedCredentials
+        self.userVerification = userVerification
+    }
+}
+
+/// A login that passed every check.
+public struct Authentication: Sendable {
+    /// The credential's record as the server has to store it now: counter and backup state (7.2 step 24).
+    public let record: CredentialRecord
+    /// What the authenticator data said.
+    public let flags: AuthenticatorData.Flags
+    /// Whether the credential changed whether it may be backed up, which was accepted.
+    public let changedBackupEligibility: Bool
+    /// What the client collected.
+    public let clientData: CollectedClientData
+}
+
+extension RelyingParty {
+    /// Verifies a login: WebAuthn Level 3, section 7.2, in its order.
+    ///
+    /// - Parameters:
+    ///   - response: what the client sent.
+    ///   - ceremony: what was asked for.
+    ///   - record: the credential's record, which the caller found by `rawId`.
+    ///   - userHandle: the handle of the account that the record belongs to.
+    ///   - isUserKnown: whether the account was known before the ceremony began, by a name or a session; then the
+    ///     response needs no handle (step 6).
+    /// - Returns: what to store.
+    /// - Throws: ``WebAuthnError``.
+    public func verify(
+        _ response: AuthenticationResponse,
+        for ceremony: AuthenticationCeremony,
+        record: CredentialRecord,
+        userHandle: [UInt8],
+        isUserKnown: Bool
+    ) throws(WebAuthnError) -> Authentication {
+        // Step 5.
+        guard ceremony.allowedCredentials.isEmpty || ceremony.allowedCredentials.contains(response.rawId)
+        else {
+            throw WebAuthnError(.credentialNotAllowed, "7.2 step 5", "not among the allowed ones")
+        }
+        // Step 6.
+        guard record.id == response.rawId else {
+            throw WebAuthnError(.credentialNotAllowed, "7.2 step 6", "another record")
+        }
+        if let handle = response.userHandle {
+            guard handle == userHandle else {
+                throw WebAuthnError(.credentialNotAllowed, "7.2 step 6", "userHandle is of another account")
+            }
+        } else if !isUserKnown {
+            throw WebAuthnError(.credentialNotAllowed, "7.2 step 6", "no userHandle")
+        }
+        // Steps 8 to 14.
+        let clientData = try check(
+            clientDataJSON: response.clientDataJSON,
+            type: "webauthn.get",
+            challenge: ceremony.challenge,
+            .authentication
+        )
+        // Steps 15 to 18.
+        let data: AuthenticatorData
+        do throws(AuthenticatorDataError) {
+            data = try AuthenticatorData(parsing: response.authenticatorData)
+        } catch {
+            throw WebAuthnError(.malformedAuthenticatorData, "7.2 step 15", "\(error)")
+        }
+        try check(data, userPresence: true, userVerification: ceremony.userVerification, .authentication)
+        // Step 19.
+        let isEligible = data.flags.contains(.backupEligible)
+        let changed = isEligible != record.backupEligible
+        if changed, backupEligibilityChange == .refused || record.isHardwareBound {
+            throw WebAuthnError(
+                .backupEligibilityChanged,
+                "7.2 step 19",
+                "BE is \(isEligible ? "set" : "clear") now"
+            )
+        }
+        // Steps 20 and 21.
+        guard let key = try? COSEKey(parsing: record.publicKey), let verifier = SignatureKey(key) else {
+            throw WebAuthnError(.malformedPublicKey, "7.2 step 21", "the record's key")
+        }
+        let message = response.authenticatorData + SHA256.hash(data: response.clientDataJSON)
+        guard verifier.isValid(response.signature, for: message, algorithm: key.algorithm) else {
+            throw WebAuthnError(.invalidSignature, "7.2 step 21", "not by the record's key")
+        }
+        // Step 22: a counter that stays is refused, as FIDO's server cases want.
+        guard data.signCount > record.signCount || (data.signCount == 0 && record.signCount == 0) else {
+            throw WebAuthnError(
+                .signCountNotGrown,
+                "7.2 step 22",
+                "\(data.signCount) after \(record.signCount)"
+            )
+        }
+        // Step 24.
+        var updated = record
+        updated.signCount = data.signCount
+        updated.backupEligible = isEligible
+        updated.backupState = data.flags.contains(.backupState)
+        updated.uvInitialized = record.uvInitialized || data.flags.contains(.userVerified)
+        return Authentication(
+            record: updated,
+            flags: data.flags,
+            changedBackupEligibility: changed,
+            clientData: clientData
+        )
+    }
+}

@@ -1,0 +1,161 @@
+import CBOR
+import Crypto
+import Foundation
+import SwiftASN1
+import WebAuthn
+import WebAuthnModel
+import X509
+
+/// An authenticator in software, and the client around it: makes each part of an answer so that a test can spoil it.
+struct SoftAuthenticator {
+    var rpId = "example.org"
+    var origin = "https://example.org"
+    var aaguid = [UInt8](repeating: 7, count: 16)
+    var credentialId = (0..<32).map { UInt8($0) }
+    let key = P256.Signing.PrivateKey()
+
+    var publicKey: COSEKey {
+        let raw = Array(key.publicKey.rawRepresentation)
+        return .ec2(algorithm: .es256, curve: .p256, x: Array(raw[..<32]), y: Array(raw[32...]))
+    }
+
+    func clientData(_ type: String, _ challenge: [UInt8]) -> [UInt8] {
+        CollectedClientData(type: type, challenge: challenge, origin: origin).json
+    }
+
+    func authenticatorData(
+        flags: AuthenticatorData.Flags = [.userPresent, .userVerified],
+        signCount: UInt32 = 1,
+        isNew: Bool = false,
+        extensions: CBORValue? = nil
+    ) -> [UInt8] {
+        AuthenticatorData(
+            rpIdHash: Array(SHA256.hash(data: Array(rpId.utf8))),
+            flags: flags,
+            signCount: signCount,
+            attestedCredentialData: isNew
+                ? AttestedCredentialData(
+                    aaguid: aaguid,
+                    credentialId: credentialId,
+                    credentialPublicKey: publicKey.encoded
+                ) : nil,
+            extensions: extensions
+        ).encoded
+    }
+
+    func sign(_ message: [UInt8]) -> [UInt8] {
+        guard let signature = try? key.signature(for: message) else { return [] }
+        return Array(signature.derRepresentation)
+    }
+
+    static func hash(_ clientData: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: clientData)) }
+
+    /// An attestation object with these members, in the canonical order.
+    static func attestationObject(
+        format: CBORValue? = .text("packed"),
+        statement: CBORValue?,
+        data: CBORValue?
+    ) -> [UInt8] {
+        var pairs: [CBORPair] = []
+        if let format { pairs.append(CBORPair(.text("fmt"), format)) }
+        if let statement { pairs.append(CBORPair(.text("attStmt"), statement)) }
+        if let data { pairs.append(CBORPair(.text("authData"), data)) }
+        return CBORValue.map(pairs).encoded()
+    }
+
+    /// `packed` with the credential's own key.
+    func selfStatement(_ data: [UInt8], _ clientData: [UInt8]) -> CBORValue {
+        .map([
+            CBORPair(.text("alg"), .integer(-7)),
+            CBORPair(.text("sig"), .bytes(sign(data + Self.hash(clientData)))),
+        ])
+    }
+}
+
+/// A maker of authenticators: a root, and certificates under it.
+struct SoftManufacturer {
+    let rootKey = P256.Signing.PrivateKey()
+    let root: Certificate
+    let leafKey = P256.Signing.PrivateKey()
+
+    init() throws {
+        let name = try DistinguishedName { CommonName("Test attestation root") }
+        let now = Date()
+        root = try Certificate(
+            version: .v3,
+            serialNumber: .init(),
+            publicKey: .init(rootKey.publicKey),
+            notValidBefore: now.addingTimeInterval(-86_400),
+            notValidAfter: now.addingTimeInterval(86_400 * 365),
+            issuer: name,
+            subject: name,
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try .init { Critical(BasicConstraints.isCertificateAuthority(maxPathLength: nil)) },
+            issuerPrivateKey: .init(rootKey)
+        )
+    }
+
+    /// An attestation certificate of section 8.2.1.
+    func leaf(
+        notBefore: TimeInterval = -3600,
+        notAfter: TimeInterval = 3600,
+        organizationalUnit: String = "Authenticator Attestation",
+        isAuthority: Bool = false,
+        aaguid: [UInt8]? = nil
+    ) throws -> Certificate {
+        let subject = try DistinguishedName {
+            CountryName("DE")
+            OrganizationName("Test")
+            OrganizationalUnitName(organizationalUnit)
+            CommonName("Attestation")
+        }
+        return try certificate(
+            subject: subject,
+            extensions: try .init {
+                Critical(
+                    isAuthority
+                        ? BasicConstraints.isCertificateAuthority(maxPathLength: nil)
+                        : .notCertificateAuthority
+                )
+                if let aaguid {
+                    var serializer = DER.Serializer()
+                    let _ = try serializer.serialize(ASN1OctetString(contentBytes: aaguid[...]))
+                    Certificate.Extension(
+                        oid: [1, 3, 6, 1, 4, 1, 45724, 1, 1, 4],
+                        critical: false,
+                        value: serializer.serializedBytes[...]
+                    )
+                }
+            },
+            notBefore: notBefore,
+            notAfter: notAfter
+        )
+    }
+
+    func certificate(
+        subject: DistinguishedName,
+        extensions: Certificate.Extensions,
+        notBefore: TimeInterval = -3600,
+        notAfter: TimeInterval = 3600
+    ) throws -> Certificate {
+        let now = Date()
+        return try Certificate(
+            version: .v3,
+            serialNumber: .init(),
+            publicKey: .init(leafKey.publicKey),
+            notValidBefore: now.addingTimeInterval(notBefore),
+            notValidAfter: now.addingTimeInterval(notAfter),
+            issuer: root.subject,
+            subject: subject,
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: extensions,
+            issuerPrivateKey: .init(rootKey)
+        )
+    }
+
+    static func der(_ certificate: Certificate) throws -> [UInt8] {
+        var serializer = DER.Serializer()
+        try serializer.serialize(certificate)
+        return serializer.serializedBytes
+    }
+}

@@ -1,0 +1,98 @@
+/// What the client bound into a ceremony (WebAuthn Level 3, section 5.8.1).
+///
+/// Members that it does not know are allowed: clients add some at random, so that nobody relies on their absence.
+/// `tokenBinding` is one of them: Level 3 reserves it and has nobody check it.
+public struct CollectedClientData: Sendable, Equatable {
+    /// `webauthn.create` or `webauthn.get`.
+    public let type: String
+    /// The challenge's bytes.
+    public let challenge: [UInt8]
+    /// The origin, as the client wrote it.
+    public let origin: String
+    /// Whether the call came from a frame of another origin than the page's; false where it is not said.
+    public let crossOrigin: Bool
+    /// The page's origin where the call came from such a frame.
+    public let topOrigin: String?
+
+    /// Describes the data of a ceremony.
+    public init(
+        type: String,
+        challenge: [UInt8],
+        origin: String,
+        crossOrigin: Bool = false,
+        topOrigin: String? = nil
+    ) {
+        self.type = type
+        self.challenge = challenge
+        self.origin = origin
+        self.crossOrigin = crossOrigin
+        self.topOrigin = topOrigin
+    }
+
+    /// Parses `clientDataJSON`.
+    ///
+    /// - Throws: ``ClientDataError``.
+    public init(parsing json: [UInt8]) throws(ClientDataError) {
+        let value: JSONValue
+        do throws(JSONError) {
+            // "UTF-8 decode" of section 7.1, step 5 leaves a byte order mark out.
+            value = try JSONValue(
+                parsing: json.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(json.dropFirst(3)) : json
+            )
+        } catch {
+            throw .malformed(error)
+        }
+        guard let members = value.object else { throw .notAnObject }
+        guard let type = members["type"]?.string else { throw .member("type") }
+        guard let challenge = members["challenge"]?.bytes else { throw .member("challenge") }
+        guard let origin = members["origin"]?.string else { throw .member("origin") }
+        self.type = type
+        self.challenge = challenge
+        self.origin = origin
+        switch members["crossOrigin"] {
+        case nil: crossOrigin = false
+        case .bool(let value): crossOrigin = value
+        default: throw .member("crossOrigin")
+        }
+        switch members["topOrigin"] {
+        case nil: topOrigin = nil
+        case .string(let value): topOrigin = value
+        default: throw .member("topOrigin")
+        }
+    }
+
+    /// The serialization of section 5.8.1.1, which the limited verification algorithm of section 5.8.1.2 reads too.
+    public var json: [UInt8] {
+        var text = #"{"type":\#(Self.quoted(type))"#
+        text += #","challenge":\#(Self.quoted(Base64URL.encode(challenge)))"#
+        text += #","origin":\#(Self.quoted(origin)),"crossOrigin":\#(crossOrigin)"#
+        if let topOrigin { text += #","topOrigin":\#(Self.quoted(topOrigin))"# }
+        return Array((text + "}").utf8)
+    }
+
+    /// CCDToString, section 5.8.1.1.
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\u{0}"..<" ":
+                let digits = String(scalar.value, radix: 16)
+                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}
+
+/// Why `clientDataJSON` is not accepted.
+public enum ClientDataError: Error, Sendable, Equatable {
+    /// It is no JSON.
+    case malformed(JSONError)
+    /// It is JSON, but no object.
+    case notAnObject
+    /// A member of this name is missing or of another type.
+    case member(String)
+}

@@ -1,0 +1,127 @@
+import CBOR
+import Testing
+import WebAuthnModel
+
+@Suite("Forms that authenticators write")
+struct CredentialFormTests {
+    private let p256 = COSEKey.ec2(
+        algorithm: .es256,
+        curve: .p256,
+        x: [UInt8](repeating: 1, count: 32),
+        y: [UInt8](repeating: 2, count: 32)
+    )
+
+    @Test("keys of each kind are read as they were written")
+    func keys() throws {
+        let keys: [COSEKey] = [
+            p256,
+            .ec2(
+                algorithm: .es384,
+                curve: .p384,
+                x: [UInt8](repeating: 1, count: 48),
+                y: [UInt8](repeating: 2, count: 48)
+            ),
+            .ec2(
+                algorithm: .es512,
+                curve: .p521,
+                x: [UInt8](repeating: 1, count: 66),
+                y: [UInt8](repeating: 2, count: 66)
+            ),
+            .ed25519([UInt8](repeating: 3, count: 32)),
+            .rsa(algorithm: .rs256, n: [UInt8](repeating: 0xC1, count: 256), e: [1, 0, 1]),
+        ]
+        for key in keys { #expect(try COSEKey(parsing: key.encoded) == key) }
+    }
+
+    @Test("a key that is not whole, has more than it should, or mixes kinds is refused")
+    func brokenKeys() {
+        func map(_ pairs: [(Int64, CBORValue)]) -> [UInt8] {
+            CBORValue.map(pairs.map { CBORPair(.integer($0.0), $0.1) }).encoded()
+        }
+        let coordinate = CBORValue.bytes([UInt8](repeating: 1, count: 32))
+        let cases: [([UInt8], COSEKeyError)] = [
+            ([], .malformed),
+            ([0x80], .malformed),
+            (map([(1, .integer(2)), (3, .integer(-7)), (-1, .integer(1)), (-2, coordinate)]), .malformed),
+            (
+                map([
+                    (1, .integer(2)), (3, .integer(-7)), (-1, .integer(1)), (-2, coordinate),
+                    (-3, .bytes([1])),
+                ]),
+                .malformed
+            ),
+            (
+                map([
+                    (1, .integer(2)), (3, .integer(-35)), (-1, .integer(1)), (-2, coordinate),
+                    (-3, coordinate),
+                ]),
+                .unsupportedAlgorithm(.es384)
+            ),
+            (
+                map([
+                    (1, .integer(2)), (3, .integer(-7)), (-1, .integer(8)), (-2, coordinate),
+                    (-3, coordinate),
+                ]),
+                .unsupportedCurve
+            ),
+            (map([(1, .integer(4)), (3, .integer(-7))]), .unsupportedKeyType),
+            (
+                map([
+                    (1, .integer(2)), (3, .integer(-7)), (-1, .integer(1)), (-2, coordinate),
+                    (-3, coordinate),
+                    (-4, coordinate),
+                ]), .unexpectedParameter
+            ),
+            (
+                map([(1, .integer(3)), (3, .integer(-257)), (-1, .bytes([0, 1])), (-2, .bytes([3]))]),
+                .malformed
+            ),
+            (p256.encoded + [0], .malformed),
+        ]
+        for (bytes, expected) in cases {
+            let error = #expect(throws: COSEKeyError.self) { _ = try COSEKey(parsing: bytes) }
+            #expect(error == expected)
+        }
+    }
+
+    @Test("authenticator data are read as they were written, and cut at any place are refused")
+    func authenticatorData() throws {
+        let data = AuthenticatorData(
+            rpIdHash: [UInt8](repeating: 5, count: 32),
+            flags: [.userPresent, .userVerified],
+            signCount: 0x0102_0304,
+            attestedCredentialData: AttestedCredentialData(
+                aaguid: [UInt8](repeating: 6, count: 16),
+                credentialId: [1, 2, 3],
+                credentialPublicKey: p256.encoded
+            ),
+            extensions: .map([CBORPair(.text("uvm"), .array([]))])
+        )
+        let bytes = data.encoded
+        #expect(bytes[32] == 0xC5)
+        #expect(try AuthenticatorData(parsing: bytes) == data)
+        for count in 0..<bytes.count {
+            #expect(throws: AuthenticatorDataError.self) {
+                _ = try AuthenticatorData(parsing: Array(bytes[..<count]))
+            }
+        }
+        #expect(throws: AuthenticatorDataError.trailingBytes) {
+            _ = try AuthenticatorData(parsing: bytes + [0])
+        }
+    }
+
+    @Test("client data are written as section 5.8.1.1 has it, and read again")
+    func clientData() throws {
+        let data = CollectedClientData(
+            type: "webauthn.get",
+            challenge: [0xFB, 0xFF],
+            origin: "https://example.org/\"\u{1}\\é"
+        )
+        #expect(
+            String(decoding: data.json, as: UTF8.self)
+                == #"{"type":"webauthn.get","challenge":"-_8","origin":"https://example.org/\"\u0001\\é","crossOrigin":false}"#
+        )
+        #expect(try CollectedClientData(parsing: data.json) == data)
+        #expect(try CollectedClientData(parsing: [0xEF, 0xBB, 0xBF] + data.json) == data)
+    }
+}
