@@ -18,7 +18,8 @@ let package = Package(
     name: "touchstone-server",
     platforms: [.macOS(.v15)],
     products: [
-        .library(name: "WebAuthn", targets: ["WebAuthn"])
+        .library(name: "WebAuthn", targets: ["WebAuthn"]),
+        .library(name: "RelyingParty", targets: ["RelyingParty"]),
     ],
     dependencies: [
         .package(name: "touchstone", path: ".."),
@@ -38,10 +39,35 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // What a relying party computes, without HTTP and without a store.
+        .target(
+            name: "RelyingParty",
+            dependencies: [
+                .product(name: "WebAuthnModel", package: "touchstone"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "TestVectors",
+            dependencies: [.product(name: "WebAuthnModel", package: "touchstone")],
+            path: "Tests/TestVectors",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "RelyingPartyTests",
+            dependencies: [
+                "RelyingParty", "TestVectors",
+                .product(name: "WebAuthnModel", package: "touchstone"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "WebAuthnTests",
             dependencies: [
-                "WebAuthn",
+                "TestVectors", "WebAuthn",
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),

@@ -1,4 +1,5 @@
 import Foundation
+import TestVectors
 import Testing
 import WebAuthn
 import WebAuthnModel

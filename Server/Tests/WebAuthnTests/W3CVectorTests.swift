@@ -1,4 +1,5 @@
 import SwiftASN1
+import TestVectors
 import Testing
 import WebAuthn
 import WebAuthnModel

@@ -1,0 +1,53 @@
+internal import Crypto
+internal import WebAuthnModel
+
+/// A token that says nothing: a prefix for people and secret scanners, 32 random bytes and a checksum.
+///
+/// `ts_at_` + base64url of 32 bytes and the first 4 of their SHA-256 with the prefix. A server stores
+/// ``digest`` only: from 256 random bits nothing is guessed, so that a plain hash is enough (ASVS 6.5.2).
+public struct OpaqueToken: Sendable, Equatable {
+    /// What a token is for.
+    public enum Kind: String, Sendable, CaseIterable {
+        /// Opens the API for minutes.
+        case access = "ts_at_"
+        /// Gets new access tokens.
+        case refresh = "ts_rt_"
+        /// Lets the first administrator in, once.
+        case bootstrap = "ts_bt_"
+    }
+
+    private static let randomByteCount = 32
+    private static let checksumByteCount = 4
+
+    /// What it is for.
+    public let kind: Kind
+    private let random: [UInt8]
+
+    /// Makes a new one.
+    public init(_ kind: Kind) {
+        self.kind = kind
+        var generator = SystemRandomNumberGenerator()
+        random = (0..<Self.randomByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+
+    /// Reads a text; nil when it is no token of this kind, or mistyped: no database is asked then.
+    public init?(_ text: String, _ kind: Kind) {
+        guard text.hasPrefix(kind.rawValue),
+            let bytes = Base64URL.decode(String(text.dropFirst(kind.rawValue.count))),
+            bytes.count == Self.randomByteCount + Self.checksumByteCount
+        else { return nil }
+        self.kind = kind
+        random = Array(bytes.prefix(Self.randomByteCount))
+        guard Array(bytes.suffix(Self.checksumByteCount)) == checksum else { return nil }
+    }
+
+    private var checksum: [UInt8] {
+        Array(SHA256.hash(data: Array(kind.rawValue.utf8) + random).prefix(Self.checksumByteCount))
+    }
+
+    /// The text that a client gets; a secret.
+    public var text: String { kind.rawValue + Base64URL.encode(random + checksum) }
+
+    /// What a server stores and looks tokens up by; 32 bytes.
+    public var digest: [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }
+}
