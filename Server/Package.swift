@@ -49,6 +49,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .executableTarget(
+            name: "webauthn-bench",
+            dependencies: [
+                "WebAuthn",
+                .product(name: "WebAuthnModel", package: "touchstone"),
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings
+        ),
         .target(
             name: "TestVectors",
             dependencies: [.product(name: "WebAuthnModel", package: "touchstone")],
