@@ -51,7 +51,7 @@ public struct Listener: ~Copyable, Sendable {
     }
 
     /// Removes the socket's name: whoever comes now starts another daemon.
-    borrowing func removeName() {
+    public borrowing func removeName() {
         if let path { _ = unsafe unlink(path) }
     }
 
