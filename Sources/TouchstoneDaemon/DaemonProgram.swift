@@ -9,9 +9,18 @@ package enum DaemonProgram {
     package typealias PartsReader = (inout [Setting]) throws(Setting.Fault) -> DaemonParts
 
     /// Runs the daemon and ends the process.
+    ///
+    /// `startsClean`: without a variable that could have acted on it, which some tests do.
     package static func main(
+        startsClean: Bool = true,
         parts: PartsReader = { _ throws(Setting.Fault) in DaemonParts() }
     ) {
+        do throws(StartError) {
+            if startsClean { try LaunchEnvironment.restartWithoutOthers() }
+        } catch {
+            error.tell()
+            _exit(StartError.exitStatus)
+        }
         Hardening.begin()
         let options: LaunchOptions
         do throws(StartError) {

@@ -85,10 +85,11 @@ struct Keychain: Sendable {
         _ audit: AuditTrail
     ) -> any FingerprintReader {
         guard settings.usesBiometry else { return BiometryOff() }
+        let forgeries = RepeatedEvent(.forgedSignal, audit)
         return FprintReader(
             busAddress: parts.bus,
             templateDirectory: parts.templateDirectory,
-            onForgedSignal: { audit.record(AuditEvent(.forgedSignal)) },
+            onForgedSignal: { forgeries.record() },
             onBusLost: { audit.record(AuditEvent(.busLost)) }
         )
     }

@@ -6,7 +6,7 @@ import TouchstoneDaemon
 @main
 enum TouchstonedTesting {
     static func main() {
-        DaemonProgram.main { settings throws(Setting.Fault) in
+        DaemonProgram.main(startsClean: false) { settings throws(Setting.Fault) in
             let parts = try TestParts(takingFrom: &settings)
             return parts.daemonParts
         }

@@ -6,7 +6,11 @@ import Testing
 import TouchstoneTesting
 
 /// The program that people install; the others start the one with test parts.
-@Suite("The daemon as it is installed", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+@Suite(
+    "The daemon as it is installed",
+    .serialized,
+    .enabled(if: Programs.isBuilt, "touchstoned is not built")
+)
 struct InstalledDaemonTests {
     private static let testSettings = [
         "test.pinentry-program = /tmp/pinentry", "test.system-bus-address = unix:path=/tmp/bus",
@@ -102,10 +106,10 @@ struct InstalledDaemonTests {
                     "DBUS_STARTER_ADDRESS": "unix:path=\(bus.path)",
                 ]
             )
-            let layout = home.layout
-            let call = Task.detached { try RemoteKeychain(layout: layout, daemon: .none).status() }
+            let client = try await daemon.client()
+            let call = Task { try await client.call(.status, EmptyBody()).status }
             if program == Programs.installedTouchstoned {
-                _ = try await call.value
+                #expect(try await call.value == .success)
                 let isAsked = bus.isAsked
                 #expect(!isAsked)
             } else {
@@ -162,10 +166,17 @@ struct InstalledDaemonTests {
             origin: PromptOrigin(terminal: terminal.name, terminalType: "xterm", characterType: "C.UTF-8"),
             reason: "a test"
         )
-        let call = Task.detached {
-            let client = RemoteKeychain(layout: layout, daemon: .none)
-            try client.setUp(prompt)
-            return try client.status()
+        // Not on a thread of the tests, which others need meanwhile.
+        async let status: StatusReply = withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        let client = RemoteKeychain(layout: layout, daemon: .none)
+                        try client.setUp(prompt)
+                        return try client.status()
+                    }
+                )
+            }
         }
         for _ in 0..<2 {
             try await terminal.wait(forAnyOf: ["Passcode:", "Again:"])
@@ -180,7 +191,7 @@ struct InstalledDaemonTests {
         terminal.press(.enter)
         try await terminal.wait(for: "Recovery code:")
         terminal.press(.text(code), .enter)
-        return try await call.value
+        return try await status
     }
 }
 

@@ -146,4 +146,8 @@ int clinux_daemon_report(int report, unsigned char status);
 /// clearenv(3): 0, or not 0 when it failed.
 int clinux_clear_environment(void);
 
+/// Executes this program anew, with its arguments and descriptors, unless all its variables are among `names`, which
+/// end in null; only those are kept. Returns 0 when there are no others, or -1.
+int clinux_restart_with_variables(const char *_Nullable const *names);
+
 #pragma clang assume_nonnull end
