@@ -50,6 +50,8 @@ let package = Package(
         .library(name: "WebAuthnModel", targets: ["WebAuthnModel", "CBOR"]),
         .executable(name: "touchstone", targets: ["touchstone"]),
         .executable(name: "touchstoned", targets: ["touchstoned"]),
+        // For tests of apps, which name it as a dependency beside the kit; never installed.
+        .executable(name: "touchstoned-testing", targets: ["touchstoned-testing"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
@@ -160,8 +162,8 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .executableTarget(
-            name: "touchstoned",
+        .target(
+            name: "TouchstoneDaemon",
             dependencies: [
                 "AuthenticationEngine", "KeychainEngine", "KeychainServer", "FingerprintDriver",
                 "PinentryDriver", "TPMDriver", "KeychainModel", "SecretMemory", "CLinux",
@@ -169,6 +171,18 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
+            swiftSettings: nearC
+        ),
+        .executableTarget(
+            name: "touchstoned",
+            dependencies: ["TouchstoneDaemon"],
+            swiftSettings: nearC,
+            linkerSettings: daemonLinkage
+        ),
+        // The same, with parts that a test chooses.
+        .executableTarget(
+            name: "touchstoned-testing",
+            dependencies: ["FingerprintDriver", "KeychainEngine", "PinentryDriver", "TouchstoneDaemon"],
             swiftSettings: nearC,
             linkerSettings: daemonLinkage
         ),
@@ -265,7 +279,7 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "CBOR", "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting", "touchstone",
-                "touchstoned",
+                "touchstoned", "touchstoned-testing",
             ],
             swiftSettings: settings
         ),
@@ -274,7 +288,7 @@ let package = Package(
             name: "DaemonTPMTests",
             dependencies: [
                 "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting", "touchstone",
-                "touchstoned",
+                "touchstoned-testing",
             ],
             swiftSettings: settings
         ),
@@ -282,7 +296,7 @@ let package = Package(
             name: "FaultTests",
             dependencies: [
                 "CBOR", "KeychainClient", "KeychainEngine", "KeychainModel", "SecretMemory",
-                "TouchstoneTesting", "touchstone", "touchstoned",
+                "TouchstoneTesting", "touchstone", "touchstoned-testing",
             ],
             swiftSettings: settings
         ),
@@ -291,7 +305,7 @@ let package = Package(
             dependencies: [
                 "CLinux", "KeychainClient", "KeychainModel", "ScriptedDaemon", "TouchstoneTesting",
                 "touchstone",
-                "touchstoned",
+                "touchstoned-testing",
             ],
             swiftSettings: settings
         ),
@@ -299,7 +313,7 @@ let package = Package(
             name: "SecurityTests",
             dependencies: [
                 "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon",
-                "SecretMemory", "Security", "TouchstoneTesting", "touchstoned",
+                "SecretMemory", "Security", "TouchstoneTesting", "touchstoned-testing",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings
@@ -308,7 +322,7 @@ let package = Package(
             name: "LocalAuthenticationTests",
             dependencies: [
                 "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon",
-                "SecretMemory", "Security", "TouchstoneTesting", "touchstoned",
+                "SecretMemory", "Security", "TouchstoneTesting", "touchstoned-testing",
             ],
             swiftSettings: settings
         ),
@@ -316,14 +330,14 @@ let package = Package(
             name: "CryptoKitTests",
             dependencies: [
                 "CryptoKit", "KeychainModel", "LocalAuthentication", "SecretMemory", "Security",
-                "TouchstoneTesting", "touchstoned",
+                "TouchstoneTesting", "touchstoned-testing",
             ],
             swiftSettings: settings
         ),
         // Apple's names alone: Conformance/Package.swift runs the same sources elsewhere.
         .testTarget(
             name: "ConformanceTests",
-            dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned"],
+            dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned-testing"],
             path: "Conformance/Tests/ConformanceTests"
         ),
         // Every public name of Apple's that is promised, in both language modes; Scripts/surface.swift writes it.
@@ -339,16 +353,16 @@ let package = Package(
         // The usual spellings of iOS code, in both language modes; no upcoming feature, as in an app.
         .testTarget(
             name: "SecurityIdiomsTests",
-            dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned"]
+            dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned-testing"]
         ),
         .testTarget(
             name: "SecurityIdiomsSwift5Tests",
-            dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned"],
+            dependencies: ["LocalAuthentication", "Security", "TouchstoneTesting", "touchstoned-testing"],
             swiftSettings: [.swiftLanguageMode(.v5)]
         ),
         .testTarget(
             name: "ExamplesTests",
-            dependencies: ["KeychainClient", "KeychainModel", "TouchstoneTesting", "touchstoned"]
+            dependencies: ["KeychainClient", "KeychainModel", "TouchstoneTesting", "touchstoned-testing"]
                 + examples.map { .byName(name: $0) },
             swiftSettings: settings
         ),

@@ -5,7 +5,7 @@ import PackageDescription
 //
 // On Linux the modules `Security` and `LocalAuthentication` are Touchstone's, and the tests start a keychain of
 // their own; Touchstone's own package runs the same sources as its target ConformanceTests. Here it takes
-// `TOUCHSTONE_BIN`, the directory of a built `touchstoned`.
+// `TOUCHSTONE_BIN`, the directory of a built `touchstoned-testing`.
 //
 // On Apple's systems there is nothing to depend on: the modules are the system's. Its keychain answers
 // errSecMissingEntitlement to a program without the Keychain Sharing capability, so let an app that has it host

@@ -87,7 +87,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // One file of touchstoned: a program cannot be imported.
+        // Two files of the daemon, without all that it is made of.
         .target(
             name: "DaemonConfiguration",
             dependencies: [.product(name: "Logging", package: "swift-log")],

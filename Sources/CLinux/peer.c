@@ -1,6 +1,7 @@
 #define _GNU_SOURCE 1
 #include "CLinux.h"
 #include <errno.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,4 +35,30 @@ int clinux_pidfd_open(int32_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0)
 
 int clinux_pidfd_signal(int pidfd, int signal) {
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
+}
+
+int clinux_pass_credentials(int socket) {
+    int one = 1;
+    return setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &one, sizeof one);
+}
+
+intptr_t clinux_receive(int socket, void *buffer, size_t count, int flags, int32_t *sender) {
+    struct iovec part = {.iov_base = buffer, .iov_len = count};
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(struct ucred))];
+    } control;
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    *sender = 0;
+    ssize_t received = recvmsg(socket, &message, flags | MSG_CMSG_CLOEXEC);
+    if (received <= 0) return received;
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    if (head != NULL && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_CREDENTIALS &&
+        head->cmsg_len == CMSG_LEN(sizeof(struct ucred))) {
+        struct ucred credentials;
+        memcpy(&credentials, CMSG_DATA(head), sizeof credentials);
+        *sender = credentials.pid;
+    }
+    return received;
 }

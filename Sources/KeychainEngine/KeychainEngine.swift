@@ -18,6 +18,8 @@ public actor KeychainEngine {
     let keybagFile: AtomicFile
     let wallClock: @Sendable () -> Int64
     let requestedCost: PasscodeDerivation.Cost?
+    /// Whether a part of this daemon is a test part: then it opens only keybags that are `test` already.
+    let isForTests: Bool
 
     /// The keybag as it was read or written last; nil when there is none or it is damaged.
     var record: KeybagRecord? { didSet { currentContext = nil } }
@@ -65,10 +67,12 @@ public actor KeychainEngine {
     ///   - attester: vouches for private keys that hardware keeps; nil where there is none.
     ///   - derivation: the cost of deriving a passcode's key in keybags made here; nil measures it, so that one
     ///     derivation takes at least 500 ms. A keybag that exists keeps its own.
+    ///   - isForTests: a part of the daemon is a test part. Keybags made here are `test` for good; one that is more
+    ///     is not opened.
     ///   - wallClock: microseconds since 1970, for the dates of items.
     ///   - audit: takes security events.
     /// - Throws: ``KeychainError`` with `errSecNotAvailable` when a file is not a plain file of ours alone, or when
-    ///   a newer version wrote it. Damage does not throw: ``state()`` tells it.
+    ///   a newer version wrote it, or it is not for this daemon (`isForTests`). Damage does not throw: ``state()`` tells it.
     public init(
         directory: StoreDirectory,
         sealer: any KeySealer,
@@ -76,6 +80,7 @@ public actor KeychainEngine {
         privateKeys: (any PrivateKeyHardware)? = nil,
         attester: (any KeyAttester)? = nil,
         derivation: PasscodeDerivation.Cost? = nil,
+        isForTests: Bool = false,
         wallClock: @escaping @Sendable () -> Int64 = KeychainEngine.systemWallClock,
         audit: (any AuditLog)? = nil
     ) throws(KeychainError) {
@@ -88,10 +93,13 @@ public actor KeychainEngine {
         self.audit = audit
         self.wallClock = wallClock
         requestedCost = derivation
+        self.isForTests = isForTests
         attempts = AttemptFile(directory: directory)
         keybagFile = AtomicFile(.keybag, in: directory, longest: KeybagRecord.longestFile)
+        let reading = try Self.readKeybag(keybagFile, directory)
+        try Self.checkOpens(reading, isForTests: isForTests)
         try ImportMark(in: directory).settle()
-        switch try Self.readKeybag(keybagFile, directory) {
+        switch reading {
         case .missing:
             // Items without their keybag are not a keychain that was never set up.
             isKeybagDamaged = try ItemStore.hasItems(in: directory)
@@ -153,6 +161,23 @@ extension KeychainEngine {
         case authentic(KeybagRecord)
         /// Holds what could be parsed all the same: the recovery code authenticates it by opening it.
         case damaged(KeybagRecord?)
+    }
+
+    /// The keybag as it lies on the disk.
+    func readKeybag() throws(KeychainError) -> KeybagReading {
+        let reading = try Self.readKeybag(keybagFile, directory)
+        try Self.checkOpens(reading, isForTests: isForTests)
+        return reading
+    }
+
+    /// A prompt program or a sensor of a test gets nothing to do with a keybag that was made without it.
+    static func checkOpens(_ reading: KeybagReading, isForTests: Bool) throws(KeychainError) {
+        switch reading {
+        case .authentic(let record), .damaged(.some(let record)):
+            guard isForTests, record.assurance > .test else { return }
+            throw KeychainError(.notAvailable, cause: .notForTests)
+        case .missing, .damaged(nil): return
+        }
     }
 
     /// Reads the keybag and says whether it is as it was written.

@@ -4,11 +4,12 @@ import KeychainModel
 /// Gives a peer the access groups whose items it sees.
 ///
 /// Its own is the path of the program: a hint, since programs of one user can imitate each other. What
-/// really protects an item from them is its access control. Others come from a manifest alone.
+/// really protects an item from them is its access control. Others come from a manifest alone. Programs that cannot
+/// be told share one group.
 public struct ClientIdentity: Sendable {
     /// The group of the daemon's own `touchstone`, so that its items survive a move or an upgrade.
     public static let ownGroup = "touchstone"
-    /// The group of a program whose path cannot be told.
+    /// The group of all programs whose path cannot be told.
     public static let unknownGroup = "unknown"
 
     private let ownProgram: String?
@@ -17,7 +18,7 @@ public struct ClientIdentity: Sendable {
     /// Knows the `touchstone` that lies beside the program of this process.
     public init(manifest: AccessGroupManifest = AccessGroupManifest()) {
         self.init(
-            ownProgram: ProgramPath.ofProcess("self").map { ProgramPath.directory(of: $0) + "/touchstone" },
+            ownProgram: ProgramPath.ofThisProcess().map { ProgramPath.directory(of: $0) + "/touchstone" },
             manifest: manifest
         )
     }
@@ -28,23 +29,25 @@ public struct ClientIdentity: Sendable {
         self.manifest = manifest
     }
 
-    /// The caller at the other end of `socket`.
+    /// Who is at the other end of `socket`.
     ///
     /// - Throws: ``ServerError`` when the kernel does not know the peer.
-    func caller(on socket: CInt) throws(ServerError) -> Caller {
+    func peer(on socket: CInt) throws(ServerError) -> Peer {
         let peer = try PeerCredentials(of: socket)
-        return Caller(
+        let path = peer.program?.path
+        let caller = Caller(
             uid: peer.uid,
             pid: peer.pid,
             processStart: peer.processStart,
-            program: peer.program,
-            accessGroup: group(of: peer.program)
+            program: path,
+            accessGroup: group(of: path)
         )
-    }
-
-    /// The groups that a caller may use.
-    func groups(of caller: Caller) -> EntitledGroups {
-        EntitledGroups(own: caller.accessGroup, granted: manifest.groups(of: caller.program))
+        return Peer(
+            caller,
+            groups: EntitledGroups(own: caller.accessGroup, granted: manifest.groups(of: path)),
+            program: peer.program,
+            unknownGroup: group(of: nil)
+        )
     }
 
     private func group(of program: String?) -> AccessGroup {

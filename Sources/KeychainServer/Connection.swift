@@ -13,7 +13,7 @@ final class Connection: Sendable {
         var isBroken = false
     }
 
-    let caller: Caller
+    let peer: Peer
     let contexts: ContextTable
     let executor: ConnectionExecutor
     let limits: RequestLimits
@@ -29,8 +29,7 @@ final class Connection: Sendable {
     init(
         _ socket: CInt,
         number: UInt64,
-        caller: Caller,
-        groups: EntitledGroups,
+        peer: Peer,
         services: KeychainServices,
         limits: RequestLimits,
         memory: LockedMemory,
@@ -40,7 +39,7 @@ final class Connection: Sendable {
         executor = try ConnectionExecutor()
         contexts = ContextTable(connection: number, limits: limits, budget: memory.passwords)
         self.socket = socket
-        self.caller = caller
+        self.peer = peer
         self.limits = limits
         self.memory = memory
         self.services = services
@@ -48,14 +47,16 @@ final class Connection: Sendable {
             services: services,
             limits: limits,
             budget: memory.requests,
-            caller: caller,
-            groups: groups,
+            peer: peer,
             contexts: contexts,
             failures: failures,
             isStopping: { [stopFlag] in stopFlag.isSet },
             didLock: didLock
         )
     }
+
+    /// Who is at the other end, as of the last look.
+    var caller: Caller { peer.caller }
 
     // MARK: Requests
 
@@ -91,6 +92,9 @@ final class Connection: Sendable {
             try self.send(message)
         }
     }
+
+    /// Some of a request came from a process.
+    func received(from sender: Int32) { handler.checkPeer(sender: sender) }
 
     /// Ends a request: its prompt is taken away.
     func cancel(_ id: UInt64) {

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import KeychainModel
 import SecretMemory
@@ -211,8 +212,19 @@ struct ConnectionLoop: ~Copyable {
 
     private mutating func receive(waits: Bool) {
         do throws(WireError) {
-            switch try receiver.receive(from: connection.socket, waits: waits) {
-            case .received, .wouldBlock: break
+            var sender: Int32 = 0
+            let progress = unsafe try receiver.receive { room in
+                unsafe clinux_receive(
+                    connection.socket,
+                    room.baseAddress,
+                    room.count,
+                    waits ? 0 : CInt(MSG_DONTWAIT),
+                    &sender
+                )
+            }
+            switch progress {
+            case .received: connection.received(from: sender)
+            case .wouldBlock: break
             case .closed:
                 connection.giveUp()
                 stopReading()

@@ -43,6 +43,7 @@ extension RequestHandler {
         reuse: Duration = .zero,
         prompt: PromptFields
     ) async throws(KeychainError) -> AuthenticationProof {
+        checkPeer()
         let evaluation = Evaluation(
             target: target,
             context: context,
@@ -55,12 +56,14 @@ extension RequestHandler {
         } catch {
             throw KeychainError(asEnded(error))
         }
+        try requireSamePeer()
         try contexts.add(proof, to: context)
         return proof
     }
 
     /// Unlocks the keybag; the passcode that was entered counts for the call's context.
     func unlock(for context: ContextID?, prompt: PromptFields) async throws(KeychainError) {
+        checkPeer()
         let proof: AuthenticationProof?
         do throws(AuthenticationError) {
             proof = try await services.authenticator.unlock(prompt.request(by: caller))
@@ -68,6 +71,7 @@ extension RequestHandler {
             guard error.code != .passcodeNotSet else { throw Self.notSetUp }
             throw KeychainError(asEnded(error))
         }
+        try requireSamePeer()
         if let proof, let context { try contexts.add(proof, to: context) }
     }
 

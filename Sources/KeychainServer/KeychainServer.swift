@@ -157,7 +157,12 @@ public final class KeychainServer: Sendable {
 
     private func admit(_ socket: CInt) throws(ServerError) {
         guard fcntl(socket, F_SETFL, 0) == 0 else { throw ServerError(call: "fcntl", errno: errno) }
-        let caller = try identity.caller(on: socket)
+        let peer = try identity.peer(on: socket)
+        let caller = peer.caller
+        // Who sends is told with each message. Accepted sockets have it from their listener.
+        guard clinux_pass_credentials(socket) == 0 else {
+            throw ServerError(call: "setsockopt SO_PASSCRED", errno: errno)
+        }
         // Nobody else's business, root's included: root has other ways.
         guard caller.uid == geteuid() else {
             return refuse(socket, caller, "another user", .missingEntitlement)
@@ -173,8 +178,7 @@ public final class KeychainServer: Sendable {
         let connection = try Connection(
             socket,
             number: number,
-            caller: caller,
-            groups: identity.groups(of: caller),
+            peer: peer,
             services: services,
             limits: limits,
             memory: memory,

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 public import KeychainModel
 
@@ -41,9 +42,11 @@ public struct Listener: ~Copyable, Sendable {
         else { throw ServerError(.notASocket, "descriptor \(socket) does not listen") }
         try RuntimeDirectory.prepare(layout.runtimeDirectory)
         let lock = try Self.takeLock(layout.lockFile)
-        guard fcntl(socket, F_SETFD, FD_CLOEXEC) == 0, fcntl(socket, F_SETFL, O_NONBLOCK) == 0 else {
+        guard fcntl(socket, F_SETFD, FD_CLOEXEC) == 0, fcntl(socket, F_SETFL, O_NONBLOCK) == 0,
+            clinux_pass_credentials(socket) == 0
+        else {
             close(lock)
-            throw ServerError(call: "fcntl", errno: errno)
+            throw ServerError(call: "fcntl or setsockopt", errno: errno)
         }
         self.socket = socket
         self.lock = lock
@@ -51,7 +54,7 @@ public struct Listener: ~Copyable, Sendable {
     }
 
     /// Removes the socket's name: whoever comes now starts another daemon.
-    borrowing func removeName() {
+    public borrowing func removeName() {
         if let path { _ = unsafe unlink(path) }
     }
 
@@ -100,6 +103,10 @@ public struct Listener: ~Copyable, Sendable {
         do throws(ServerError) {
             guard unsafe unlink(path) == 0 || errno == ENOENT else {
                 throw ServerError(call: "unlink \(path)", errno: errno)
+            }
+            // Accepted sockets have it from the start: no message comes without its sender.
+            guard clinux_pass_credentials(descriptor) == 0 else {
+                throw ServerError(call: "setsockopt SO_PASSCRED", errno: errno)
             }
             // The name that bind(2) makes gets the socket's own mode (unix(7)): no moment at which it is open.
             guard fchmod(descriptor, 0o600) == 0 else { throw ServerError(call: "fchmod", errno: errno) }

@@ -9,14 +9,18 @@ struct RequestHandler: Sendable {
     let services: KeychainServices
     let limits: RequestLimits
     let budget: LockedMemoryBudget
-    let caller: Caller
-    let groups: EntitledGroups
+    let peer: Peer
     let contexts: ContextTable
     let failures: FailureLog
     /// Whether the daemon is ending: tasks are then cancelled by the system, not by the app.
     let isStopping: @Sendable () -> Bool
     /// Tells all connections that the keybag was locked.
     let didLock: @Sendable () -> Void
+    /// Who asks, as of the last look.
+    var caller: Caller { peer.caller }
+    /// What it may use, as of the last look.
+    var groups: EntitledGroups { peer.groups }
+
     /// The export that comes over this connection, gone with it.
     let arriving = Guarded<(any ExportFile)?>(nil)
 
@@ -26,6 +30,7 @@ struct RequestHandler: Sendable {
     func serve(_ request: consuming Request, of asked: RequestHead, reply: Reply) async throws(WireError) {
         let head = ReplyHead(id: asked.id)
         let failure: KeychainError
+        checkPeer()
         do {
             switch consume request {
             case .addItem(let body): try await add(body, head: head, reply: reply)
@@ -124,12 +129,32 @@ struct RequestHandler: Sendable {
     /// - Returns: false, and nothing was done, where ``serve(_:of:reply:)`` has to.
     func serveAtOnce(_ request: borrowing Request, id: UInt64, reply: Reply) throws(WireError) -> Bool {
         let head = ReplyHead(id: id)
+        checkPeer()
         switch request {
         case .addItem(let body): return try addAtOnce(body, head: head, reply: reply)
         case .copyItems(let body): return try copyAtOnce(body, head: head, reply: reply)
         case .updateItems(let body): return try updateAtOnce(body, head: head, reply: reply)
         case .deleteItems(let body): return try deleteAtOnce(body, head: head, reply: reply)
         default: return false
+        }
+    }
+
+    /// Looks who asks now: what was shown for the program that connected is nothing for another one.
+    ///
+    /// - Returns: whether it is the same as at the last look.
+    @discardableResult
+    func checkPeer(sender: Int32? = nil) -> Bool {
+        guard !(sender.map { peer.check(sender: $0) } ?? peer.check()) else { return true }
+        contexts.forgetProofs()
+        let detail = "another program on the connection of \(peer.programThatConnected ?? "one")"
+        services.audit.record(AuditEvent(.clientRefused, caller: caller, detail: detail))
+        return false
+    }
+
+    /// The same, for a request whose user has just been asked: nothing is given to another program than was named.
+    func requireSamePeer() throws(KeychainError) {
+        guard checkPeer() else {
+            throw KeychainError(.missingEntitlement, cause: DriverCause(domain: "caller", code: "changed"))
         }
     }
 
@@ -151,11 +176,13 @@ struct RequestHandler: Sendable {
         _ flow: (PromptRequest) async throws(AuthenticationError) -> Void
     ) async throws(KeychainError) {
         guard prompt.interactionAllowed else { throw KeychainError(AuthenticationError(.notInteractive)) }
+        checkPeer()
         do throws(AuthenticationError) {
             try await flow(prompt.request(by: caller))
         } catch {
             throw KeychainError(asEnded(error))
         }
+        try requireSamePeer()
     }
 
     private func status(_ prompt: PromptFields?) async -> StatusReply {

@@ -20,6 +20,16 @@ public struct PinentryProgram: Sendable {
     /// A program that anybody may own, for tests; all other checks stay.
     public static func testing(_ path: String) -> PinentryProgram { PinentryProgram(unchecked: path) }
 
+    /// Why none of the candidates can be executed; nil when one can.
+    public func fault() -> String? {
+        do throws(PromptError) {
+            _ = try resolve()
+            return nil
+        } catch {
+            return error.detail
+        }
+    }
+
     /// The path to execute, symbolic links resolved: the first candidate that is a program nobody but root can
     /// replace.
     ///

@@ -64,7 +64,7 @@ enum PromptText {
         var isSpaceDue = false
         for scalar in text.unicodeScalars {
             guard clean.utf8.count < largestCleanByteCount else { break }
-            if scalar.properties.isWhitespace {
+            if scalar.properties.isWhitespace || blanks.contains(scalar) {
                 isSpaceDue = !clean.isEmpty
             } else if isShown(scalar) {
                 if isSpaceDue { clean.append(" ") }
@@ -74,6 +74,10 @@ enum PromptText {
         }
         return clean
     }
+
+    /// Symbols that are drawn as nothing, and are none of Unicode's white space: the Braille pattern without dots, and
+    /// musical notation's null note head.
+    private static let blanks: Set<Unicode.Scalar> = ["\u{2800}", "\u{1D159}"]
 
     private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {

@@ -22,7 +22,7 @@ struct Shell: Sendable {
 
     /// Where the daemon keeps everything.
     let home: String
-    /// The directory of `touchstone` and `touchstoned`: the demo's own.
+    /// The directory of `touchstone` and `touchstoned-testing`: the demo's own.
     let programs: String
 
     /// Runs a command while `person` does something at its terminal.
@@ -45,8 +45,8 @@ struct Shell: Sendable {
         process.executableURL = URL(fileURLWithPath: programs + "/touchstone")
         process.arguments = arguments
         process.environment = [
-            "TOUCHSTONE_HOME": home, "HOME": home, "TERM": "xterm", "LANG": "C.UTF-8",
-            "PATH": "/usr/bin:/bin",
+            "TOUCHSTONE_HOME": home, "TOUCHSTONE_DAEMON": programs + "/touchstoned-testing", "HOME": home,
+            "TERM": "xterm", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin",
         ]
         process.standardOutput = output
         process.standardError = place

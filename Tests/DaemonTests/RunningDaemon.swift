@@ -4,7 +4,9 @@ import TouchstoneTesting
 
 extension Programs {
     /// Whether the daemon was built.
-    static var isBuilt: Bool { access(touchstoned, X_OK) == 0 }
+    static var isBuilt: Bool {
+        access(touchstoned, X_OK) == 0 && access(installedTouchstoned, X_OK) == 0
+    }
 
     static let setpriv = "/usr/bin/setpriv"
 
@@ -18,7 +20,9 @@ final class DaemonHome {
     let layout: Layout
 
     /// Makes a home whose configuration has these lines beside those that keep the machine's own parts out.
-    init(_ configuration: [String] = [], mode: UInt32 = 0o700) throws {
+    ///
+    /// Nil leaves those lines out too, which only the daemon for tests knows.
+    init(_ configuration: [String]? = [], mode: UInt32 = 0o700) throws {
         directory = try TemporaryDirectory(mode: mode)
         let path = directory.path
         guard let layout = Layout(variable: { $0 == "TOUCHSTONE_HOME" ? path : nil }) else {
@@ -29,6 +33,7 @@ final class DaemonHome {
             "test.system-bus-address = unix:path=\(path)/no-bus",
             "test.scrypt-log2-rounds = 10",
         ]
+        guard let configuration else { return }
         _ = try directory.write(
             (usual + configuration).joined(separator: "\n") + "\n",
             to: "touchstoned.conf"
@@ -53,10 +58,11 @@ final class RunningDaemon {
     init(
         _ home: DaemonHome,
         through wrapper: [String] = [],
+        program: String = Programs.touchstoned,
         environment: [String: String] = [:]
     ) async throws {
         self.home = home
-        let command = wrapper + [Programs.touchstoned, "--foreground"]
+        let command = wrapper + [program, "--foreground"]
         let log = home.directory.appending("log")
         process = try await ChildProcess.start(
             command[0],

@@ -30,7 +30,7 @@ struct SwapTests {
         let call = Task.detached { try Self.update(in: keychain) }
         // Until then the prompt's program has the passcode in its script.
         try await Deadline.wait(for: "the prompt") {
-            group.programs == ["sleep", "touchstoned"] ? true : nil
+            group.programs == ["sleep", "touchstoned-tes"] ? true : nil
         }
         try await group.squeeze()
         try await Deadline.wait(for: "pages of the daemon in the swap file") {

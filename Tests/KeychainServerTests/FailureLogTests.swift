@@ -65,6 +65,26 @@ struct FailureLogTests {
         }
     }
 
+    @Test("refused requests too, once a program, with how many came since")
+    func refused() async throws {
+        let server = try TestServer { $0.failurePause = .milliseconds(300) }
+        let client = try await server.greetedClient()
+        let foreign = CopyItems(
+            query: .passwords(attributes: [.accessGroup: .string("/usr/bin/other")]),
+            prompt: PromptFields()
+        )
+        for _ in 1...50 {
+            #expect(try await client.call(.copyItems, foreign).status == .missingEntitlement)
+        }
+        try await Task.sleep(for: .milliseconds(400))
+        _ = try await client.call(.copyItems, foreign)
+        let told = server.audit.events.filter { $0.kind == .clientRefused }
+        #expect(told.first?.detail == "copyItems -34018")
+        #expect(told.count >= 2 && told.count < 20)
+        #expect(told.last?.detail.hasSuffix(" more since") == true)
+        #expect(told.allSatisfy { $0.caller?.program == CallerTests.ownPath })
+    }
+
     @Test(
         "each kind of failure",
         arguments: [
@@ -96,6 +116,6 @@ struct FailureLogTests {
         let server = try TestServer(vault: Self.failing(error))
         let client = try await server.greetedClient()
         #expect(try await client.call(.deleteItems, Self.deletion()).status != .success)
-        #expect(server.audit.events.isEmpty)
+        #expect(failures(server).isEmpty)
     }
 }

@@ -1,1 +1,1 @@
-../../../Sources/touchstoned/Configuration.swift
+../../../Sources/TouchstoneDaemon/Configuration.swift

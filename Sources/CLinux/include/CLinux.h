@@ -70,6 +70,14 @@ int clinux_peer_credentials(int socket, clinux_peer *peer);
 /// getsockopt(2) `SO_PEERPIDFD` (Linux 6.5): a close-on-exec pidfd of the very process that connected, or -1.
 int clinux_peer_pidfd(int socket);
 
+/// setsockopt(2) `SO_PASSCRED`: each message comes with the process that sent it. 0 or -1.
+int clinux_pass_credentials(int socket);
+
+/// recvmsg(2) of at most `count` octets, all sent by one process, whose number goes to `sender`; 0 where it is not told.
+///
+/// Descriptors that come with them are discarded by the kernel: there is no room for any. As recv(2), with its `errno`.
+intptr_t clinux_receive(int socket, void *_Nullable buffer, size_t count, int flags, int32_t *_Nonnull sender);
+
 /// pidfd_open(2), close-on-exec: a pidfd or -1. A number may have been reused: prefer `clinux_peer_pidfd`.
 int clinux_pidfd_open(int32_t pid);
 
@@ -137,5 +145,9 @@ int clinux_daemon_report(int report, unsigned char status);
 
 /// clearenv(3): 0, or not 0 when it failed.
 int clinux_clear_environment(void);
+
+/// Executes this program anew, with its arguments and descriptors, unless all its variables are among `names`, which
+/// end in null; only those are kept. Returns 0 when there are no others, or -1.
+int clinux_restart_with_variables(const char *_Nullable const *names);
 
 #pragma clang assume_nonnull end

@@ -64,7 +64,8 @@ extension KeychainEngine {
         return PasscodeBinding(
             salt: salt,
             cost: cost,
-            assurance: await sealer.assurance(of: blob).assurance,
+            assurance: isForTests || former?.assurance == .test
+                ? .test : await sealer.assurance(of: blob).assurance,
             blob: blob,
             passcodeWrap: KeybagKeys.wrap(keybagKey, KeybagKeys.byPasscode, storeID: storeID, with: wrapping),
             privateWrap: KeybagKeys.wrap(

@@ -16,9 +16,17 @@ extension KeychainEngine: KeybagKeeper {
     /// How strong its protection is, and why.
     public func assurance() async -> AssuranceReport {
         let report = await sealer.assurance(of: record?.blob)
-        guard let cost = record?.cost ?? requestedCost, cost.isBelowFloor else { return report }
-        let reason = "The passcode's derivation is reduced for tests (N = 2^\(cost.roundsExponent))."
-        return AssuranceReport(.test, reasons: [reason] + report.reasons)
+        var reasons: [String] = []
+        if let cost = record?.cost ?? requestedCost, cost.isBelowFloor {
+            reasons.append("The passcode's derivation is reduced for tests (N = 2^\(cost.roundsExponent)).")
+        }
+        if isForTests {
+            reasons.append("The daemon is one for tests.")
+        } else if record?.assurance == .test, report.assurance > .test {
+            reasons.append("The keybag was made with test parts.")
+        }
+        guard !reasons.isEmpty else { return report }
+        return AssuranceReport(.test, reasons: reasons + report.reasons)
     }
 
     /// A new recovery code as text.
@@ -180,7 +188,7 @@ extension KeychainEngine: KeybagKeeper {
 extension KeychainEngine {
     /// The keybag as it lies on the disk now: damage is found before a passcode is tried.
     func authenticRecord() throws(KeychainError) -> KeybagRecord {
-        switch try Self.readKeybag(keybagFile, directory) {
+        switch try readKeybag() {
         case .missing:
             guard record == nil, !isKeybagDamaged else { throw noteDamage() }
             throw .notSetUp
@@ -201,7 +209,7 @@ extension KeychainEngine {
     /// The keybag as it lies on the disk, its key, and the private half of the passcode's pair.
     func openWithRecovery(_ code: Key) throws(KeychainError) -> (KeybagRecord, Key, Key) {
         let record: KeybagRecord
-        switch try Self.readKeybag(keybagFile, directory) {
+        switch try readKeybag() {
         case .missing: throw .notSetUp
         case .damaged(nil): throw noteDamage()
         case .authentic(let found), .damaged(.some(let found)): record = found
@@ -259,6 +267,8 @@ extension KeychainEngine {
 }
 
 extension DriverCause {
+    /// A keybag that was made without test parts, and a daemon that has some.
+    public static let notForTests = DriverCause(domain: "keybag", code: "not for tests")
     static let mistyped = DriverCause(domain: "keybag", code: "recovery code mistyped")
 }
 

@@ -190,12 +190,19 @@ public struct FrameReceiver: ~Copyable {
     /// - Throws: ``WireError`` `frameLength` or `system`.
     public mutating func receive(from socket: CInt, waits: Bool = true) throws(WireError) -> Progress {
         let flags = waits ? 0 : CInt(MSG_DONTWAIT)
+        return unsafe try receive { room in unsafe recv(socket, room.baseAddress, room.count, flags) }
+    }
+
+    /// Reads once by `read`, which answers and leaves `errno` as recv(2) does.
+    public mutating func receive(
+        _ read: (UnsafeMutableRawBufferPointer) -> Int
+    ) throws(WireError) -> Progress {
         let wanted = try room()
         while true {
             var result = 0
             var failure: CInt = 0
             _ = unsafe pending.append(upTo: wanted) { room in
-                result = unsafe recv(socket, room.baseAddress, room.count, flags)
+                result = unsafe read(room)
                 failure = errno
                 return max(0, result)
             }

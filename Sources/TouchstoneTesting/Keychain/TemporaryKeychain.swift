@@ -90,8 +90,9 @@ public final class TemporaryKeychain: Sendable {
     /// Starts the daemon and waits until it listens.
     ///
     /// - Parameter wrapper: a command that runs the daemon, for example `strace` with its options.
-    /// - Throws: ``TestKitError`` when it ends or does not listen in time.
+    /// - Throws: ``TestKitError`` when it is not built, ends, or does not listen in time.
     public func start(through wrapper: [String] = []) async throws {
+        try Programs.checkDaemon()
         let command = wrapper + [Programs.touchstoned, "--foreground"]
         let process = try await ChildProcess.start(
             command[0],

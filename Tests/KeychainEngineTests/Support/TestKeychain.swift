@@ -23,12 +23,16 @@ final class TestKeychain: Sendable {
     }
 
     /// Opens the keychain's files as a new run of the daemon does; `time` is what its items are dated by.
-    func start(time: Int64 = 1_700_000_000_000_000) throws -> KeychainEngine {
+    func start(
+        time: Int64 = 1_700_000_000_000_000,
+        isForTests: Bool = false
+    ) throws -> KeychainEngine {
         let directory = try StoreDirectory(path: path)
         return try KeychainEngine(
             directory: directory,
             sealer: FileKeySealer(directory: directory),
             derivation: .test,
+            isForTests: isForTests,
             wallClock: { time },
             audit: audit
         )

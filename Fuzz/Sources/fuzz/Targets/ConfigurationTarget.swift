@@ -7,16 +7,11 @@ enum ConfigurationTarget: FuzzTarget {
     static func run(_ input: Span<UInt8>) {
         // The file's reader refuses before what is not UTF-8.
         guard let text = String(validating: input.array, as: UTF8.self) else { return }
-        do throws(Configuration.Fault) {
-            let settings = try Configuration(parsing: text)
-            let paths = [
-                settings.pinentryProgram, settings.testParts.pinentryProgram,
-                settings.testParts.templateDirectory,
-            ]
-            for case let path? in paths { require(path.hasPrefix("/"), "a path is absolute") }
-            if let rounds = settings.testParts.scryptLog2Rounds {
-                require((1...22).contains(rounds), "rounds in range")
-            }
+        do throws(Setting.Fault) {
+            let lines = try Setting.all(in: text)
+            let settings = try Configuration(lines)
+            if let path = settings.pinentryProgram { require(path.hasPrefix("/"), "a path is absolute") }
+            require(!lines.contains { $0.key.hasPrefix("test.") }, "no setting of tests")
         } catch {
             require(error.line >= 1 && !error.reason.isEmpty, "a fault says where and why")
         }

@@ -3,16 +3,13 @@ import KeychainServer
 
 /// The files that grant programs shared access groups: the administrator's for all users, then the user's.
 enum AccessGroupFiles {
-    /// The administrator's.
-    static let directory = "/etc/touchstone/access-groups.d"
     /// The user's, beside the settings.
     static let name = "access-groups.conf"
     /// The most files of the administrator.
     static let mostFiles = 64
 
-    /// Reads all of them; missing ones grant nothing.
-    static func read(_ layout: Layout, _ settings: Configuration) throws(StartError) -> AccessGroupManifest {
-        let directory = settings.testParts.accessGroupDirectory ?? directory
+    /// Reads all of them, the administrator's in `directory`; missing ones grant nothing.
+    static func read(_ layout: Layout, _ directory: String) throws(StartError) -> AccessGroupManifest {
         let names = try TrustedFile.ofAdministrator(directory).names(endingIn: ".conf", atMost: mostFiles)
         var files = names.map { TrustedFile.ofAdministrator(directory + "/" + $0) }
         if let slash = layout.configurationFile.lastIndex(of: "/") {

@@ -16,14 +16,18 @@ struct Keychain: Sendable {
     init(
         layout: Layout,
         settings: Configuration,
+        parts: DaemonParts,
         accessGroups: AccessGroupManifest,
         pinentry: PinentryEnvironment,
         audit: AuditTrail
     ) throws(StartError) {
-        let test = settings.testParts
         do throws(KeychainError) {
             let directory = try StoreDirectory(path: layout.dataDirectory)
-            let (hardware, obstacle) = Hardware.find(settings, notes: HardwareNotesFile(directory: directory))
+            let (hardware, obstacle) = Hardware.find(
+                settings,
+                transport: parts.tpm,
+                notes: HardwareNotesFile(directory: directory)
+            )
             let sealer = DeviceSealer(
                 file: FileKeySealer(directory: directory),
                 hardware: hardware?.sealer,
@@ -31,18 +35,17 @@ struct Keychain: Sendable {
             )
             engine = try KeychainEngine(
                 directory: directory,
-                sealer: test.isUsed ? TestAssurance(of: sealer) : sealer,
+                sealer: sealer,
                 counters: hardware?.counters,
                 privateKeys: hardware?.privateKeys,
                 attester: hardware?.attester,
-                derivation: test.scryptLog2Rounds.flatMap {
-                    PasscodeDerivation.Cost(roundsExponent: $0, blockSize: 8, parallelism: 1)
-                },
+                derivation: parts.derivation,
+                isForTests: parts.areForTests,
                 audit: audit
             )
             authenticator = AuthenticationEngine(
-                reader: Self.reader(settings, audit),
-                prompter: Self.prompter(settings, pinentry),
+                reader: Self.reader(settings, parts, audit),
+                prompter: Self.prompter(settings, parts, pinentry),
                 keybag: engine,
                 attempts: AttemptFile(directory: directory),
                 clock: SystemBootClock(),
@@ -52,7 +55,7 @@ struct Keychain: Sendable {
         } catch {
             throw StartError(error, opening: layout.dataDirectory)
         }
-        let fault = PromptFault(Self.prompter(settings, pinentry))
+        let fault = PromptFault(Self.prompter(settings, parts, pinentry))
         do throws(ServerError) {
             server = try KeychainServer(
                 services: KeychainServices(
@@ -76,26 +79,28 @@ struct Keychain: Sendable {
         }
     }
 
-    private static func reader(_ settings: Configuration, _ audit: AuditTrail) -> any FingerprintReader {
+    private static func reader(
+        _ settings: Configuration,
+        _ parts: DaemonParts,
+        _ audit: AuditTrail
+    ) -> any FingerprintReader {
         guard settings.usesBiometry else { return BiometryOff() }
-        let test = settings.testParts
+        let forgeries = RepeatedEvent(.forgedSignal, audit)
         return FprintReader(
-            busAddress: test.systemBusAddress.map {
-                .testing($0, ownerUserID: test.busOwnerUserID ?? 0)
-            } ?? .system,
-            templateDirectory: test.templateDirectory ?? "/var/lib/fprint",
-            onForgedSignal: { audit.record(AuditEvent(.forgedSignal)) },
+            busAddress: parts.bus,
+            templateDirectory: parts.templateDirectory,
+            onForgedSignal: { forgeries.record() },
             onBusLost: { audit.record(AuditEvent(.busLost)) }
         )
     }
 
-    private static func prompter(_ settings: Configuration, _ session: PinentryEnvironment)
-        -> PinentryPrompter
-    {
+    private static func prompter(
+        _ settings: Configuration,
+        _ parts: DaemonParts,
+        _ session: PinentryEnvironment
+    ) -> PinentryPrompter {
         let program =
-            settings.testParts.pinentryProgram.map { PinentryProgram.testing($0) }
-            ?? settings.pinentryProgram.map { PinentryProgram([$0]) }
-            ?? PinentryProgram()
+            parts.pinentry ?? settings.pinentryProgram.map { PinentryProgram([$0]) } ?? PinentryProgram()
         return PinentryPrompter(program: program, environment: session)
     }
 

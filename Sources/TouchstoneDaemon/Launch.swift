@@ -12,6 +12,7 @@ import UnixSignals
 struct Launch: Sendable {
     let layout: Layout
     let settings: Configuration
+    let parts: DaemonParts
     let accessGroups: AccessGroupManifest
     let environment: LaunchEnvironment
     let report: Report?
@@ -44,13 +45,20 @@ struct Launch: Sendable {
         let manager = ServiceManager(socketPath: environment.notifySocket)
         let logger = try logger()
         let audit = AuditTrail(logger)
-        let keychain = try Keychain(
-            layout: layout,
-            settings: settings,
-            accessGroups: accessGroups,
-            pinentry: environment.pinentry,
-            audit: audit
-        )
+        let keychain: Keychain
+        do throws(StartError) {
+            keychain = try Keychain(
+                layout: layout,
+                settings: settings,
+                parts: parts,
+                accessGroups: accessGroups,
+                pinentry: environment.pinentry,
+                audit: audit
+            )
+        } catch {
+            listener.removeName()
+            throw error
+        }
         do throws(ServerError) {
             try keychain.server.start(listener)
         } catch {

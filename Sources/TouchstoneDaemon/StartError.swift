@@ -33,6 +33,13 @@ struct StartError: Error {
 
     /// Why the keychain cannot be opened.
     init(_ error: KeychainError, opening path: String) {
+        guard error.cause != .notForTests else {
+            self.init(
+                "the keychain in \(path) was made without test parts, and this daemon is for tests",
+                hint: "start touchstoned, or set TOUCHSTONE_HOME to a directory for tests"
+            )
+            return
+        }
         let reason = error.cause.map { "\($0.domain): \($0.code)" } ?? "status \(error.status.rawValue)"
         self.init(
             "the keychain in \(path) cannot be opened (\(reason))",

@@ -12,14 +12,15 @@ struct Hardware {
 
     /// The TPM that the settings allow, or why there is none, as `errno` says; neither where they allow none.
     ///
+    /// `transport` names another one than the machine's.
+    ///
     /// Nothing is sent to it yet.
     static func find(
         _ settings: Configuration,
+        transport: String?,
         notes: HardwareNotesFile
     ) -> (hardware: Hardware?, obstacle: CInt?) {
-        if let simulator = settings.testParts.tpm {
-            return (Hardware(TPM(configuration: simulator, notes: notes)), nil)
-        }
+        if let transport { return (Hardware(TPM(configuration: transport, notes: notes)), nil) }
         guard settings.usesTPM else { return (nil, nil) }
         guard unsafe access(device, R_OK | W_OK) == 0 else { return (nil, errno) }
         return (Hardware(TPM(notes: notes)), nil)

@@ -18,6 +18,34 @@ struct LaunchEnvironment: Sendable {
     /// For what libraries look up later.
     private static let path = "/usr/bin:/bin"
 
+    /// All variables that mean anything to the daemon or its session's boxes.
+    private static let names = [
+        "HOME", "PATH", "TOUCHSTONE_HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME",
+        "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS",
+    ]
+
+    /// Starts the program anew without all other variables, where there are any.
+    ///
+    /// Some of them have acted on the program before its first instruction (`LD_PRELOAD`, `LD_LIBRARY_PATH`,
+    /// `GLIBC_TUNABLES`), and any library may look for some: none is left for the daemon that begins then, which is
+    /// the same process, with the same arguments and descriptors.
+    static func restartWithoutOthers() throws(StartError) {
+        var pointers: [UnsafePointer<CChar>?] = unsafe names.map { name in
+            unsafe UnsafePointer(strdup(name))
+        }
+        unsafe pointers.append(nil)
+        defer { unsafe pointers.forEach { unsafe free(UnsafeMutablePointer(mutating: $0)) } }
+        let result = unsafe pointers.withUnsafeBufferPointer { list in
+            unsafe list.baseAddress.map { unsafe clinux_restart_with_variables($0) } ?? -1
+        }
+        guard result == 0 else {
+            throw StartError(
+                "the daemon cannot be started with a clean environment (\(SystemError.name(of: errno)))",
+                hint: "start it by env -i, with HOME and XDG_RUNTIME_DIR"
+            )
+        }
+    }
+
     /// Reads what is needed and removes everything else.
     static func take() -> LaunchEnvironment {
         let taken = LaunchEnvironment(

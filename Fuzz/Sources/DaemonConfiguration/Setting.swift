@@ -1,0 +1,1 @@
+../../../Sources/TouchstoneDaemon/Setting.swift

@@ -1,0 +1,121 @@
+import CLinux
+import Glibc
+
+/// A process at the other end of a socket, held so that its number cannot come to mean another one.
+///
+/// Its directory in `/proc` stays that process's: once it has ended, nothing is found there any more.
+final class PeerProcess: Sendable {
+    /// A file, whatever it is called.
+    struct FileIdentity: Equatable {
+        let device: dev_t
+        let inode: ino_t
+
+        /// The file at a path; relative ones start at `directory`. Links in `/proc` are followed.
+        init?(_ path: String, in directory: CInt = AT_FDCWD, follows: Bool = true) {
+            var status = stat()
+            guard unsafe fstatat(directory, path, &status, follows ? 0 : AT_SYMLINK_NOFOLLOW) == 0 else {
+                return nil
+            }
+            device = status.st_dev
+            inode = status.st_ino
+        }
+    }
+
+    private static let ownMounts = FileIdentity("/proc/self/ns/mnt")
+    private static let ownUsers = FileIdentity("/proc/self/ns/user")
+
+    private let directory: CInt
+
+    /// Holds the process of a number; nil when there is none.
+    init?(_ pid: Int32) {
+        directory = unsafe open("/proc/\(pid)", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { return nil }
+    }
+
+    deinit { close(directory) }
+
+    /// The file of the program that it runs now; nil when the kernel does not tell.
+    var programFile: FileIdentity? {
+        if let file = FileIdentity("exe", in: directory) { return file }
+        // The first thread may have ended before the others (pthread_exit(3) in main).
+        return thread().flatMap { FileIdentity("task/\($0)/exe", in: directory) }
+    }
+
+    /// The path of the program that it runs now, as it is in this process's own namespaces; nil when that cannot be
+    /// told for sure.
+    ///
+    /// What a process in another mount or user namespace calls its program is another's word. Here, the path has to
+    /// lead to the very file that runs: not one that was mounted over it elsewhere, not one of a mount that is gone,
+    /// and not one that was deleted, of which nobody can tell any more where it was.
+    func program() -> (path: String, file: FileIdentity)? {
+        let place = FileIdentity("exe", in: directory) != nil ? "" : thread().map { "task/\($0)/" } ?? ""
+        guard let file = FileIdentity(place + "exe", in: directory),
+            let path = ProgramPath.ofLink(place + "exe", in: directory),
+            let mounts = FileIdentity(place + "ns/mnt", in: directory), mounts == Self.ownMounts,
+            let users = FileIdentity(place + "ns/user", in: directory), users == Self.ownUsers,
+            FileIdentity(path, follows: false) == file
+        else { return nil }
+        return (path, file)
+    }
+
+    /// When it started, in clock ticks since boot.
+    ///
+    /// Field 22 of `stat`; the name in field 2 may hold anything, so fields count from its end.
+    func startTime() -> UInt64? {
+        let descriptor = unsafe openat(directory, "stat", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var octets = [UInt8](repeating: 0, count: 1024)
+        let count = unsafe read(descriptor, &octets, octets.count)
+        guard count > 0, let nameEnd = octets[..<count].lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let fields = octets[(nameEnd + 1)..<count].split(separator: UInt8(ascii: " "))
+        guard fields.count > 19 else { return nil }
+        return UInt64(String(decoding: fields[19], as: UTF8.self))
+    }
+
+    /// A thread of it that runs.
+    private func thread() -> String? {
+        let descriptor = unsafe openat(directory, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        guard let threads = unsafe fdopendir(descriptor) else {
+            close(descriptor)
+            return nil
+        }
+        defer { unsafe closedir(threads) }
+        while let entry = unsafe readdir(threads) {
+            let octets = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { name in
+                unsafe Array(name.prefix { $0 != 0 })
+            }
+            let name = String(decoding: octets, as: UTF8.self)
+            if name.first != ".", FileIdentity("task/\(name)/exe", in: directory) != nil { return name }
+        }
+        return nil
+    }
+}
+
+/// Paths of running programs.
+enum ProgramPath {
+    /// What `/proc/self/exe` points to.
+    static func ofThisProcess() -> String? { ofLink("/proc/self/exe", in: AT_FDCWD) }
+
+    /// Where a link to a program leads.
+    static func ofLink(_ link: String, in directory: CInt) -> String? {
+        var octets = [UInt8](repeating: 0, count: Int(PATH_MAX))
+        let count = unsafe octets.withUnsafeMutableBytes { buffer in
+            unsafe buffer.withMemoryRebound(to: CChar.self) { buffer in
+                guard let start = buffer.baseAddress else { return -1 }
+                return unsafe readlinkat(directory, link, start, buffer.count)
+            }
+        }
+        // Cut off at the end of the buffer, it would name another program.
+        guard count > 0, count < octets.count else { return nil }
+        let path = String(validating: octets[..<count], as: UTF8.self)
+        return path?.hasPrefix("/") == true ? path : nil
+    }
+
+    /// The directory part of an absolute path.
+    static func directory(of path: String) -> String {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
+        return String(path[..<slash])
+    }
+}

@@ -1,0 +1,53 @@
+import Logging
+
+/// The settings of the daemon.
+///
+/// None puts another part in the place of the machine's own: those of tests (`test.…`) are known to
+/// `touchstoned-testing` alone.
+struct Configuration: Sendable, Equatable {
+    /// `idle-exit`: seconds without a client after which the daemon ends, unless it is unlocked; 0 for never.
+    var idleExit: Duration? = .seconds(300)
+    /// `pinentry-program`: what draws the boxes; must be root's.
+    var pinentryProgram: String?
+    /// `log-level`.
+    var logLevel = Logger.Level.notice
+    /// `biometry`: whether the sensor is used at all.
+    var usesBiometry = true
+    /// `tpm`: whether the machine's TPM is used at all.
+    var usesTPM = true
+
+    /// The settings where there is no file.
+    init() {}
+
+    /// Reads the settings of a file.
+    init(_ settings: [Setting]) throws(Setting.Fault) {
+        for setting in settings { try set(setting) }
+    }
+
+    private mutating func set(_ setting: Setting) throws(Setting.Fault) {
+        switch setting.key {
+        case "idle-exit":
+            let seconds = try setting.number(in: 0...604_800)
+            idleExit = seconds == 0 ? nil : .seconds(seconds)
+        case "pinentry-program": pinentryProgram = try setting.path()
+        case "log-level":
+            guard let level = Logger.Level(rawValue: setting.value) else {
+                let known = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+                throw setting.fault("must be one of \(known)")
+            }
+            logLevel = level
+        case "biometry": usesBiometry = try Self.isOn(setting)
+        case "tpm": usesTPM = try Self.isOn(setting)
+        case let key where key.hasPrefix("test."):
+            throw setting.fault("is a setting of touchstoned-testing, which is for tests alone")
+        default: throw setting.fault("is not a setting")
+        }
+    }
+
+    private static func isOn(_ setting: Setting) throws(Setting.Fault) -> Bool {
+        guard setting.value == "on" || setting.value == "off" else {
+            throw setting.fault("must be on or off")
+        }
+        return setting.value == "on"
+    }
+}

@@ -1,0 +1,26 @@
+package import FingerprintDriver
+package import KeychainEngine
+package import PinentryDriver
+
+/// What the daemon is made of, as far as a test exchanges it.
+///
+/// The shipped program has the machine's own parts, and nothing in it reads the name of another one.
+package struct DaemonParts: Sendable {
+    /// Where fprintd and logind are.
+    package var bus = BusAddress.system
+    /// fprintd's templates.
+    package var templateDirectory = "/var/lib/fprint"
+    /// The files of the administrator that grant access groups.
+    package var accessGroupDirectory = "/etc/touchstone/access-groups.d"
+    /// What draws the boxes; nil for what the settings name, or the system's.
+    package var pinentry: PinentryProgram?
+    /// A chip in the place of the machine's, in the form of `Tss2_TctiLdr_Initialize`.
+    package var tpm: String?
+    /// The cost of new keybags' derivation; nil measures it.
+    package var derivation: PasscodeDerivation.Cost?
+    /// Whether the daemon is one of tests: its keybags are `test` for good, and it opens no others.
+    package var areForTests = false
+
+    /// The machine's own.
+    package init() {}
+}

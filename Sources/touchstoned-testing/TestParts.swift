@@ -1,0 +1,47 @@
+import FingerprintDriver
+import KeychainEngine
+import PinentryDriver
+import TouchstoneDaemon
+
+/// Parts that stand in for the real ones: the settings that start with `test.`.
+struct TestParts {
+    private static let prefix = "test."
+
+    /// What the daemon is made of.
+    private(set) var daemonParts = DaemonParts()
+    private var busAddress: String?
+    private var busOwnerUserID: UInt32 = 0
+
+    /// Takes the settings of tests out of a configuration's.
+    init(takingFrom settings: inout [Setting]) throws(Setting.Fault) {
+        for setting in settings where setting.key.hasPrefix(Self.prefix) { try take(setting) }
+        settings.removeAll { $0.key.hasPrefix(Self.prefix) }
+        if let busAddress { daemonParts.bus = .testing(busAddress, ownerUserID: busOwnerUserID) }
+        // Without any of them it is a daemon of tests all the same.
+        daemonParts.areForTests = true
+    }
+
+    private mutating func take(_ setting: Setting) throws(Setting.Fault) {
+        switch setting.key {
+        case "test.tpm":
+            guard setting.value.hasPrefix("swtpm:path=/") else {
+                throw setting.fault("must be swtpm:path= and the absolute path of a socket")
+            }
+            daemonParts.tpm = setting.value
+        case "test.system-bus-address":
+            guard !setting.value.isEmpty else { throw setting.fault("is empty") }
+            busAddress = setting.value
+        case "test.bus-owner-uid": busOwnerUserID = UInt32(try setting.number(in: 0...Int(UInt32.max) - 1))
+        case "test.scrypt-log2-rounds":
+            daemonParts.derivation = PasscodeDerivation.Cost(
+                roundsExponent: try setting.number(in: 1...22),
+                blockSize: 8,
+                parallelism: 1
+            )
+        case "test.pinentry-program": daemonParts.pinentry = .testing(try setting.path())
+        case "test.template-directory": daemonParts.templateDirectory = try setting.path()
+        case "test.access-group-directory": daemonParts.accessGroupDirectory = try setting.path()
+        default: throw setting.fault("is not a setting")
+        }
+    }
+}
