@@ -277,12 +277,14 @@ final class ScriptedKeybag: KeybagKeeper {
 
     func setUp(
         passcode: consuming SecretBytes,
-        recoveryCode: borrowing SecretBytes
+        recoveryCode: borrowing SecretBytes,
+        enrolled: Enrolment?
     ) async throws(KeychainError) {
         let text = Self.text(passcode)
         inner.withLock { inner in
             inner.passcode = text
             inner.state = .unlocked
+            inner.known = enrolled
         }
         journal.note("set up")
     }

@@ -24,6 +24,9 @@ public struct ItemQuery: Sendable, Equatable {
         public static let ref = Returns(rawValue: 4)
         /// `kSecReturnPersistentRef`.
         public static let persistentRef = Returns(rawValue: 8)
+        /// Items that can never be opened again, because their enrolled set is gone, with the time at which it went;
+        /// else they are as good as absent. Apple has no name for it.
+        public static let invalidated = Returns(rawValue: 16)
     }
 
     /// What to do with items that need the user.

@@ -140,7 +140,7 @@ extension CBORReader {
     }
 
     mutating func readReturns() throws -> ItemQuery.Returns {
-        guard let bits = UInt8(exactly: try readUnsigned()), bits < 16 else { throw WireError.malformed }
+        guard let bits = UInt8(exactly: try readUnsigned()), bits < 32 else { throw WireError.malformed }
         return ItemQuery.Returns(rawValue: bits)
     }
 

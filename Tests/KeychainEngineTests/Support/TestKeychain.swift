@@ -10,6 +10,13 @@ import TouchstoneTesting
 /// A keychain in a private directory, removed with this value.
 final class TestKeychain: Sendable {
     static let passcode = "correct horse battery staple"
+    /// The set that is enrolled at set-up.
+    static let enrolled = Enrolment(
+        device: "sensor",
+        fingers: ["left-index"],
+        templateDigest: nil,
+        completions: 0
+    )
 
     let path: String
     let audit = RecordedAudit()
@@ -35,9 +42,15 @@ final class TestKeychain: Sendable {
     }
 
     /// A keychain that was just set up, unlocked; and the key its passcode opens.
-    func setUp() async throws -> (KeychainEngine, PasscodeKey) {
+    func setUp(
+        enrolled: Enrolment? = TestKeychain.enrolled
+    ) async throws -> (KeychainEngine, PasscodeKey) {
         let engine = try start()
-        try await engine.setUp(passcode: .text(Self.passcode), recoveryCode: try engine.makeRecoveryCode())
+        try await engine.setUp(
+            passcode: .text(Self.passcode),
+            recoveryCode: try engine.makeRecoveryCode(),
+            enrolled: enrolled
+        )
         return (engine, try await engine.key(Self.passcode))
     }
 
