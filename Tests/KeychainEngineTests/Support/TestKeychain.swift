@@ -113,6 +113,7 @@ struct CopiedItem {
     var reference: PersistentReference?
     var attributes: ItemAttributes?
     var data: [UInt8]?
+    var invalidated: Int64?
 
     var text: String? { data.map { String(decoding: $0, as: UTF8.self) } }
 }
@@ -258,6 +259,7 @@ func decode(_ page: borrowing EncodedItems) throws -> [CopiedItem] {
                 switch try reader.readUnsigned() {
                 case ItemField.reference: item.reference = PersistentReference(octets: try reader.readBytes())
                 case ItemField.attributes: item.attributes = try reader.readAttributes()
+                case ItemField.invalidated: item.invalidated = try reader.readInteger()
                 default: item.data = try reader.readBytes()
                 }
             }
