@@ -212,6 +212,8 @@ final class ScriptedKeybag: KeybagKeeper {
     }
 
     var passcode: String { inner.withLock { $0.passcode } }
+    /// The set that it knows.
+    var enrolled: Enrolment? { inner.withLock { $0.known } }
     func become(_ state: KeybagState) { inner.withLock { $0.state = state } }
     func fail(_ error: KeychainError?) { inner.withLock { $0.failure = error } }
     func set(_ assurance: Assurance) { inner.withLock { $0.assurance = assurance } }
