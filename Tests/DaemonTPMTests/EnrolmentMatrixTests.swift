@@ -67,11 +67,29 @@ struct EnrolmentMatrixTests {
             [
                 Cell(isRead: false, change: .replace, moment: .running, hasTemplates: true, hasTPM: false),
                 Cell(isRead: false, change: .add, moment: .stopped, hasTemplates: false, hasTPM: true),
-                Cell(isRead: false, change: .deleteAndAdd, moment: .locked, hasTemplates: false, hasTPM: false),
+                Cell(
+                    isRead: false,
+                    change: .deleteAndAdd,
+                    moment: .locked,
+                    hasTemplates: false,
+                    hasTPM: false
+                ),
                 Cell(isRead: true, change: .replace, moment: .stopped, hasTemplates: true, hasTPM: true),
                 Cell(isRead: true, change: .add, moment: .locked, hasTemplates: true, hasTPM: true),
-                Cell(isRead: true, change: .replace, moment: .fprintdRestarted, hasTemplates: false, hasTPM: false),
-                Cell(isRead: false, change: .deleteAndAdd, moment: .fprintdRestarted, hasTemplates: true, hasTPM: true),
+                Cell(
+                    isRead: true,
+                    change: .replace,
+                    moment: .fprintdRestarted,
+                    hasTemplates: false,
+                    hasTPM: false
+                ),
+                Cell(
+                    isRead: false,
+                    change: .deleteAndAdd,
+                    moment: .fprintdRestarted,
+                    hasTemplates: true,
+                    hasTPM: true
+                ),
             ]
         }
     }
@@ -162,7 +180,9 @@ struct EnrolmentMatrixTests {
     .timeLimit(.minutes(20))
 )
 struct BoundSetTests {
-    @Test("without a finger nothing is bound: not an item, not a key, not by a change; with one it is, and stays")
+    @Test(
+        "without a finger nothing is bound: not an item, not a key, not by a change; with one it is, and stays"
+    )
     func noFinger() async throws {
         let bus = try await PrivateBus.start(sensors: [.storage])
         let keychain = try await TemporaryKeychain.ready(bus: bus)
@@ -181,7 +201,9 @@ struct BoundSetTests {
                 keychain.failure { try keychain.add("set", "secret", either.flags) },
                 keychain.failure { try keychain.rebind("plain", to: rule) },
                 keychain.failure {
-                    _ = try keychain.client.makeKey(MakeKey(accessControl: keyRule, prompt: keychain.prompt()))
+                    _ = try keychain.client.makeKey(
+                        MakeKey(accessControl: keyRule, prompt: keychain.prompt())
+                    )
                 },
             ]
         }

@@ -65,7 +65,9 @@ struct UnknownSetTests {
         await engine?.close()
     }
 
-    @Test("a keychain of the first version whose set was never seen loses what was bound to it, with an event")
+    @Test(
+        "a keychain of the first version whose set was never seen loses what was bound to it, with an event"
+    )
     func formerVersion() async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         try await engine?.add("set", "secret", control)
@@ -185,7 +187,9 @@ struct UnknownSetTests {
             returns: .invalidated
         )
         #expect(try await engine.delete(named, groups: [.ours]) == 1)
-        await #expect(throws: KeychainError(.itemNotFound)) { try await engine.delete(named, groups: [.ours]) }
+        await #expect(throws: KeychainError(.itemNotFound)) {
+            try await engine.delete(named, groups: [.ours])
+        }
         await #expect(throws: KeychainError(.itemNotFound)) { try await engine.delete("lost too") }
     }
 

@@ -145,7 +145,8 @@ struct AuthenticationSession: ~Copyable, Sendable {
         switch passcodeDue {
         case .enrolmentChanged?: return "The enrolled fingers have changed: passcode first."
         case _? where isUnlocked:
-            return "Fingers wait for the passcode: it is due every three days, and after two days without use."
+            return
+                "Fingers wait for the passcode: it is due every three days, and after two days without use."
         default: return nil
         }
     }

@@ -40,7 +40,7 @@ struct KeybagRecord: Equatable {
     var passcodePrivateRecoveryWrap: [UInt8]
     /// The counters that hardware keeps for this keybag; nil without hardware.
     var hardware: HardwareCounters?
-    /// When former epochs ended, sealed; empty for none. See ``EpochEnds``.
+    /// When former epochs ended, sealed (``EpochEnds``); empty for none.
     var epochEnds: [UInt8] = []
 
     /// Counters that hardware keeps, by the names it gave them.

@@ -54,7 +54,10 @@ extension KeychainEngine {
         }
         try writeKeybag(record)
         keys[.biometryCurrentSet] = fresh
-        report(.enrolmentChanged, detail: "epoch \(record.epoch)\(isFirst ? ", seen for the first time" : "")")
+        report(
+            .enrolmentChanged,
+            detail: "epoch \(record.epoch)\(isFirst ? ", seen for the first time" : "")"
+        )
         let count = invalidateItems()
         await countOn()
         if count > 0 { report(.itemsInvalidated, detail: "\(count)") }

@@ -42,7 +42,8 @@ extension KeychainEngine: KeychainArchive {
         let mark = ImportMark(in: directory)
         do throws(KeychainError) {
             try await makeKeybag(passcode: passcode, code: code, enrolled: enrolled) {
-                store, context throws(KeychainError) in
+                store,
+                context throws(KeychainError) in
                 try mark.set()
                 try store.fill(from: &reader, context)
             }

@@ -3,7 +3,9 @@ import KeychainModel
 /// Why a secret could not be bound to the enrolled fingers, and what to do about it.
 extension ErrorText {
     /// Describes why a secret was not stored.
-    static func describe(_ error: KeychainError, storing name: ItemName, _ rule: AccessControl) -> CommandError {
+    static func describe(_ error: KeychainError, storing name: ItemName, _ rule: AccessControl)
+        -> CommandError
+    {
         guard rule.bindsCurrentSet, let (reason, hint) = obstacle(error) else {
             return describe(error, name: name)
         }

@@ -121,7 +121,12 @@ struct StoredSecrets {
     /// Deletes a secret for good, one that is lost already too.
     func delete(_ name: ItemName) throws(CommandError) {
         do throws(KeychainError) {
-            try keychain.delete(DeleteItems(query: query(name, returns: .invalidated), prompt: prompt("Delete '\(name.text)'.")))
+            try keychain.delete(
+                DeleteItems(
+                    query: query(name, returns: .invalidated),
+                    prompt: prompt("Delete '\(name.text)'.")
+                )
+            )
         } catch {
             throw ErrorText.describe(error, name: name)
         }
