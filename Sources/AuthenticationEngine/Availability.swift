@@ -28,6 +28,10 @@ extension AuthenticationEngine {
     /// Attempts, lockouts and the sensor, for `status`.
     public func status() async -> AuthenticationStatus {
         let sensor = await lookAtSensor()
+        if let seen = sensor.enrolment, await keybag.state().comparesEnrolments {
+            // Nobody waits for what comes of it: a set that cannot be compared is compared before a finger counts.
+            _ = try? await observe(seen)
+        }
         var status = AuthenticationStatus(
             sensor: sensor.error.map(\.leavesSensor) ?? true ? sensor.enrolment?.device ?? lastDevice : nil,
             sensorFault: sensor.error?.cause,
@@ -86,6 +90,16 @@ extension AuthenticationEngine {
             return due.map { AuthenticationError(.biometryLockout, cause: $0, remedy: .usePasscode) }
         } catch {
             return error
+        }
+    }
+}
+
+extension KeybagState {
+    /// Whether the keys are in memory that the enrolled fingers are compared with.
+    var comparesEnrolments: Bool {
+        switch self {
+        case .unlocked, .lockedAfterFirstUnlock: true
+        case .notSetUp, .locked, .damaged: false
         }
     }
 }

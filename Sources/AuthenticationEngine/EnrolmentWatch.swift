@@ -1,4 +1,4 @@
-import KeychainModel
+public import KeychainModel
 
 /// The enrolled fingers: looked at before any finger counts, and whenever they may have changed.
 extension AuthenticationEngine {
@@ -53,6 +53,37 @@ extension AuthenticationEngine {
         } catch {
             guard error.code == .noEnrolledPrints else { throw error }
             return Enrolment(device: lastDevice ?? "", fingers: [], templateDigest: nil, completions: 0)
+        }
+    }
+
+    /// What is enrolled when a keybag is made; nil when it cannot be seen.
+    func enrolmentAtSetUp() async -> Enrolment? {
+        do {
+            return try await enrolment()
+        } catch {
+            // Without a sensor nobody's finger is enrolled.
+            guard error.code == .noSuchDevice else { return nil }
+            return Enrolment(device: "", fingers: [], templateDigest: nil, completions: 0)
+        }
+    }
+
+    /// Looks at the enrolled fingers before something is bound to them.
+    public func observeCurrentSet() async throws(KeychainError) {
+        switch await keybag.state() {
+        case .notSetUp: throw KeychainError(.notAvailable, cause: .notSetUp, remedy: .setPasscode)
+        case .damaged: throw KeychainError(.decode, cause: .damaged, remedy: .check)
+        case .locked: throw KeychainError(.interactionNotAllowed, cause: .locked, remedy: .unlock)
+        case .lockedAfterFirstUnlock, .unlocked: break
+        }
+        let seen: Enrolment
+        do {
+            seen = try await enrolment()
+        } catch {
+            throw KeychainError(AuthenticationError(error))
+        }
+        _ = try await observe(seen)
+        guard !seen.isEmpty else {
+            throw KeychainError(AuthenticationError(FingerprintError(.noEnrolledPrints)))
         }
     }
 

@@ -24,8 +24,13 @@ extension AuthenticationEngine {
                     typingBack: "Type the recovery code that you wrote down",
                     request
                 )
+                let enrolled = await self.enrolmentAtSetUp()
                 try await self.changing { keybag async throws(KeychainError) in
-                    try await keybag.setUp(passcode: passcode.octets.copy(), recoveryCode: code.octets)
+                    try await keybag.setUp(
+                        passcode: passcode.octets.copy(),
+                        recoveryCode: code.octets,
+                        enrolled: enrolled
+                    )
                 }
             }
         }

@@ -41,11 +41,13 @@ extension AuthenticationEngine: KeychainMover {
                 }
                 let heading = "Choose a passcode for the keychain on this machine"
                 let passcode = try await self.newPasscode(heading, request)
+                let enrolled = await self.enrolmentAtSetUp()
                 return try await self.changing { _ async throws(KeychainError) in
                     try await archive.setUp(
                         from: export,
                         passcode: passcode.octets.copy(),
-                        recoveryCode: code.octets
+                        recoveryCode: code.octets,
+                        enrolled: enrolled
                     )
                 }
             }

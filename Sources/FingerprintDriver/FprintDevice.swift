@@ -60,13 +60,17 @@ struct FprintDevice {
         }
     }
 
-    private func beginName() -> BusCall {
-        bus.begin(
-            Bus.Target(owner, path, propertiesInterface),
-            "Get",
-            [.string(Fprint.deviceInterface), .string("name")]
-        )
+    private func beginName() -> BusCall { bus.begin(properties, "Get", Self.nameArguments) }
+
+    /// Asks for the property `name`, whatever it is; `answered` is called before anything that fprintd sent after its
+    /// answer.
+    func askName(answered: @escaping () -> Void) {
+        bus.send(properties, "Get", Self.nameArguments) { _ in answered() }
     }
+
+    private var properties: Bus.Target { Bus.Target(owner, path, propertiesInterface) }
+
+    private static let nameArguments: [BusValue] = [.string(Fprint.deviceInterface), .string("name")]
 
     fileprivate nonisolated(nonsending) static func name(
         from call: BusCall

@@ -45,7 +45,13 @@ extension FprintReader {
         // "any" meant one finger: this sensor cannot identify, and the others have not been asked.
         for finger in fingers where finger != compared {
             run.want(finger)
-            guard try await pass(finger, run) == .noMatch else { return .match }
+            do throws(FingerprintError) {
+                guard try await pass(finger, run) == .noMatch else { return .match }
+            } catch {
+                // Whoever gives up now was refused by one finger already.
+                guard error == FingerprintError(.cancelled) else { throw error }
+                return .noMatch
+            }
         }
         return .noMatch
     }
@@ -60,12 +66,28 @@ extension FprintReader {
         } onCancel: {
             Task { await self.cancel(identity) }
         }
-        if let claim = claims.values.first(where: { $0.run === run }) {
-            claim.disarming = run.device.beginVerifyStop()
-            // With a match nobody waits for it but who uses the sensor next.
-            if outcome != .success(.match) { await claim.untilDisarmed() }
-        }
+        guard let claim = claims.values.first(where: { $0.run === run }) else { return try outcome.get() }
+        guard !run.isGivenUp else { return try await lastWord(of: run, claim) }
+        claim.disarming = run.device.beginVerifyStop()
+        // With a match nobody waits for it but who uses the sensor next.
+        if outcome != .success(.match) { await claim.untilDisarmed() }
         return try outcome.get()
+    }
+
+    /// Stops a verification that the caller gave up, and hears what the sensor judged before it was stopped.
+    private func lastWord(
+        of run: VerifyRun,
+        _ claim: ClaimedSensor
+    ) async throws(FingerprintError) -> FingerprintVerdict {
+        let stop = run.beginStop()
+        claim.disarming = stop
+        var failure: FingerprintError?
+        do throws(BusError) {
+            _ = try await stop.reply()
+        } catch {
+            failure = FingerprintError(error)
+        }
+        return try run.stopped(failure)
     }
 
     /// A method of its own: a closure that does not name `self` would run on any thread.

@@ -39,10 +39,11 @@ final class VerifyRun {
         isAnswered = true
         switch reply {
         case .success:
-            guard outcome == nil else { break }
             pass.started()
+            guard outcome == nil else { break }
             status(.armed)
         case .failure(let error):
+            guard outcome == nil else { break }
             end(.failure(FingerprintError(error)))
         }
         resume()
@@ -58,9 +59,43 @@ final class VerifyRun {
     }
 
     /// Ends the verification for a reason of ours.
+    ///
+    /// One that the caller gave up is listened to until it is stopped: see ``stop()``.
     func abort(_ error: FingerprintError) {
         if abortion == nil { abortion = error }
-        end(.failure(error))
+        guard error == FingerprintError(.cancelled), outcome == nil else { return end(.failure(error)) }
+        pass.stop()
+        outcome = .failure(error)
+        resume()
+    }
+
+    /// Whether the caller gave up before there was a verdict.
+    var isGivenUp: Bool { outcome == .failure(FingerprintError(.cancelled)) }
+
+    /// Sends `VerifyStop` behind a call of no effect: what fprintd announces before it answers that one was judged
+    /// before it could know that the caller gave up.
+    func beginStop() -> BusCall {
+        device.askName { [self] in pass.fenced() }
+        return device.beginVerifyStop()
+    }
+
+    /// fprintd answered `VerifyStop`, or did not.
+    ///
+    /// - Returns: the verdict on the touch that came before.
+    /// - Throws: `cancelled` when the sensor was stopped before it judged anything; any other error says that nobody
+    ///   knows what it judged.
+    func stopped(_ failure: FingerprintError?) throws(FingerprintError) -> FingerprintVerdict {
+        let (lastWord, wasArmed) = (pass.lastWord, pass.wasArmed)
+        pass.end()
+        do throws(FingerprintError) {
+            if let lastWord { return try lastWord.get() }
+            // A sensor that was never armed cannot be stopped.
+            if let failure, wasArmed { throw failure }
+            throw FingerprintError(.cancelled)
+        } catch {
+            abortion = error
+            throw error
+        }
     }
 
     private func end(_ result: Outcome) {

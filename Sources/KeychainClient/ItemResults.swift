@@ -15,6 +15,10 @@ public struct ItemResult: ~Copyable, Sendable {
         self.data = data
     }
 
+    /// When its enrolled set was seen to be gone, in microseconds since 1970, 0 where that is not known; nil for an
+    /// item that can be opened.
+    public var invalidated: Int64? { entry.invalidated }
+
     /// Its name for good.
     public var reference: PersistentReference? { page.reference(entry) }
 
@@ -100,6 +104,7 @@ final class ItemPage: Sendable {
         fileprivate var attributes = 0..<0
         /// Nil for none: a secret may be empty.
         fileprivate var data: Range<Int>?
+        fileprivate var invalidated: Int64?
     }
 
     let entries: [Entry]
@@ -179,6 +184,7 @@ extension CBORReader {
             case ItemField.data:
                 guard mayHaveData else { throw WireError.malformed }
                 entry.data = try skipBytes()
+            case ItemField.invalidated: entry.invalidated = try readInteger()
             default: try skipValue()
             }
         }

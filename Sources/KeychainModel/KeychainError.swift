@@ -57,6 +57,8 @@ public struct DriverCause: Error, Hashable, Sendable {
 
     /// The item was there and its key was destroyed when the enrolled fingers changed.
     public static let invalidated = DriverCause(domain: "touchstone", code: "invalidated")
+    /// Something was to be bound to the enrolled fingers, and the keychain knows of none.
+    public static let noCurrentSet = DriverCause(domain: "touchstone", code: "noCurrentSet")
     /// The enrolled fingers are others than before: the passcode is due.
     public static let enrolmentChanged = DriverCause(domain: "touchstone", code: "enrolmentChanged")
     /// Stored bytes failed their authentication: the item or the keybag is damaged.

@@ -11,6 +11,7 @@ extension RequestHandler {
         defer { contexts.leave(context, request: head.id) }
         var turns = UserTurns(context: context, prompt: body.prompt)
         let items = try await unlocking(&turns, adding: accessControl) { () throws(KeychainError) in
+            try await observe(for: accessControl)
             let password = try contexts.authorization(of: context).applicationPassword
             return try await services.vault.add(Self.item(body, password), group: group)
         }
@@ -32,11 +33,19 @@ extension RequestHandler {
         )
     }
 
+    /// Looks at the enrolled fingers where something is to be bound to them.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` when there is none, or they cannot be seen.
+    func observe(for accessControl: AccessControl?) async throws(KeychainError) {
+        guard accessControl?.bindsCurrentSet == true else { return }
+        try await services.authenticator.observeCurrentSet()
+    }
+
     /// Adds an item for which nobody has to be waited for.
     ///
     /// - Returns: false, and nothing was done, where ``add(_:head:reply:)`` has to.
     func addAtOnce(_ body: borrowing AddItem, head: ReplyHead, reply: Reply) throws(WireError) -> Bool {
-        guard body.context == nil else { return false }
+        guard body.context == nil, !body.accessControl.bindsCurrentSet else { return false }
         return try atOnce(.addItem, head, adding: body.accessControl, reply) { () throws(KeychainError) in
             let group = try groups.named(in: body.attributes) ?? groups.own
             guard let items = try services.vault.addAtOnce(Self.item(body, nil), group: group) else {
@@ -55,7 +64,7 @@ extension RequestHandler {
         head: ReplyHead,
         reply: Reply
     ) throws(WireError) -> Bool {
-        guard body.context == nil else { return false }
+        guard body.context == nil, body.accessControl?.bindsCurrentSet != true else { return false }
         return try atOnce(.updateItems, head, reply) { () throws(KeychainError) in
             try checkGroups(of: body)
             let count = try services.vault.updateAtOnce(
@@ -220,8 +229,9 @@ extension RequestHandler {
         var turns = UserTurns(context: context, prompt: body.prompt, mayAsk: mayPrompt(query, body.prompt))
         while true {
             let outcome = try await unlocking(&turns) { () throws(KeychainError) in
+                try await observe(for: body.accessControl)
                 // All of them: the query names the one to look in, the attributes the one to move to.
-                try await services.vault.update(
+                return try await services.vault.update(
                     query,
                     groups: groups.all,
                     changes: Self.changes(body),

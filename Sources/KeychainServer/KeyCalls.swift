@@ -10,7 +10,8 @@ extension RequestHandler {
         defer { contexts.leave(context, request: request) }
         var turns = UserTurns(context: context, prompt: body.prompt)
         let key = try await unlocking(&turns, adding: body.accessControl) { () throws(KeychainError) in
-            try await services.keys.makeKey(
+            try await observe(for: body.accessControl)
+            return try await services.keys.makeKey(
                 body.accessControl,
                 group: group,
                 applicationPassword: try contexts.authorization(of: context).applicationPassword

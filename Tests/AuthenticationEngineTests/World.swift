@@ -212,6 +212,8 @@ final class ScriptedKeybag: KeybagKeeper {
     }
 
     var passcode: String { inner.withLock { $0.passcode } }
+    /// The set that it knows.
+    var enrolled: Enrolment? { inner.withLock { $0.known } }
     func become(_ state: KeybagState) { inner.withLock { $0.state = state } }
     func fail(_ error: KeychainError?) { inner.withLock { $0.failure = error } }
     func set(_ assurance: Assurance) { inner.withLock { $0.assurance = assurance } }
@@ -277,12 +279,14 @@ final class ScriptedKeybag: KeybagKeeper {
 
     func setUp(
         passcode: consuming SecretBytes,
-        recoveryCode: borrowing SecretBytes
+        recoveryCode: borrowing SecretBytes,
+        enrolled: Enrolment?
     ) async throws(KeychainError) {
         let text = Self.text(passcode)
         inner.withLock { inner in
             inner.passcode = text
             inner.state = .unlocked
+            inner.known = enrolled
         }
         journal.note("set up")
     }

@@ -21,10 +21,10 @@ struct ListTests {
         let keychain = try ScriptedKeychain(home, Self.secrets)
         let result = try await CommandRun("list", home: home).run()
         #expect(result.status == 0)
-        let dates = "2026-01-01T00:00:00Z\t2026-02-28T23:59:59Z"
+        let rest = "2026-01-01T00:00:00Z\t2026-02-28T23:59:59Z\tusable"
         #expect(
             result.text
-                == "bank\tfinger\t\(dates)\nmail\tpasscode\t\(dates)\nnote\tnone\t\(dates)\nweb\teither\t\(dates)\n"
+                == "bank\tfinger\t\(rest)\nmail\tpasscode\t\(rest)\nnote\tnone\t\(rest)\nweb\teither\t\(rest)\n"
         )
         #expect(keychain.released.isEmpty)
     }

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import ScriptedDaemon
 import Testing
+import TouchstoneTesting
 
 @Suite(
     "touchstone migrate",
@@ -17,7 +18,10 @@ struct MigrateTests {
 
     @Test("takes the secrets to another machine in a file that its owner alone can read")
     func moves() async throws {
-        let old = try await RealKeychain.ready()
+        // A finger must be enrolled where a secret demands one.
+        let bus = try await PrivateBus.start(sensors: [])
+        _ = try await ScriptedFprintd.start(on: bus)
+        let old = try await RealKeychain.ready(bus: bus)
         #expect(try await old.run("set", "mail", "--require", "none", input: "letters").status == 0)
         #expect(try await old.run("set", "bank", "--require", "passcode", input: "money").status == 0)
         #expect(try await old.run("set", "finger", "--require", "finger", input: "x").status == 0)

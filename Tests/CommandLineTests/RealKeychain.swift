@@ -17,15 +17,18 @@ final class RealKeychain: Sendable {
     let home: TemporaryHome
     private let terminal: PseudoTerminal
     private let pinentry: ScriptedPinentry
+    private let bus: PrivateBus?
 
-    /// Makes the home; nothing runs yet, and `program` draws the boxes, or one that is there.
-    init(pinentry program: String? = nil) throws {
+    /// Makes the home; nothing runs yet, and `program` draws the boxes, or one that is there; `bus` is the system bus
+    /// with fprintd, nil for none.
+    init(pinentry program: String? = nil, bus: PrivateBus? = nil) throws {
+        self.bus = bus
         home = try TemporaryHome()
         terminal = try PseudoTerminal()
         pinentry = try ScriptedPinentry.owner(passcode: Self.passcode, home: home.path)
         let configuration = """
             test.pinentry-program = \(program ?? pinentry.path)
-            test.system-bus-address = unix:path=\(home.path)/no-bus
+            test.system-bus-address = \(bus?.address ?? "unix:path=\(home.path)/no-bus")
             test.scrypt-log2-rounds = 10
             idle-exit = 20
 
@@ -36,8 +39,8 @@ final class RealKeychain: Sendable {
     }
 
     /// Makes it and sets it up.
-    static func ready() async throws -> RealKeychain {
-        let keychain = try RealKeychain()
+    static func ready(bus: PrivateBus? = nil) async throws -> RealKeychain {
+        let keychain = try RealKeychain(bus: bus)
         let result = try await keychain.run("setup")
         guard result.status == 0 else { throw TestKitError.unexpected(result.errors) }
         return keychain

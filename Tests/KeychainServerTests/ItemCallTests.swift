@@ -52,6 +52,34 @@ struct ItemCallTests {
         #expect(authorization.proofs.first?.factors == [.passcode])
     }
 
+    @Test("the enrolled fingers are looked at before an item is bound to them, and for no other")
+    func currentSet() async throws {
+        let vault = ScriptedVault { calls throws(KeychainError) in .page([[1]], next: nil) }
+        let server = try TestServer(vault: vault)
+        let client = try await server.greetedClient()
+        #expect(try await client.call(.addItem, Self.newItem()).status == .success)
+        #expect(server.authenticator.observationCount == 0)
+        let bound = try #require(Self.fingers)
+        func add() async throws -> Status {
+            let item = AddItem(
+                itemClass: .genericPassword,
+                attributes: [.account: .string("bound")],
+                accessControl: bound,
+                data: SecretBytes(copying: [1]),
+                prompt: PromptFields()
+            )
+            return try await client.call(.addItem, item).status
+        }
+        #expect(try await add() == .success)
+        #expect(server.authenticator.observationCount == 1)
+        let count = await server.vault.calls.count
+        server.authenticator.observes(
+            .failure(KeychainError(AuthenticationError(.biometryNotEnrolled, remedy: .enrolFinger)))
+        )
+        #expect(try await add() == .authFailed)
+        #expect(await server.vault.calls.count == count)
+    }
+
     @Test("an item is still whole after the keybag was unlocked for it")
     func addAfterUnlock() async throws {
         let server = try TestServer(vault: Self.lockedOnce())

@@ -10,6 +10,7 @@ final class ScriptedAuthenticator: Authenticator {
 
     private let asked = Mutex<[Evaluation]>([])
     private let unlocks = Mutex(0)
+    private let observations = Mutex<(count: Int, result: Result<Void, KeychainError>)>((0, .success(())))
     private let person: Person
     private let onUnlock: @Sendable () throws(AuthenticationError) -> Void
 
@@ -23,6 +24,10 @@ final class ScriptedAuthenticator: Authenticator {
 
     /// What was asked so far.
     var evaluations: [Evaluation] { asked.withLock { $0 } }
+    /// How often the enrolled fingers were looked at, to bind something to them.
+    var observationCount: Int { observations.withLock { $0.count } }
+    /// Sets what looking at the enrolled fingers comes to.
+    func observes(_ result: Result<Void, KeychainError>) { observations.withLock { $0.result = result } }
     /// How often the keybag was to be unlocked.
     var unlockCount: Int { unlocks.withLock { $0 } }
 
@@ -49,6 +54,14 @@ final class ScriptedAuthenticator: Authenticator {
         try onUnlock()
         let context = ContextID(connection: 0, number: 0)
         return Self.proof([.passcode], AuthenticationPolicy.satisfied(by: [.passcode]), nil, context)
+    }
+
+    func observeCurrentSet() async throws(KeychainError) {
+        let result = observations.withLock { observations in
+            observations.count += 1
+            return observations.result
+        }
+        try result.get()
     }
 
     func setUp(_ request: PromptRequest) async throws(AuthenticationError) {}
@@ -92,7 +105,8 @@ struct ScriptedKeybag: KeybagKeeper {
     func makeRecoveryCode() throws(KeychainError) -> SecretBytes { SecretBytes(copying: []) }
     func setUp(
         passcode: consuming SecretBytes,
-        recoveryCode: borrowing SecretBytes
+        recoveryCode: borrowing SecretBytes,
+        enrolled: Enrolment?
     ) async throws(KeychainError) {}
     func open(passcode: borrowing SecretBytes) async throws(KeychainError) -> PasscodeOpening { .wrong }
     func lock() async {}

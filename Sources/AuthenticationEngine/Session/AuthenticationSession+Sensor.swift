@@ -137,7 +137,8 @@ extension AuthenticationSession {
             return show()
         }
         attempt = nil
-        return biometryEnded(AuthenticationError(error), "The fingerprint sensor cannot be used.", at: now)
+        let failure = AuthenticationError(error)
+        return biometryEnded(failure, Self.words(for: failure), at: now)
     }
 
     mutating func enrolmentChanged(at now: BootTime) -> [SessionAction] {
@@ -172,6 +173,15 @@ extension AuthenticationSession {
         guard setup.requirement == .biometryOrPasscode else { return end(error, at: now) }
         message = words
         return askPasscode(at: now)
+    }
+
+    /// Why no finger can be taken.
+    static func words(for error: AuthenticationError) -> String {
+        switch error.code {
+        case .biometryNotEnrolled: "No finger is enrolled."
+        case .biometryDisconnected: "The fingerprint sensor was disconnected."
+        default: "The fingerprint sensor cannot be used."
+        }
     }
 
     /// What to do about a poor picture, by fprintd's words.

@@ -122,7 +122,9 @@ struct AuthenticationSession: ~Copyable, Sendable {
         case .passcode:
             return askPasscode(at: now)
         case .biometryOrPasscode:
-            return isUnlocked && biometryLockout == nil ? look(.atStart) : askPasscode(at: now)
+            if isUnlocked, biometryLockout == nil { return look(.atStart) }
+            message = darkness
+            return askPasscode(at: now)
         case .biometry, .biometryAndPasscode:
             return look(.atStart)
         }
@@ -136,6 +138,19 @@ struct AuthenticationSession: ~Copyable, Sendable {
         return passcodeDue.map { AuthenticationError(.biometryLockout, cause: $0, remedy: .usePasscode) }
     }
 
+    /// Why the sensor stays dark until the passcode was entered, for a box that would take a finger too; nil where the
+    /// box says it itself.
+    private var darkness: String? {
+        if BiometryAttempts(record).isLockedOut { return "Fingers are off until the passcode is entered." }
+        switch passcodeDue {
+        case .enrolmentChanged?: return "The enrolled fingers have changed: passcode first."
+        case _? where isUnlocked:
+            return
+                "Fingers wait for the passcode: it is due every three days, and after two days without use."
+        default: return nil
+        }
+    }
+
     mutating func look(_ check: Check) -> [SessionAction] {
         self.check = check
         return [.checkEnrolment]
@@ -145,7 +160,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
         guard let check = check.take() else { return [] }
         switch (check, found) {
         case (_, .failed(let error)):
-            return biometryEnded(error, "The fingerprint sensor cannot be used.", at: now)
+            return biometryEnded(error, Self.words(for: error), at: now)
         case (.atStart, .changed) where isUnlocked && setup.requirement != .biometryAndPasscode:
             return enrolmentChanged(at: now)
         case (.atStart, _):
@@ -154,7 +169,9 @@ struct AuthenticationSession: ~Copyable, Sendable {
                 if let biometryLockout { return end(biometryLockout, at: now) }
                 stage = .finger
             case .biometryOrPasscode: stage = .either
-            default: return askPasscode(at: now)
+            default:
+                message = darkness
+                return askPasscode(at: now)
             }
             return show()
         case (.afterPasscode, _):

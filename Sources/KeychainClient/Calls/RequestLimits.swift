@@ -29,7 +29,7 @@ extension ItemQuery {
         try attributes.checkLimits()
         guard references.count <= ItemLimits.mostReferences else { throw KeychainError(.param) }
         if case .count(let count) = limit, count < 1 { throw KeychainError(.param) }
-        guard returns.rawValue < 16 else { throw KeychainError(.param) }
+        guard returns.isSubset(of: .known) else { throw KeychainError(.param) }
     }
 }
 

@@ -9,6 +9,8 @@ final class ItemContext: Sendable {
     let keys: KeyRing
     /// The number of the enrolled set.
     let epoch: UInt64
+    /// When former sets were seen to be gone.
+    let epochEnds: EpochEnds
     let passcodePublicKey: [UInt8]
 
     private let preparedMetadata: AEADKey?
@@ -20,10 +22,17 @@ final class ItemContext: Sendable {
     private let keyLabel: [UInt8]
     private let dataLabel: [UInt8]
 
-    init(storeID: [UInt8], keys: KeyRing, epoch: UInt64, passcodePublicKey: [UInt8]) {
+    init(
+        storeID: [UInt8],
+        keys: KeyRing,
+        epoch: UInt64,
+        epochEnds: EpochEnds = EpochEnds(),
+        passcodePublicKey: [UInt8]
+    ) {
         self.storeID = storeID
         self.keys = keys
         self.epoch = epoch
+        self.epochEnds = epochEnds
         self.passcodePublicKey = passcodePublicKey
         preparedMetadata = keys[.metadata]?.symmetric
         preparedLookup = keys[.lookup].map { LookupDigester(key: $0) }

@@ -67,7 +67,7 @@ enum ItemKeyWrap {
             var secrets = [classKey]
             var share = [UInt8](repeating: 0, count: PasscodeConstraint.publicKeyByteCount)
             if demand.contains(.biometryAny) { secrets.append(try keys.require(.biometryAny)) }
-            if demand.contains(.biometryCurrentSet) { secrets.append(try keys.require(.biometryCurrentSet)) }
+            if demand.contains(.biometryCurrentSet) { secrets.append(try keys.requireCurrentSet()) }
             if demand.contains(.passcode) {
                 guard let fresh = PasscodeConstraint.encapsulate(to: context.passcodePublicKey) else {
                     throw .damaged

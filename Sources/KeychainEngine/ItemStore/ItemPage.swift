@@ -21,17 +21,20 @@ final class ItemPage {
     var isFull: Bool { count >= Self.mostItems || octets.count >= Self.mostOctets }
 
     /// Starts an item with what is returned of it but its data, which must follow where `hasData` says so; the
-    /// attributes are encoded already.
+    /// attributes are encoded already, and `invalidated` is when an item died that comes without data.
     func begin(
         _ returns: ItemQuery.Returns,
         row: Int64,
         reference: UnsafeRawBufferPointer,
         attributes: UnsafeRawBufferPointer,
-        hasData: Bool
+        hasData: Bool,
+        invalidated: Int64? = nil
     ) {
         let hasReference = !returns.isDisjoint(with: [.persistentRef, .ref])
         let hasAttributes = !returns.isDisjoint(with: [.attributes, .ref])
-        octets.append(0xA0 | (hasReference ? 1 : 0) + (hasAttributes ? 1 : 0) + (hasData ? 1 : 0))
+        var parts: UInt8 = (hasReference ? 1 : 0) + (hasAttributes ? 1 : 0) + (hasData ? 1 : 0)
+        if invalidated != nil { parts += 1 }
+        octets.append(0xA0 | parts)
         count += 1
         lastRow = row
         if hasReference {
@@ -42,6 +45,13 @@ final class ItemPage {
         if hasAttributes {
             octets.append(UInt8(ItemField.attributes))
             unsafe octets.append(contentsOf: attributes)
+        }
+        if let invalidated {
+            octets.append(UInt8(ItemField.invalidated))
+            var writer = CBORWriter([UInt8]())
+            writer.write(invalidated)
+            let time = writer.finish()
+            unsafe time.withUnsafeBytes { unsafe octets.append(contentsOf: $0) }
         }
     }
 

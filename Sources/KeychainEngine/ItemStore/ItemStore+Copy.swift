@@ -143,6 +143,15 @@ private struct PageReader {
         case .open(let current): control = current
         case .invalidated:
             isInvalidatedSeen = true
+            guard returns.contains(.invalidated), needed.isEmpty else { return true }
+            unsafe page.begin(
+                returns,
+                row: row.id,
+                reference: row.reference,
+                attributes: header.attributes,
+                hasData: false,
+                invalidated: context.epochEnds[header.epoch] ?? 0
+            )
             return true
         case .needsUser(let current):
             guard authenticationUI != .skip else { return true }

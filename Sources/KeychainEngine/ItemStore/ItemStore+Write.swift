@@ -126,7 +126,9 @@ extension ItemStore {
     private func delete(_ search: ItemSearch, _ context: ItemContext) throws -> Int {
         let found = try find(search, authorization: nil, context)
         for row in found.valid + found.invalidated { try remove(row) }
-        return found.valid.count
+        // Who knows nothing of items that are gone for good deleted none of them.
+        let namesInvalidated = search.query.returns.contains(.invalidated)
+        return found.valid.count + (namesInvalidated ? found.invalidated.count : 0)
     }
 
     private func remove(_ row: OldRow) throws {

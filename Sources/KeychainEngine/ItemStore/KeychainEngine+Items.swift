@@ -279,6 +279,7 @@ extension KeychainEngine {
             storeID: record.storeID,
             keys: keys,
             epoch: record.epoch,
+            epochEnds: EpochEnds(of: record, metadata: keys[.metadata]),
             passcodePublicKey: record.passcodePublicKey
         )
         currentContext = context

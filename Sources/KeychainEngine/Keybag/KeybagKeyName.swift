@@ -67,9 +67,21 @@ struct KeyRing {
         guard let key = keys[name] else { throw .locked }
         return key
     }
+
+    /// The key that something new is bound to the enrolled fingers with: there is none while no finger is enrolled,
+    /// or none was seen.
+    func requireCurrentSet() throws(KeychainError) -> Key {
+        if keybagKey != nil, keys[.biometryCurrentSet] == nil { throw .noCurrentSet }
+        return try require(.biometryCurrentSet)
+    }
 }
 
 extension KeychainError {
+    /// Nothing can be bound to fingers that nobody enrolled.
+    static var noCurrentSet: KeychainError {
+        KeychainError(AuthenticationError(.biometryNotEnrolled, cause: .noCurrentSet, remedy: .enrolFinger))
+    }
+
     static var locked: KeychainError {
         KeychainError(.interactionNotAllowed, cause: .locked, remedy: .unlock)
     }

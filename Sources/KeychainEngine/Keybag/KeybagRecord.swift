@@ -6,7 +6,8 @@ internal import KeychainModel
 /// The file is CBOR `[record, code]`: the record's octets and an HMAC-SHA256 over them with a key from the
 /// device key, so that damage is told apart from a wrong passcode before any is tried.
 struct KeybagRecord: Equatable {
-    static let version: UInt64 = 1
+    /// Version 1 knew nothing of ``hasFingers`` and ``epochEnds``.
+    static let version: UInt64 = 2
     static let longestFile = 16 * 1024
     static let saltByteCount = 32
     static let storeIDByteCount = 16
@@ -27,8 +28,10 @@ struct KeybagRecord: Equatable {
     var keys: [UInt8: [UInt8]]
     /// Grows whenever the enrolled set changes.
     var epoch: UInt64
-    /// The keyed digest of the enrolled set; nil before the first observation.
+    /// The keyed digest of the enrolled set; nil while none was seen.
     var enrolment: [UInt8]?
+    /// Whether that set has fingers: without them, and while none was seen, there is no key for the current set.
+    var hasFingers: Bool
     /// The public half for items that are constrained to the passcode.
     var passcodePublicKey: [UInt8]
     /// The private half under the passcode alone.
@@ -37,6 +40,8 @@ struct KeybagRecord: Equatable {
     var passcodePrivateRecoveryWrap: [UInt8]
     /// The counters that hardware keeps for this keybag; nil without hardware.
     var hardware: HardwareCounters?
+    /// When former epochs ended, sealed (``EpochEnds``); empty for none.
+    var epochEnds: [UInt8] = []
 
     /// Counters that hardware keeps, by the names it gave them.
     struct HardwareCounters: Equatable {
@@ -95,7 +100,7 @@ extension KeybagRecord {
 
     func encoded() -> [UInt8] {
         var writer = CBORWriter([UInt8]())
-        writer.writeArrayHead(count: 17)
+        writer.writeArrayHead(count: 19)
         writer.write(unsigned: Self.version)
         writer.write(bytes: storeID)
         writer.write(cost.roundsExponent)
@@ -124,6 +129,8 @@ extension KeybagRecord {
         } else {
             writer.writeNull()
         }
+        writer.write(hasFingers)
+        writer.write(bytes: epochEnds)
         return writer.finish()
     }
 
@@ -131,9 +138,10 @@ extension KeybagRecord {
         do {
             self = try CBORReader.read(octets) { reader in
                 let count = try reader.readArrayHead()
-                guard try reader.readUnsigned() == Self.version else { throw KeychainError.newerFormat }
-                guard count == 17 else { throw KeychainError.damaged }
-                return try KeybagRecord(reading: &reader)
+                let version = try reader.readUnsigned()
+                guard (1...Self.version).contains(version) else { throw KeychainError.newerFormat }
+                guard count == (version == 1 ? 17 : 19) else { throw KeychainError.damaged }
+                return try KeybagRecord(reading: &reader, version: version)
             }
         } catch let error as KeychainError {
             throw error
@@ -142,7 +150,7 @@ extension KeybagRecord {
         }
     }
 
-    private init(reading reader: inout CBORReader) throws {
+    private init(reading reader: inout CBORReader, version: UInt64) throws {
         storeID = try Self.readOctets(&reader, 16...16)
         let exponent = Int(clamping: try reader.readUnsigned())
         let blockSize = Int(clamping: try reader.readUnsigned())
@@ -188,6 +196,9 @@ extension KeybagRecord {
                 isAdopted: try reader.readBool()
             )
         }
+        // A keybag of version 1 has a key for whatever set it saw last.
+        hasFingers = version == 1 ? true : try reader.readBool()
+        if version > 1 { epochEnds = try Self.readOctets(&reader, 0...EpochEnds.longestSealed) }
     }
 
     private static func readOctets(_ reader: inout CBORReader, _ counts: ClosedRange<Int>) throws -> [UInt8] {

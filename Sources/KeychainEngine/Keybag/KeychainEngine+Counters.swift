@@ -98,8 +98,7 @@ extension KeychainEngine {
         } catch {
             guard error.cause == .invalidated else { throw error }
         }
-        record.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil
-        record.epoch += 1
+        record.endEpoch(metadata: metadataKey(of: record, keybagKey), at: wallClock())
         let epoch = try await nextEpoch(of: &record)
         report(.enrolmentChanged, detail: "epoch \(record.epoch), behind the hardware's")
         return KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: epoch)
@@ -162,9 +161,16 @@ extension KeychainEngine {
         if let currentSet {
             KeybagKeys.wrap(currentSet, as: .biometryCurrentSet, in: &record, with: wrapping)
         } else {
-            record.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil
-            record.epoch += 1
+            record.endEpoch(metadata: metadataKey(of: record, keybagKey), at: wallClock())
         }
         return made?.names
+    }
+
+    /// The key of a record that seals its attributes; nil where it is not authentic.
+    private func metadataKey(of record: KeybagRecord, _ keybagKey: Key) -> Key? {
+        var others = record
+        others.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil
+        let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: nil)
+        return try? KeybagKeys.unwrapAll(of: others, with: wrapping)[.metadata]
     }
 }

@@ -8,19 +8,19 @@ extension KeychainEngine {
         defer { leaveKeybag() }
         guard var record else { throw isKeybagDamaged ? .damaged : .notSetUp }
         let metadata = try keys.require(.metadata)
-        let digest = KeyedDigest.of(
-            Self.canonical(enrolment),
-            key: KeyDerivation.derive("enrolment digest", from: [metadata], salt: record.storeID)
-        )
+        let digest = Self.digest(of: enrolment, metadata: metadata, storeID: record.storeID)
         // Names alone do not show a finger that was enrolled again: the driver's count does, while it runs.
         let grew = enrolment.binding == .names && enrolment.completions > seenCompletions
-        let isFirst = record.enrolment == nil
-        let changed = !isFirst && (record.enrolment != digest || grew)
-        if isFirst {
-            record.enrolment = digest
+        // A set that nobody saw is never taken for the one that is seen now: what is bound to it dies too.
+        let changed = record.enrolment != digest || grew
+        if changed {
+            try await destroyCurrentSet(of: &record, enrolment: digest, hasFingers: !enrolment.isEmpty)
+        } else if record.needsCurrentSetKey, let keybagKey = keys.keybagKey {
+            let wrapping = try await wrapping(of: record, keybagKey)
+            let key = Key.random()
+            KeybagKeys.wrap(key, as: .biometryCurrentSet, in: &record, with: wrapping)
             try writeKeybag(record)
-        } else if changed {
-            try await destroyCurrentSet(of: &record, enrolment: digest)
+            keys[.biometryCurrentSet] = key
         }
         seenCompletions = enrolment.completions
         let stateKey = KeyDerivation.derive("domain state", from: [metadata], salt: record.storeID)
@@ -33,18 +33,20 @@ extension KeychainEngine {
 
     private func destroyCurrentSet(
         of record: inout KeybagRecord,
-        enrolment: [UInt8]
+        enrolment: [UInt8],
+        hasFingers: Bool
     ) async throws(KeychainError) {
         // Should the file not be written, no item is opened with the old key all the same.
         keys[.biometryCurrentSet] = nil
         escrow = nil
-        record.epoch += 1
+        let isFirst = record.enrolment == nil
+        record.endEpoch(metadata: keys[.metadata], at: wallClock())
         record.enrolment = enrolment
-        record.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil
+        record.hasFingers = hasFingers
         // Hardware first: from here on no copy of the old keybag brings the old key back.
         let epoch = try await nextEpoch(of: &record)
         var fresh: Key?
-        if let keybagKey = keys.keybagKey {
+        if hasFingers, let keybagKey = keys.keybagKey {
             let key = Key.random()
             let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: epoch)
             KeybagKeys.wrap(key, as: .biometryCurrentSet, in: &record, with: wrapping)
@@ -52,20 +54,45 @@ extension KeychainEngine {
         }
         try writeKeybag(record)
         keys[.biometryCurrentSet] = fresh
-        report(.enrolmentChanged, detail: "epoch \(record.epoch)")
+        report(
+            .enrolmentChanged,
+            detail: "epoch \(record.epoch)\(isFirst ? ", seen for the first time" : "")"
+        )
         let count = invalidateItems()
         await countOn()
         if count > 0 { report(.itemsInvalidated, detail: "\(count)") }
     }
 
-    /// Everything that is seen of the set, in one unambiguous form; a count of this run alone is left out.
+    /// The keyed digest that a set is remembered by.
+    static func digest(of enrolment: Enrolment, metadata: Key, storeID: [UInt8]) -> [UInt8] {
+        KeyedDigest.of(
+            canonical(enrolment),
+            key: KeyDerivation.derive("enrolment digest", from: [metadata], salt: storeID)
+        )
+    }
+
+    /// Everything that is seen of the set, in one unambiguous form; a count of this run alone is left out, and no
+    /// finger is the same set on every sensor.
     static func canonical(_ enrolment: Enrolment) -> [UInt8] {
+        guard !enrolment.isEmpty else { return canonical(device: "", fingers: [], templateDigest: nil) }
+        return canonical(
+            device: enrolment.device,
+            fingers: enrolment.fingers,
+            templateDigest: enrolment.templateDigest
+        )
+    }
+
+    private static func canonical(
+        device: String,
+        fingers: [String],
+        templateDigest: [UInt8]?
+    ) -> [UInt8] {
         var writer = CBORWriter([UInt8]())
         writer.writeArrayHead(count: 3)
-        writer.write(text: enrolment.device)
-        writer.writeArrayHead(count: enrolment.fingers.count)
-        for finger in enrolment.fingers { writer.write(text: finger) }
-        if let digest = enrolment.templateDigest { writer.write(bytes: digest) } else { writer.writeNull() }
+        writer.write(text: device)
+        writer.writeArrayHead(count: fingers.count)
+        for finger in fingers { writer.write(text: finger) }
+        if let digest = templateDigest { writer.write(bytes: digest) } else { writer.writeNull() }
         return writer.finish()
     }
 }

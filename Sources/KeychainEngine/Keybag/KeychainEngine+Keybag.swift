@@ -128,6 +128,8 @@ extension KeychainEngine: KeybagKeeper {
         var record = try authenticRecord()
         binding.apply(to: &record)
         try await replace(former, with: &record, keybagKey: keybagKey)
+        // Gone with the hardware that held its epoch: the next observation makes another.
+        if record.needsCurrentSetKey { keys[.biometryCurrentSet] = nil }
         if record.hardware?.isAdopted == false {
             if let counted = try await hardwareGeneration(of: record) {
                 try await compareGenerations(with: counted, adopting: true)
@@ -244,10 +246,10 @@ extension KeychainEngine {
     ) async throws(KeychainError) {
         var record = authentic
         let wrapping = try await epochInStep(of: &record, keybagKey)
-        if record.keys[KeybagKeyName.biometryCurrentSet.rawValue] == nil {
+        if record.needsCurrentSetKey {
             KeybagKeys.wrap(.random(), as: .biometryCurrentSet, in: &record, with: wrapping)
-            try writeKeybag(record)
         }
+        if record != authentic { try writeKeybag(record) }
         let isFirst = keys.isEmpty
         let isAdopting = isRecovered || record.hardware?.isAdopted == false
         // Asked before there are keys: nothing is read before it was compared.

@@ -5,16 +5,18 @@ extension KeychainEngine {
     /// Makes the keybag, durably, and leaves it unlocked.
     public func setUp(
         passcode: consuming SecretBytes,
-        recoveryCode: borrowing SecretBytes
+        recoveryCode: borrowing SecretBytes,
+        enrolled: Enrolment? = nil
     ) async throws(KeychainError) {
         guard let code = RecoveryCode.parse(recoveryCode) else { throw KeychainError(.param) }
-        try await makeKeybag(passcode: passcode, code: code) { _, _ in }
+        try await makeKeybag(passcode: passcode, code: code, enrolled: enrolled) { _, _ in }
     }
 
     /// Makes the keybag after `fill` put items into its new store; one after the other, durably, the keybag last.
     func makeKeybag(
         passcode: consuming SecretBytes,
         code: Key,
+        enrolled: Enrolment?,
         fill: (ItemStore, ItemContext) throws(KeychainError) -> Void
     ) async throws(KeychainError) {
         let passcode = try Self.acceptable(passcode)
@@ -39,8 +41,21 @@ extension KeychainEngine {
         do throws(KeychainError) {
             counters = try await makeCounters()
             let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: counters?.epochSecret)
-            let record = Self.newRecord(storeID, binding, pair, wrapping, code, counters?.names)
-            let ring = try KeybagKeys.unwrapAll(of: record, with: wrapping)
+            var record = Self.newRecord(storeID, binding, pair, wrapping, code, counters?.names)
+            var ring = try KeybagKeys.unwrapAll(of: record, with: wrapping)
+            if let enrolled {
+                record.enrolment = Self.digest(
+                    of: enrolled,
+                    metadata: try ring.require(.metadata),
+                    storeID: storeID
+                )
+                record.hasFingers = !enrolled.isEmpty
+            }
+            if record.needsCurrentSetKey {
+                KeybagKeys.wrap(.random(), as: .biometryCurrentSet, in: &record, with: wrapping)
+                ring = try KeybagKeys.unwrapAll(of: record, with: wrapping)
+            }
+            seenCompletions = enrolled?.completions ?? 0
             try save(record, ring, generation: counters?.generation, fill)
         } catch {
             await sealer.destroy(binding.blob)
@@ -77,6 +92,7 @@ extension KeychainEngine {
             keys: [:],
             epoch: 1,
             enrolment: nil,
+            hasFingers: false,
             passcodePublicKey: pair.publicKey,
             passcodePrivateWrap: binding.privateWrap,
             passcodePrivateRecoveryWrap: KeybagKeys.wrap(
@@ -87,7 +103,7 @@ extension KeychainEngine {
             ),
             hardware: hardware
         )
-        for name in KeybagKeyName.allCases {
+        for name in KeybagKeyName.allCases where name != .biometryCurrentSet {
             KeybagKeys.wrap(.random(), as: name, in: &record, with: wrapping)
         }
         return record

@@ -31,7 +31,8 @@ extension KeychainEngine: KeychainArchive {
     public func setUp(
         from export: any ExportFile,
         passcode: consuming SecretBytes,
-        recoveryCode: borrowing SecretBytes
+        recoveryCode: borrowing SecretBytes,
+        enrolled: Enrolment? = nil
     ) async throws(KeychainError) -> Int {
         guard let code = RecoveryCode.parse(recoveryCode) else {
             throw KeychainError(.authFailed, cause: .mistyped)
@@ -40,7 +41,9 @@ extension KeychainEngine: KeychainArchive {
         guard try reader.start() else { throw KeychainError(.authFailed) }
         let mark = ImportMark(in: directory)
         do throws(KeychainError) {
-            try await makeKeybag(passcode: passcode, code: code) { store, context throws(KeychainError) in
+            try await makeKeybag(passcode: passcode, code: code, enrolled: enrolled) {
+                store,
+                context throws(KeychainError) in
                 try mark.set()
                 try store.fill(from: &reader, context)
             }

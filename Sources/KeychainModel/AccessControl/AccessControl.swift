@@ -104,6 +104,9 @@ public struct AccessControl: Hashable, Sendable {
     /// Whether an application password is needed too.
     public var needsApplicationPassword: Bool { flags.contains(.applicationPassword) }
 
+    /// Whether it binds what it guards to the fingers that are enrolled now.
+    public var bindsCurrentSet: Bool { flags.contains(.biometryCurrentSet) }
+
     /// The form bound into the item: CBOR `[1, accessibility, flags]`, deterministic.
     public var encoded: [UInt8] {
         var writer = CBORWriter([UInt8]())

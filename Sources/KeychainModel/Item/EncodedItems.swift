@@ -42,4 +42,6 @@ public enum ItemField {
     public static let attributes: UInt64 = 2
     /// Data, octets.
     public static let data: UInt64 = 3
+    /// The item is invalidated: microseconds since 1970 at which that was seen, 0 when that is not known.
+    public static let invalidated: UInt64 = 4
 }

@@ -24,6 +24,12 @@ public struct ItemQuery: Sendable, Equatable {
         public static let ref = Returns(rawValue: 4)
         /// `kSecReturnPersistentRef`.
         public static let persistentRef = Returns(rawValue: 8)
+        /// Items that can never be opened again, because their enrolled set is gone, with the time at which it went.
+        ///
+        /// Without it they are as good as absent; Apple has no name for it.
+        public static let invalidated = Returns(rawValue: 16)
+        /// All that there are.
+        public static let known: Returns = [.data, .attributes, .ref, .persistentRef, .invalidated]
     }
 
     /// What to do with items that need the user.

@@ -11,6 +11,13 @@ public protocol Authenticator: Sendable {
     /// - Returns: the proof of the passcode, where it was asked for.
     func unlock(_ request: PromptRequest) async throws(AuthenticationError) -> AuthenticationProof?
 
+    /// Looks at the enrolled fingers and has the keybag take note of them: before something is bound to that set.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` and the authentication error underneath when no finger is
+    ///   enrolled or the fingers cannot be seen; `errSecInteractionNotAllowed` with the cause ``DriverCause/locked``
+    ///   before the keybag was unlocked once.
+    func observeCurrentSet() async throws(KeychainError)
+
     /// Makes the keybag: passcode twice, strength checked, recovery code shown once and typed back.
     func setUp(_ request: PromptRequest) async throws(AuthenticationError)
 

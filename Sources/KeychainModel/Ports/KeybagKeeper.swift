@@ -15,10 +15,15 @@ public protocol KeybagKeeper: Sendable {
 
     /// Makes the keybag, durably, and leaves it unlocked.
     ///
+    /// - Parameters:
+    ///   - passcode: opens it.
+    ///   - recoveryCode: opens it too.
+    ///   - enrolled: the fingers that are enrolled now; nil when they cannot be seen.
     /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when there is one.
     func setUp(
         passcode: consuming SecretBytes,
-        recoveryCode: borrowing SecretBytes
+        recoveryCode: borrowing SecretBytes,
+        enrolled: Enrolment?
     ) async throws(KeychainError)
 
     /// Opens the keybag with a passcode; the caller has counted the attempt.
@@ -76,10 +81,10 @@ public protocol KeybagKeeper: Sendable {
     /// Whether a text is this keybag's recovery code, before a new passcode is asked for.
     func accepts(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> Bool
 
-    /// Takes note of the enrolled fingers: when the set is another, the key of the old set is destroyed for
-    /// good and its items are invalidated. The keybag must have been unlocked once.
+    /// Takes note of the enrolled fingers: when the set is another, or the first that was ever seen, the key of the
+    /// old set is destroyed for good and its items are invalidated. The keybag must have been unlocked once.
     ///
-    /// - Returns: the domain state of the set and whether it changed.
+    /// - Returns: the domain state of the set and whether it changed; the first set that is seen is a change too.
     func observe(_ enrolment: Enrolment) async throws(KeychainError) -> EnrolmentObservation
 }
 
@@ -123,7 +128,7 @@ public struct AssuranceReport: Sendable, Equatable {
 public struct EnrolmentObservation: Sendable, Equatable {
     /// 32 octets that are the same as long as the set is (`evaluatedPolicyDomainState`).
     public let domainState: [UInt8]
-    /// Whether the set is another one than at the last observation.
+    /// Whether the set is another one than at the last observation, or there was none.
     public let changed: Bool
     /// What the comparison could see.
     public let binding: Enrolment.Binding

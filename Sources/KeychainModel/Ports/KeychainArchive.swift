@@ -31,12 +31,18 @@ public protocol KeychainArchive: Sendable {
     /// Makes the keybag, with the export's recovery code, and all of its items, and leaves it unlocked.
     ///
     /// The keybag comes last: when this ends before, there is no keychain, and it can be done again.
+    /// - Parameters:
+    ///   - export: holds the items.
+    ///   - passcode: opens the keybag.
+    ///   - recoveryCode: the export's.
+    ///   - enrolled: the fingers that are enrolled now; nil when they cannot be seen.
     /// - Returns: how many items there are.
     /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when there is a keychain already.
     func setUp(
         from export: any ExportFile,
         passcode: consuming SecretBytes,
-        recoveryCode: borrowing SecretBytes
+        recoveryCode: borrowing SecretBytes,
+        enrolled: Enrolment?
     ) async throws(KeychainError) -> Int
 }
 

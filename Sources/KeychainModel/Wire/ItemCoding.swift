@@ -140,8 +140,10 @@ extension CBORReader {
     }
 
     mutating func readReturns() throws -> ItemQuery.Returns {
-        guard let bits = UInt8(exactly: try readUnsigned()), bits < 16 else { throw WireError.malformed }
-        return ItemQuery.Returns(rawValue: bits)
+        guard let bits = UInt8(exactly: try readUnsigned()) else { throw WireError.malformed }
+        let returns = ItemQuery.Returns(rawValue: bits)
+        guard returns.isSubset(of: .known) else { throw WireError.malformed }
+        return returns
     }
 
     /// Reads what ``CBORWriter/write(_:)-query`` wrote.

@@ -33,11 +33,23 @@ public final class ScriptedFprintd: Sendable {
         public var before: [Event]
         /// Announced after it is answered; empty for a sensor that says nothing.
         public var after: [Event]
+        /// Announced before the property `name` is answered while the verification runs.
+        public var asked: [Event]
+        /// Announced before `VerifyStop` is answered; fprintd ends a verification that it has to cancel with
+        /// `verify-no-match`.
+        public var stopped: [Event]
 
         /// Describes a verification.
-        public init(_ after: [Event] = [], before: [Event] = []) {
+        public init(
+            _ after: [Event] = [],
+            before: [Event] = [],
+            asked: [Event] = [],
+            stopped: [Event] = []
+        ) {
             self.before = before
             self.after = after
+            self.asked = asked
+            self.stopped = stopped
         }
     }
 
@@ -83,6 +95,8 @@ public final class ScriptedFprintd: Sendable {
     private struct State {
         var script: Script
         var calls: [String] = []
+        /// The verification that runs.
+        var running: Verification?
     }
 
     private let state: Mutex<State>
@@ -169,7 +183,13 @@ public final class ScriptedFprintd: Sendable {
         guard call.member == "Get", call.arguments.last?.text == "name", let sensor = sensor(call.path) else {
             return nil
         }
-        return .init([.variant(.string(sensor.name))])
+        var answer = BusPeer.Answer([.variant(.string(sensor.name))])
+        let asked = state.withLock { state in
+            defer { state.running?.asked = [] }
+            return state.running?.asked ?? []
+        }
+        answer.before = asked.map { $0.signal(path: call.path) }
+        return answer
     }
 
     private func device(_ call: BusPeer.Call) -> BusPeer.Answer? {
@@ -183,6 +203,10 @@ public final class ScriptedFprintd: Sendable {
             var verification: Verification?
             if call.member == "VerifyStart", error == nil, !state.script.verifications.isEmpty {
                 verification = state.script.verifications.removeFirst()
+                state.running = verification
+            }
+            if call.member == "VerifyStop" {
+                verification = state.running.take().map { Verification(before: $0.stopped) }
             }
             return (error, state.script.silentMethods.contains(call.member), verification)
         }

@@ -8,7 +8,9 @@ struct ListCommand: ParsableCommand {
         commandName: "list",
         abstract: "List the secrets, with what each demands and its dates.",
         discussion: """
-            On a terminal a table; otherwise one line each, separated by tabs: name, requirement, created, changed.
+            On a terminal a table; otherwise one line each, separated by tabs: name, requirement, created, changed,
+            state. The state is 'usable', or 'lost' with the time at which the fingers that the secret demanded were
+            seen to be others.
             """
     )
 
@@ -23,7 +25,7 @@ struct ListCommand: ParsableCommand {
             guard !secrets.isEmpty else {
                 return Output.complain("There are no secrets yet: touchstone set NAME")
             }
-            var table = Table(headings: ["NAME", "DEMANDS", "CREATED", "CHANGED"])
+            var table = Table(headings: ["NAME", "DEMANDS", "CREATED", "CHANGED", "STATE"])
             for secret in secrets { table.append(secret.columns) }
             for line in table.lines() { Output.print(line) }
         } else {
@@ -34,7 +36,17 @@ struct ListCommand: ParsableCommand {
 
 extension StoredSecret {
     fileprivate var columns: [String] {
-        [name, accessControl.requirementName, date(created), date(modified)]
+        [name, accessControl.requirementName, date(created), date(modified), state]
+    }
+
+    private var state: String {
+        guard invalidated != nil else { return "usable" }
+        return lost.map { "lost \($0)" } ?? "lost"
+    }
+
+    /// When a lost secret was lost, as far as that is known.
+    var lost: String? {
+        invalidated.flatMap { $0 > 0 ? DateText.iso8601(microseconds: $0) : nil }
     }
 
     /// All that is known, for programs.
@@ -45,6 +57,8 @@ extension StoredSecret {
             ("accessible", .optional(accessibility?.rawValue)),
             ("created", .optional(created.map(DateText.iso8601))),
             ("changed", .optional(modified.map(DateText.iso8601))),
+            ("state", .text(invalidated == nil ? "usable" : "lost")),
+            ("lost", .optional(lost)),
             ("reference", .optional(reference.map { HexText.of($0.octets) })),
         ])
     }

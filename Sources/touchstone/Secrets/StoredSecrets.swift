@@ -7,6 +7,9 @@ struct StoredSecret {
     let name: String
     let reference: PersistentReference?
     let attributes: ItemAttributes
+    /// When the fingers it demanded were seen to be others, in microseconds since 1970, 0 where that is not known; nil
+    /// for a secret that can be read.
+    let invalidated: Int64?
 
     var created: Int64? { date(.creationDate) }
     var modified: Int64? { date(.modificationDate) }
@@ -47,7 +50,7 @@ struct StoredSecrets {
                 itemClass: .genericPassword,
                 attributes: [.service: .string(Self.service)],
                 limit: .all,
-                returns: [.attributes, .persistentRef]
+                returns: [.attributes, .persistentRef, .invalidated]
             )
             let prompt = prompt("List the secrets.", interactionAllowed: interactionAllowed)
             return secrets(of: try keychain.copy(CopyItems(query: query, prompt: prompt)))
@@ -60,7 +63,7 @@ struct StoredSecrets {
     /// What is known of one secret.
     func find(_ name: ItemName) throws(CommandError) -> StoredSecret {
         do throws(KeychainError) {
-            let query = query(name, returns: [.attributes, .persistentRef])
+            let query = query(name, returns: [.attributes, .persistentRef, .invalidated])
             let results = try keychain.copy(
                 CopyItems(query: query, prompt: prompt("Look up '\(name.text)'."))
             )
@@ -94,7 +97,7 @@ struct StoredSecrets {
         do throws(KeychainError) {
             try store(name, secret, rule)
         } catch {
-            throw ErrorText.describe(error, name: name)
+            throw ErrorText.describe(error, storing: name, rule)
         }
     }
 
@@ -111,14 +114,19 @@ struct StoredSecrets {
                 guard error.status == .duplicateItem, try overwrite(name, secret, rule) else { throw error }
             }
         } catch {
-            throw ErrorText.describe(error, name: name)
+            throw ErrorText.describe(error, storing: name, rule)
         }
     }
 
-    /// Deletes a secret for good.
+    /// Deletes a secret for good, one that is lost already too.
     func delete(_ name: ItemName) throws(CommandError) {
         do throws(KeychainError) {
-            try keychain.delete(DeleteItems(query: query(name), prompt: prompt("Delete '\(name.text)'.")))
+            try keychain.delete(
+                DeleteItems(
+                    query: query(name, returns: .invalidated),
+                    prompt: prompt("Delete '\(name.text)'.")
+                )
+            )
         } catch {
             throw ErrorText.describe(error, name: name)
         }
@@ -184,7 +192,14 @@ struct StoredSecrets {
             guard let attributes = item.attributes, case .string(let name) = attributes[.account] else {
                 return
             }
-            found.append(StoredSecret(name: name, reference: item.reference, attributes: attributes))
+            found.append(
+                StoredSecret(
+                    name: name,
+                    reference: item.reference,
+                    attributes: attributes,
+                    invalidated: item.invalidated
+                )
+            )
         }
         return found.sorted { $0.name < $1.name }
     }

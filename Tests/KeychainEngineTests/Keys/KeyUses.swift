@@ -116,7 +116,11 @@ extension TestKeychain {
     /// A keychain that was just set up, with other hardware for its private keys.
     func setUp(privateKeys: any PrivateKeyHardware) async throws -> KeychainEngine {
         let engine = try start(privateKeys: privateKeys)
-        try await engine.setUp(passcode: .text(Self.passcode), recoveryCode: try engine.makeRecoveryCode())
+        try await engine.setUp(
+            passcode: .text(Self.passcode),
+            recoveryCode: try engine.makeRecoveryCode(),
+            enrolled: Self.enrolled
+        )
         return engine
     }
 }

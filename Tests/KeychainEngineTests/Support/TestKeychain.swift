@@ -10,6 +10,13 @@ import TouchstoneTesting
 /// A keychain in a private directory, removed with this value.
 final class TestKeychain: Sendable {
     static let passcode = "correct horse battery staple"
+    /// The set that is enrolled at set-up.
+    static let enrolled = Enrolment(
+        device: "sensor",
+        fingers: ["left-index"],
+        templateDigest: nil,
+        completions: 0
+    )
 
     let path: String
     let audit = RecordedAudit()
@@ -39,9 +46,15 @@ final class TestKeychain: Sendable {
     }
 
     /// A keychain that was just set up, unlocked; and the key its passcode opens.
-    func setUp() async throws -> (KeychainEngine, PasscodeKey) {
+    func setUp(
+        enrolled: Enrolment? = TestKeychain.enrolled
+    ) async throws -> (KeychainEngine, PasscodeKey) {
         let engine = try start()
-        try await engine.setUp(passcode: .text(Self.passcode), recoveryCode: try engine.makeRecoveryCode())
+        try await engine.setUp(
+            passcode: .text(Self.passcode),
+            recoveryCode: try engine.makeRecoveryCode(),
+            enrolled: enrolled
+        )
         return (engine, try await engine.key(Self.passcode))
     }
 
@@ -104,6 +117,7 @@ struct CopiedItem {
     var reference: PersistentReference?
     var attributes: ItemAttributes?
     var data: [UInt8]?
+    var invalidated: Int64?
 
     var text: String? { data.map { String(decoding: $0, as: UTF8.self) } }
 }
@@ -249,6 +263,7 @@ func decode(_ page: borrowing EncodedItems) throws -> [CopiedItem] {
                 switch try reader.readUnsigned() {
                 case ItemField.reference: item.reference = PersistentReference(octets: try reader.readBytes())
                 case ItemField.attributes: item.attributes = try reader.readAttributes()
+                case ItemField.invalidated: item.invalidated = try reader.readInteger()
                 default: item.data = try reader.readBytes()
                 }
             }

@@ -96,6 +96,7 @@ enum KeybagTarget: FuzzTarget {
             keys: Dictionary(uniqueKeysWithValues: names.map { ($0.rawValue, wrap) }),
             epoch: UInt64(exponent),
             enrolment: exponent == 10 ? nil : octets(32),
+            hasFingers: exponent == 17,
             passcodePublicKey: octets(32),
             passcodePrivateWrap: wrap,
             passcodePrivateRecoveryWrap: wrap

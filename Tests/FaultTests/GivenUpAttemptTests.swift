@@ -1,0 +1,150 @@
+import FingerprintDriver
+import Foundation
+import KeychainClient
+import KeychainModel
+import Synchronization
+import Testing
+import TouchstoneTesting
+
+/// An attempt is given back only where the sensor was stopped before it judged a touch; a mismatch that the sensor
+/// announced is never given back, whoever gives up in the same moment.
+@Suite(
+    "A mismatch at the moment at which somebody gives up",
+    .serialized,
+    .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/libexec/fprintd"), "no fprintd"),
+    .timeLimit(.minutes(60))
+)
+struct GivenUpAttemptTests {
+    /// Who gives up.
+    enum Ending: String, CaseIterable {
+        /// The app cancels its request.
+        case cancelled
+        /// The app is killed.
+        case killed
+    }
+
+    private static func count(_ keychain: TemporaryKeychain) throws -> Int {
+        try keychain.client.status().authentication.biometryFailures
+    }
+
+    /// Waits until the daemon has told of another evaluation's end.
+    private static func waitForEnd(_ number: Int, _ keychain: TemporaryKeychain) async throws {
+        let log = keychain.home.appending("daemon.stderr")
+        try await Deadline.wait(for: "the end of evaluation \(number)") {
+            let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+            return text.components(separatedBy: "authenticationCancelled").count - 1 >= number ? true : nil
+        }
+    }
+
+    /// Starts an evaluation for fingers, and gives what ends it.
+    private static func start(
+        _ ending: Ending,
+        _ keychain: TemporaryKeychain
+    ) async throws -> @Sendable () -> Void {
+        try keychain.tellPerson([.waits])
+        let prompt = keychain.prompt()
+        switch ending {
+        case .cancelled:
+            let cancellation = Cancellation()
+            Thread.detachNewThread {
+                _ = try? keychain.client.evaluatePolicy(
+                    EvaluatePolicy(policy: 1, context: 1, reuseSeconds: 0, prompt: prompt),
+                    cancellation: cancellation
+                )
+            }
+            return { cancellation.cancel() }
+        case .killed:
+            let app = try await ChildProcess.start(
+                "/bin/sh",
+                [
+                    "-c",
+                    "exec \(Programs.touchstone) get k >/dev/null <\(prompt.origin.terminal ?? "")",
+                ],
+                environment: ["TOUCHSTONE_HOME": keychain.home.path, "PATH": "/usr/bin:/bin"],
+                log: keychain.home.appending("app")
+            )
+            return { app.stop() }
+        }
+    }
+
+    // A daemon that no longer listens once it gave up gives one attempt of two back.
+    @Test("stays counted, with the real fprintd", arguments: Ending.allCases)
+    func realRace(ending: Ending) async throws {
+        let rounds = CaseSize.of(8, full: 200)
+        let bus = try await PrivateBus.start(sensors: [.storage])
+        try await Enroller(bus, sensor: .storage).enrol(print: "mine")
+        let keychain = try await TemporaryKeychain.ready(bus: bus)
+        try await Self.addSecret(keychain)
+        let reader = VirtualReader(bus, sensor: .storage)
+        let listener = try await BusPeer(address: bus.address)
+        try await listener.subscribe(
+            "type='signal',interface='\(Fprint.deviceInterface)',member='VerifyStatus'"
+        )
+        var signals = listener.signals.makeAsyncIterator()
+        var ends = 0
+        for round in 0..<rounds {
+            // Right passcodes clear the counts.
+            try keychain.client.lock()
+            try keychain.tellPerson([])
+            try keychain.unlock()
+            #expect(try Self.count(keychain) == 0)
+            let end = try await Self.start(ending, keychain)
+            try await reader.scan("stranger")
+            // The sensor has judged; the daemon may not have heard it yet.
+            while let signal = await signals.next() {
+                if signal.arguments.first?.text == "verify-no-match" { break }
+            }
+            if round % 2 == 1 { try await Task.sleep(for: .milliseconds(round % 25)) }
+            end()
+            ends += 1
+            try await Self.waitForEnd(ends, keychain)
+            #expect(try Self.count(keychain) == 1, "round \(round)")
+            // What fprintd says of the verification that was cancelled, if one was armed anew.
+            try await Self.drain(&signals, listener, bus)
+        }
+        await listener.close()
+        await bus.stop()
+    }
+
+    // An attempt that nobody made must not lock fingers out.
+    @Test("of nobody is given back, with the real fprintd", arguments: Ending.allCases)
+    func untouched(ending: Ending) async throws {
+        let bus = try await PrivateBus.start(sensors: [.storage])
+        try await Enroller(bus, sensor: .storage).enrol(print: "mine")
+        let keychain = try await TemporaryKeychain.ready(bus: bus)
+        try await Self.addSecret(keychain)
+        let reader = VirtualReader(bus, sensor: .storage)
+        for round in 1...4 {
+            let end = try await Self.start(ending, keychain)
+            try await reader.waitUntilWanted()
+            end()
+            try await Self.waitForEnd(round, keychain)
+            #expect(try Self.count(keychain) == 0, "round \(round)")
+        }
+        await bus.stop()
+    }
+
+    /// Stores the command's secret, which only a finger reads.
+    private static func addSecret(_ keychain: TemporaryKeychain) async throws {
+        let command = try await ChildProcess.start(
+            Programs.touchstone,
+            ["set", "k", "--require", "finger", "--from-file", "/etc/hostname"],
+            environment: ["TOUCHSTONE_HOME": keychain.home.path, "PATH": "/usr/bin:/bin"],
+            log: keychain.home.appending("app")
+        )
+        #expect(try await command.waitUntilEnd() == 0)
+    }
+
+    /// Takes what was announced so far.
+    private static func drain(
+        _ signals: inout AsyncStream<BusPeer.Signal>.AsyncIterator,
+        _ listener: BusPeer,
+        _ bus: PrivateBus
+    ) async throws {
+        let mark = try await BusPeer(address: bus.address)
+        try await listener.subscribe("type='signal',member='Mark'")
+        try await mark.emit(BusPeer.Signal("/mark", "tests.Mark", "Mark", []))
+        while let signal = await signals.next(), signal.member != "Mark" {}
+        await mark.close()
+    }
+}
