@@ -98,14 +98,14 @@ public final class RemoteKeychain: Sendable {
             )
         }
         do {
-            return try Connection(DaemonSocket(layout: layout))
+            return try Connection.open(layout)
         } catch is DaemonAbsence {
             try DaemonStart.run(at: daemon, for: layout)
         } catch {
             throw .unintelligible(error)
         }
         do {
-            return try Connection(DaemonSocket(layout: layout))
+            return try Connection.open(layout)
         } catch is DaemonAbsence {
             throw .notAvailable("daemonDoesNotListen")
         } catch {

@@ -133,6 +133,11 @@ enum CauseText {
             return ("the daemon went away (\(code))", "try again")
         case _ where code.hasPrefix("runtimeDirectory"):
             return ("the daemon's directory cannot be used (\(code))", "touchstone doctor")
+        case DriverCause.tooManyConnections.code:
+            return (
+                "too many connections: the daemon serves 256 of a user at a time",
+                "end programs that use the keychain, then try again"
+            )
         case "promptText": return ("the text for the prompt is too long", nil)
         case "resultTooLarge": return ("the result needs more locked memory than there is", nil)
         default: return nil
