@@ -194,7 +194,7 @@ let package = Package(
         .testTarget(name: "CBORTests", dependencies: ["CBOR", "TouchstoneTesting"], swiftSettings: settings),
         .testTarget(
             name: "KeychainModelTests",
-            dependencies: ["CBOR", "KeychainModel", "SecretMemory"],
+            dependencies: ["CBOR", "KeychainModel", "SecretMemory", "TouchstoneTesting"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -85,6 +85,7 @@ public final class RemoteKeychain: Sendable {
 
     private func connect() throws(KeychainError) -> Connection {
         guard let layout else { throw .notAvailable("noHome", domain: "system") }
+        if let fault = layout.runtimeFault() { throw .notAvailable("socketPlace: \(fault)") }
         do {
             try LockedPages.prepare()
         } catch {

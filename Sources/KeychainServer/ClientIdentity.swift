@@ -44,7 +44,12 @@ public struct ClientIdentity: Sendable {
 
     /// The groups that a caller may use.
     func groups(of caller: Caller) -> EntitledGroups {
-        EntitledGroups(own: caller.accessGroup, granted: manifest.groups(of: caller.program))
+        // What a program stored before it was granted a group of its own stays within reach.
+        let former = caller.program.flatMap { $0 == ownProgram ? nil : AccessGroup($0) }
+        return EntitledGroups(
+            own: caller.accessGroup,
+            granted: manifest.groups(of: caller.program) + (former.map { [$0] } ?? [])
+        )
     }
 
     private func group(of program: String?) -> AccessGroup {
@@ -52,7 +57,7 @@ public struct ClientIdentity: Sendable {
             switch program {
             case nil: Self.unknownGroup
             case ownProgram: Self.ownGroup
-            case .some(let path): path
+            case .some(let path): manifest.ownGroup(of: path)?.name ?? path
             }
         guard let group = AccessGroup(name) ?? AccessGroup(Self.unknownGroup) else {
             preconditionFailure("a constant name is a valid name")

@@ -32,7 +32,8 @@ struct Touchstone: ParsableCommand {
                 name: "Keychain",
                 subcommands: [
                     SetupCommand.self, UnlockCommand.self, LockCommand.self, PasscodeCommand.self,
-                    RecoverCommand.self, MigrateCommand.self, AttestCommand.self, StatusCommand.self,
+                    RecoverCommand.self, MigrateCommand.self, AttestCommand.self, AppsCommand.self,
+                    StatusCommand.self,
                     DoctorCommand.self,
                 ]
             ),

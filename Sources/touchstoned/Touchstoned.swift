@@ -31,6 +31,12 @@ enum Touchstoned {
                 hint: "set HOME or TOUCHSTONE_HOME to an absolute path"
             )
         }
+        if let fault = layout.runtimeFault() {
+            throw StartError(
+                "the socket cannot be where the environment says: \(fault)",
+                hint: "unset XDG_RUNTIME_DIR, or log in as this user"
+            )
+        }
         let settings = try Configuration.read(layout.configurationFile)
         let accessGroups = try AccessGroupFiles.read(layout, settings)
         guard case .serve(let isDetached) = options else { return }

@@ -12,6 +12,21 @@ extension Connection {
     ///
     /// - Throws: ``DaemonAbsence`` when there is no daemon, ``KeychainError``.
     static func open(_ layout: Layout) throws -> Connection {
+        do {
+            return try open(at: layout)
+        } catch let absence as DaemonAbsence {
+            // A daemon that was started without a runtime directory, as under cron before the user logged in.
+            let other = Layout(
+                runtimeDirectory: layout.fallbackRuntimeDirectory,
+                dataDirectory: layout.dataDirectory,
+                configurationFile: layout.configurationFile
+            )
+            guard other != layout, let connection = try? open(at: other) else { throw absence }
+            return connection
+        }
+    }
+
+    private static func open(at layout: Layout) throws -> Connection {
         let deadline = ContinuousClock.now + placePatience
         var pause = firstPause
         while true {

@@ -27,13 +27,13 @@ struct DoctorCommand: ParsableCommand {
 
     private static func findings() -> [Finding] {
         var findings = [SystemChecks.lockedMemory()]
-        guard
-            let layout = Layout(variable: {
-                unsafe clinux_secure_getenv($0).map { unsafe String(cString: $0) }
-            })
-        else {
+        let variable = { (name: String) in
+            unsafe clinux_secure_getenv(name).map { unsafe String(cString: $0) }
+        }
+        guard let layout = Layout(variable: variable) else {
             return findings + [.fail("places", "no home directory is named by the environment", "set HOME")]
         }
+        findings.append(SystemChecks.runtimePlace(layout, variable: variable))
         findings.append(SystemChecks.configuration(layout.configurationFile))
         // The daemon comes first: it makes the directories.
         let daemon = daemonFindings()

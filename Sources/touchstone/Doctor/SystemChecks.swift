@@ -49,6 +49,31 @@ enum SystemChecks {
         return .ok(part, path)
     }
 
+    /// Where the socket's directory comes from.
+    static func runtimePlace(_ layout: Layout, variable: (String) -> String?) -> Finding {
+        let part = "runtime directory"
+        if let fault = layout.runtimeFault() {
+            return .fail(part, fault, "unset XDG_RUNTIME_DIR, or take this user's environment: sudo -i -u USER, su -")
+        }
+        if variable("TOUCHSTONE_HOME")?.hasPrefix("/") == true { return .ok(part, "in TOUCHSTONE_HOME") }
+        if let path = variable("XDG_RUNTIME_DIR"), path.hasPrefix("/") {
+            return .ok(part, "\(path), from XDG_RUNTIME_DIR")
+        }
+        let path = UserRuntimeDirectory.path()
+        do throws(UserRuntimeDirectory.Fault) {
+            try UserRuntimeDirectory.check(path)
+            return .ok(part, "\(path); XDG_RUNTIME_DIR is not set")
+        } catch .missing {
+            return .ok(part, "none: XDG_RUNTIME_DIR is not set and \(path) is not there; the socket is beside the store")
+        } catch {
+            return .warn(
+                part,
+                "\(error.sentence(about: path)), so that it does not count; the socket is beside the store",
+                "log in anew, or set XDG_RUNTIME_DIR to a directory of yours with mode 700"
+            )
+        }
+    }
+
     /// Whether nobody else can change the daemon's configuration.
     static func configuration(_ path: String) -> Finding {
         var status = stat()
