@@ -34,6 +34,12 @@ public final class RemoteKeychain: Sendable {
         self.daemon = daemon
     }
 
+    /// What the daemon complains of in this user's settings; nil when it accepts them.
+    public static func configurationFault() -> String? {
+        guard let layout = shared.layout else { return nil }
+        return DaemonStart.configurationFault(at: shared.daemon, for: layout)
+    }
+
     /// A number for a new context: different from all others in this process.
     public func makeContextNumber() -> UInt64 {
         Self.lastContextNumber.add(1, ordering: .relaxed).newValue

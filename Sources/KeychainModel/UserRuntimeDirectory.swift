@@ -73,7 +73,9 @@ extension Layout {
     }
 
     private static func parent(of path: String) -> String {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex else { return "/" }
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash != path.startIndex else {
+            return "/"
+        }
         return String(path[..<slash])
     }
 }

@@ -108,7 +108,9 @@ public struct AccessGroupManifest: Sendable, Equatable {
     private mutating func grant(_ group: AccessGroup, toLine line: Substring.UTF8View) throws(Reason) {
         guard line.starts(with: Self.ownMark) else { return try grant(group, to: Array(line)) }
         let path = Array(Self.trimmed(line.dropFirst(Self.ownMark.count)))
-        guard owned.count < Self.mostPatterns else { throw Reason("more than \(Self.mostPatterns) lines with own") }
+        guard owned.count < Self.mostPatterns else {
+            throw Reason("more than \(Self.mostPatterns) lines with own")
+        }
         // A group named like a path would be another program's own.
         guard !group.name.hasPrefix("/"), group.name != ClientIdentity.ownGroup else {
             throw Reason("a group that is to be a program's own may not be named like a program")

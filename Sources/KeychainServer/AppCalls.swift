@@ -104,7 +104,9 @@ extension RequestHandler {
 
     /// The items' owners, for the daemon's own command: no other program is told whose items there are.
     private func ownersForCommand() throws(KeychainError) -> any ItemOwners {
-        guard caller.accessGroup.name == ClientIdentity.ownGroup else { throw KeychainError(.missingEntitlement) }
+        guard caller.accessGroup.name == ClientIdentity.ownGroup else {
+            throw KeychainError(.missingEntitlement)
+        }
         guard let owners = services.owners else { throw KeychainError(.unimplemented) }
         return owners
     }

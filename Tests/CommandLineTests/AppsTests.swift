@@ -24,7 +24,9 @@ struct AppsTests {
         return file
     }
 
-    private func run(_ app: String, _ arguments: String..., input: String? = nil) async throws -> CommandResult {
+    private func run(_ app: String, _ arguments: String..., input: String? = nil) async throws
+        -> CommandResult
+    {
         var run = CommandRun(home: keychain.home)
         run.program = app
         run.arguments = arguments
@@ -33,7 +35,9 @@ struct AppsTests {
         return try await run.run()
     }
 
-    @Test("an app that was moved is told which program keeps what it looks for, and has it after a move with the passcode")
+    @Test(
+        "an app that was moved is told which program keeps what it looks for, and has it after a move with the passcode"
+    )
     func moved() async throws {
         let (old, new) = (try app("app-1.0/bin/app"), try app("app-1.1/bin/app"))
         #expect(try await run(old, "set", "token", "--require", "none", input: "first").status == 0)

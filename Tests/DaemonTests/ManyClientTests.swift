@@ -70,7 +70,9 @@ struct ManyClientTests {
         let resident = try Self.number("VmRSS", of: process)
         let threads = try Self.number("Threads", of: process)
         let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count
-        print("256 clients: \(locked) KiB locked, \(before) to \(resident) KiB resident, \(threads) threads, \(descriptors) files")
+        print(
+            "256 clients: \(locked) KiB locked, \(before) to \(resident) KiB resident, \(threads) threads, \(descriptors) files"
+        )
         #expect(threads >= Self.count && threads < Self.count + 40)
         #expect(descriptors >= 2 * Self.count && descriptors < 1024)
 
@@ -124,7 +126,8 @@ struct ManyClientTests {
     private static func number(_ name: String, of pid: Int32) throws -> Int {
         let lines = try String(contentsOf: "/proc/\(pid)/status").split(separator: "\n")
         let line = lines.first { $0.hasPrefix(name + ":") }
-        return line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) } ?? 0
+        return line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) }
+            ?? 0
     }
 
     private static func inThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {

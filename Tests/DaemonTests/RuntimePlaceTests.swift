@@ -53,7 +53,8 @@ struct RuntimePlaceTests {
         try await body()
     }
 
-    private func run(_ arguments: [String], _ more: [String: String] = [:], as wrapper: [String] = asUser) async throws
+    private func run(_ arguments: [String], _ more: [String: String] = [:], as wrapper: [String] = asUser)
+        async throws
         -> Finished
     {
         try await Finished.running(
@@ -80,11 +81,15 @@ struct RuntimePlaceTests {
             let ofCron = try await daemonProcess()
             #expect(ofCron == ofSession)
             let doctor = try await run([Programs.touchstone, "doctor"])
-            #expect(doctor.output.contains("runtime directory: \(Self.directory); XDG_RUNTIME_DIR is not set"))
+            #expect(
+                doctor.output.contains("runtime directory: \(Self.directory); XDG_RUNTIME_DIR is not set")
+            )
         }
     }
 
-    @Test("has its socket beside the store where there is no /run/user/UID, and is found after the user logs in")
+    @Test(
+        "has its socket beside the store where there is no /run/user/UID, and is found after the user logs in"
+    )
     func beforeLogin() async throws {
         let early = try await daemonProcess()
         defer { kill(early, SIGTERM) }
@@ -107,14 +112,22 @@ struct RuntimePlaceTests {
             defer { kill(process, SIGTERM) }
             #expect(access(Self.directory + "/touchstone", F_OK) != 0)
             let doctor = try await run([Programs.touchstone, "doctor"])
-            #expect(doctor.output.contains("warn  runtime directory: \(Self.directory) has mode 755 instead of 700"))
+            #expect(
+                doctor.output.contains(
+                    "warn  runtime directory: \(Self.directory) has mode 755 instead of 700"
+                )
+            )
         }
     }
 
-    @Test("is refused in another user's directory by client, daemon and doctor, for a user and for root", arguments: [false, true])
+    @Test(
+        "is refused in another user's directory by client, daemon and doctor, for a user and for root",
+        arguments: [false, true]
+    )
     func foreign(asRoot: Bool) async throws {
         try await Self.withDirectory {
-            let wrapper = asRoot ? [] : [Programs.setpriv, "--reuid=61958", "--regid=61958", "--clear-groups"]
+            let wrapper =
+                asRoot ? [] : [Programs.setpriv, "--reuid=61958", "--regid=61958", "--clear-groups"]
             chmod(Self.directory, 0o711)
             let more = ["XDG_RUNTIME_DIR": Self.directory]
             let reason = "\(Self.directory) belongs to user \(Self.user)"

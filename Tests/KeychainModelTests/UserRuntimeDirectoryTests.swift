@@ -19,10 +19,15 @@ struct UserRuntimeDirectoryTests {
         )
     }
 
-    @Test("counts where XDG_RUNTIME_DIR is not set, empty or relative", arguments: [nil, "", "run/user/1"] as [String?])
+    @Test(
+        "counts where XDG_RUNTIME_DIR is not set, empty or relative",
+        arguments: [nil, "", "run/user/1"] as [String?]
+    )
     func counts(variable: String?) {
         mkdir(path, 0o700)
-        #expect(layout(["HOME": "/h", "XDG_RUNTIME_DIR": variable ?? ""])?.socket == path + "/touchstone/socket")
+        #expect(
+            layout(["HOME": "/h", "XDG_RUNTIME_DIR": variable ?? ""])?.socket == path + "/touchstone/socket"
+        )
     }
 
     @Test("does not count beside XDG_RUNTIME_DIR or TOUCHSTONE_HOME")
@@ -32,7 +37,9 @@ struct UserRuntimeDirectoryTests {
         #expect(layout(["TOUCHSTONE_HOME": "/t"])?.runtimeDirectory == "/t/run")
     }
 
-    @Test("does not count where it is missing, a file, a link or open to others; then the socket is beside the store")
+    @Test(
+        "does not count where it is missing, a file, a link or open to others; then the socket is beside the store"
+    )
     func faults() throws {
         let beside = "/h/.local/share/touchstone/run"
         func check(_ fault: UserRuntimeDirectory.Fault) {
@@ -57,7 +64,10 @@ struct UserRuntimeDirectoryTests {
         #expect(layout(["HOME": "/h"])?.runtimeDirectory == path + "/touchstone")
     }
 
-    @Test("does not count when it is another user's", .enabled(if: geteuid() == 0, "needs root to give it away"))
+    @Test(
+        "does not count when it is another user's",
+        .enabled(if: geteuid() == 0, "needs root to give it away")
+    )
     func foreign() {
         mkdir(path, 0o700)
         chown(path, 65534, 65534)
@@ -71,7 +81,10 @@ struct UserRuntimeDirectoryTests {
     func refused() throws {
         let own = try #require(layout(["HOME": "/h", "XDG_RUNTIME_DIR": directory.path]))
         #expect(own.runtimeFault() == nil)
-        #expect(own.runtimeFault(user: user + 1) == (user == 0 ? nil : "\(directory.path) belongs to user \(user)"))
+        #expect(
+            own.runtimeFault(user: user + 1)
+                == (user == 0 ? nil : "\(directory.path) belongs to user \(user)")
+        )
         if user == 0 {
             chown(directory.path, 65534, 65534)
             #expect(own.runtimeFault() == "\(directory.path) belongs to user 65534")

@@ -216,7 +216,9 @@ struct OwnGroupTests {
 
     @Test("stands for its path's group, by a path or a pattern; the first line that fits counts")
     func own() throws {
-        let manifest = try manifest("[a]\nown /opt/app-*/bin/app\nown /usr/bin/app\n[b]\nown /opt/*/bin/app\n/usr/bin/app")
+        let manifest = try manifest(
+            "[a]\nown /opt/app-*/bin/app\nown /usr/bin/app\n[b]\nown /opt/*/bin/app\n/usr/bin/app"
+        )
         #expect(manifest.ownGroup(of: "/opt/app-1.2/bin/app")?.name == "a")
         #expect(manifest.ownGroup(of: "/opt/other/bin/app")?.name == "b")
         #expect(manifest.ownGroup(of: "/usr/bin/app")?.name == "a")
@@ -227,10 +229,14 @@ struct OwnGroupTests {
     @Test(
         "a star stands for any characters but a slash",
         arguments: [
-            ("/opt/app-*/bin/app", "/opt/app-1/bin/app", true), ("/opt/app-*/bin/app", "/opt/app-/bin/app", true),
-            ("/opt/app-*/bin/app", "/opt/app-1/x/bin/app", false), ("/opt/app-*/bin/app", "/opt/app-1/bin/app2", false),
-            ("/opt/app-*/bin/app", "/opt/bpp-1/bin/app", false), ("/tmp/.mount_App*/usr/bin/app", "/tmp/.mount_AppXyz/usr/bin/app", true),
-            ("/a/*b*/c", "/a/xbyb/c", true), ("/a/*b*/c", "/a/xyz/c", false), ("/a/*", "/a/b", true), ("/a/*", "/a/b/c", false),
+            ("/opt/app-*/bin/app", "/opt/app-1/bin/app", true),
+            ("/opt/app-*/bin/app", "/opt/app-/bin/app", true),
+            ("/opt/app-*/bin/app", "/opt/app-1/x/bin/app", false),
+            ("/opt/app-*/bin/app", "/opt/app-1/bin/app2", false),
+            ("/opt/app-*/bin/app", "/opt/bpp-1/bin/app", false),
+            ("/tmp/.mount_App*/usr/bin/app", "/tmp/.mount_AppXyz/usr/bin/app", true),
+            ("/a/*b*/c", "/a/xbyb/c", true), ("/a/*b*/c", "/a/xyz/c", false), ("/a/*", "/a/b", true),
+            ("/a/*", "/a/b/c", false),
             ("/a/*.AppImage", "/a/x.AppImage", true), ("/a/**c", "/a/bc", true), ("/a/*bc", "/a/bbc", true),
             ("/a/*ab*ab", "/a/xabab", true), ("/a/*ab*ab", "/a/xab", false), ("/a/x*", "/a/x", true),
             ("/a/b*/*/c", "/a/b/x/c", true), ("/a/b*/*/c", "/a/b/c", false),
@@ -241,7 +247,10 @@ struct OwnGroupTests {
         #expect(try (manifest("[g]\nown \(pattern)").ownGroup(of: path) != nil) == fits)
     }
 
-    @Test("may not be named like a program, nor like the command", arguments: ["/usr/bin/other", "touchstone"])
+    @Test(
+        "may not be named like a program, nor like the command",
+        arguments: ["/usr/bin/other", "touchstone"]
+    )
     func names(group: String) {
         #expect(throws: AccessGroupManifest.Fault.self) { try manifest("[\(group)]\nown /usr/bin/app") }
     }

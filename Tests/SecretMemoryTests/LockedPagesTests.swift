@@ -78,11 +78,15 @@ extension SecretMemoryTests {
         @Test("an arena that was cut into the smallest blocks can be whole again")
         func fragmentation() {
             // Every second one is let go first, so that halves come back apart.
-            var held = (0..<(LockedPages.arenaByteCount / 32 + 8000)).map { Held(octet: UInt8($0 % 251), count: 1 + $0 % 32) }
+            var held = (0..<(LockedPages.arenaByteCount / 32 + 8000)).map {
+                Held(octet: UInt8($0 % 251), count: 1 + $0 % 32)
+            }
             held = held.indices.filter { $0.isMultiple(of: 2) }.map { held[$0] }
             #expect(held.allSatisfy { $0.isIntact })
             held = []
-            held = (0..<(LockedPages.arenaByteCount / 16_384)).map { Held(octet: UInt8($0 % 251), count: 16_384) }
+            held = (0..<(LockedPages.arenaByteCount / 16_384)).map {
+                Held(octet: UInt8($0 % 251), count: 16_384)
+            }
             let inArena = held.count { $0.isInArena }
             #expect(inArena == LockedPages.arenaByteCount / 16_384)
         }

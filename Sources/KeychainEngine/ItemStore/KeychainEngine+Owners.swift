@@ -41,7 +41,9 @@ extension KeychainEngine: ItemOwners {
         }
     }
 
-    private func firstOwner(of query: ItemQuery, in groups: [AccessGroup]) throws(KeychainError) -> AccessGroup? {
+    private func firstOwner(of query: ItemQuery, in groups: [AccessGroup]) throws(KeychainError)
+        -> AccessGroup?
+    {
         let context = try context()
         let store = try usableStore(context)
         let search = try ItemSearch(query, groups: groups, in: context)

@@ -29,7 +29,8 @@ final class KnownGroups: Sendable {
     /// The groups of programs, by their paths, that are not among `groups`.
     func programs(outside groups: [AccessGroup]) -> [String] {
         state.withLock { state in
-            state.names.filter { name in name.hasPrefix("/") && !groups.contains { $0.name == name } }.sorted()
+            state.names.filter { name in name.hasPrefix("/") && !groups.contains { $0.name == name } }
+                .sorted()
         }
     }
 }

@@ -46,7 +46,12 @@ public struct OwnedItem: Sendable, Equatable {
     public let name: String
 
     /// Describes an item.
-    public init(reference: PersistentReference, itemClass: ItemClass, primaryKey: ItemAttributes, name: String) {
+    public init(
+        reference: PersistentReference,
+        itemClass: ItemClass,
+        primaryKey: ItemAttributes,
+        name: String
+    ) {
         self.reference = reference
         self.itemClass = itemClass
         self.primaryKey = primaryKey

@@ -17,7 +17,9 @@ public struct AppsReply: WireBody, Sendable, Equatable {
             writer.writeArrayHead(count: 2 + ItemClass.allCases.count)
             writer.write(text: owner.group.name)
             writer.write(owner.lastChange)
-            for itemClass in ItemClass.allCases { writer.write(unsigned: UInt64(owner.counts[itemClass] ?? 0)) }
+            for itemClass in ItemClass.allCases {
+                writer.write(unsigned: UInt64(owner.counts[itemClass] ?? 0))
+            }
         }
     }
 
@@ -69,7 +71,8 @@ public struct MoveItems: WireBody, Sendable, Equatable {
     /// Reads the request.
     public init(from reader: inout CBORReader) throws {
         try reader.readFields(4)
-        guard let from = AccessGroup(try reader.readText()), let to = AccessGroup(try reader.readText()) else {
+        guard let from = AccessGroup(try reader.readText()), let to = AccessGroup(try reader.readText())
+        else {
             throw KeychainError(.param)
         }
         self.from = from

@@ -21,7 +21,8 @@ struct AppsCommand: ParsableCommand {
 struct ListAppsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the programs that keep items here: how many, when last changed, whether the file exists.",
+        abstract:
+            "List the programs that keep items here: how many, when last changed, whether the file exists.",
         discussion: """
             On a terminal a table; otherwise one line each, separated by tabs: program, file, passwords, internet \
             passwords, keys, last change.
@@ -38,10 +39,12 @@ struct ListAppsCommand: ParsableCommand {
         } else if isatty(STDOUT_FILENO) == 1 {
             guard !owners.isEmpty else { return Output.complain("No program keeps anything here yet.") }
             var table = Table(headings: ["PROGRAM", "FILE", "PASSWORDS", "INTERNET", "KEYS", "CHANGED"])
-            for owner in owners { table.append(owner.columns) }
+            for owner in owners { table.append(owner.columns(DateText.local)) }
             for line in table.lines() { Output.print(line) }
         } else {
-            for owner in owners { Output.print(owner.columns.map(Printable.text).joined(separator: "\t")) }
+            for owner in owners {
+                Output.print(owner.columns(DateText.iso8601).map(Printable.text).joined(separator: "\t"))
+            }
         }
     }
 }
@@ -55,11 +58,11 @@ extension ItemOwner {
 
     fileprivate func count(_ itemClass: ItemClass) -> Int { counts[itemClass] ?? 0 }
 
-    fileprivate var columns: [String] {
+    fileprivate func columns(_ date: (Int64) -> String) -> [String] {
         let file = isThere.map { $0 ? "there" : "gone" } ?? "-"
         return [group.name, file]
             + [.genericPassword, .internetPassword, .key].map { String(count($0)) }
-            + [DateText.iso8601(microseconds: lastChange)]
+            + [date(lastChange)]
     }
 
     fileprivate var json: JSONText {
@@ -97,7 +100,11 @@ struct MoveAppCommand: ParsableCommand {
     func run() throws {
         let (from, to) = (try Self.group(old, mustExist: false), try Self.group(new, mustExist: true))
         guard from != to else {
-            throw CommandError("both are the same program", hint: "touchstone apps", exitCode: .validationFailure)
+            throw CommandError(
+                "both are the same program",
+                hint: "touchstone apps",
+                exitCode: .validationFailure
+            )
         }
         let request = MoveItems(
             from: from,
@@ -150,11 +157,19 @@ struct MoveAppCommand: ParsableCommand {
                 )
             }
             guard name.hasPrefix("/") else {
-                throw CommandError("\(text) is not an absolute path", hint: "touchstone apps", exitCode: .validationFailure)
+                throw CommandError(
+                    "\(text) is not an absolute path",
+                    hint: "touchstone apps",
+                    exitCode: .validationFailure
+                )
             }
         }
         guard let group = AccessGroup(name) else {
-            throw CommandError("\(text) cannot name a program", hint: "touchstone apps", exitCode: .validationFailure)
+            throw CommandError(
+                "\(text) cannot name a program",
+                hint: "touchstone apps",
+                exitCode: .validationFailure
+            )
         }
         return group
     }

@@ -35,6 +35,11 @@ struct DoctorCommand: ParsableCommand {
         }
         findings.append(SystemChecks.runtimePlace(layout, variable: variable))
         findings.append(SystemChecks.configuration(layout.configurationFile))
+        if let fault = RemoteKeychain.configurationFault() {
+            findings.append(
+                .fail("settings", fault, "correct that line; touchstoned --check-configuration says it again")
+            )
+        }
         // The daemon comes first: it makes the directories.
         let daemon = daemonFindings()
         findings.append(SystemChecks.directory("socket's directory", layout.runtimeDirectory))
@@ -43,6 +48,7 @@ struct DoctorCommand: ParsableCommand {
         findings.append(SystemChecks.promptPlace(.current()))
         findings.append(SystemChecks.systemBus())
         findings.append(SystemChecks.fprintd())
+        if let tpm = SystemChecks.tpm() { findings.append(tpm) }
         return findings
     }
 

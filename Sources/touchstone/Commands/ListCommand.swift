@@ -24,17 +24,19 @@ struct ListCommand: ParsableCommand {
                 return Output.complain("There are no secrets yet: touchstone set NAME")
             }
             var table = Table(headings: ["NAME", "DEMANDS", "CREATED", "CHANGED"])
-            for secret in secrets { table.append(secret.columns) }
+            for secret in secrets { table.append(secret.columns(DateText.local)) }
             for line in table.lines() { Output.print(line) }
         } else {
-            for secret in secrets { Output.print(secret.columns.map(Printable.text).joined(separator: "\t")) }
+            for secret in secrets {
+                Output.print(secret.columns(DateText.iso8601).map(Printable.text).joined(separator: "\t"))
+            }
         }
     }
 }
 
 extension StoredSecret {
-    fileprivate var columns: [String] {
-        [name, accessControl.requirementName, date(created), date(modified)]
+    fileprivate func columns(_ date: (Int64) -> String) -> [String] {
+        [name, accessControl.requirementName, created.map(date) ?? "-", modified.map(date) ?? "-"]
     }
 
     /// All that is known, for programs.
@@ -42,14 +44,12 @@ extension StoredSecret {
         .object([
             ("name", .text(name)),
             ("require", .text(accessControl.requirementName)),
-            ("accessible", .optional(accessibility?.rawValue)),
+            ("accessible", .optional(accessibility.map { String(describing: $0) })),
             ("created", .optional(created.map(DateText.iso8601))),
             ("changed", .optional(modified.map(DateText.iso8601))),
             ("reference", .optional(reference.map { HexText.of($0.octets) })),
         ])
     }
-
-    private func date(_ microseconds: Int64?) -> String { microseconds.map(DateText.iso8601) ?? "-" }
 }
 
 /// Octets in hexadecimal.

@@ -20,8 +20,8 @@ struct ShowCommand: ParsableCommand {
         Output.print("Name:       \(Printable.text(secret.name))")
         Output.print("Demands:    \(secret.accessControl.requirementSentence)")
         Output.print("Readable:   \(secret.accessControl.accessibility.sentence)")
-        Output.print("Created:    \(secret.created.map(DateText.iso8601) ?? "unknown")")
-        Output.print("Changed:    \(secret.modified.map(DateText.iso8601) ?? "unknown")")
+        Output.print("Created:    \(secret.created.map(DateText.local) ?? "unknown")")
+        Output.print("Changed:    \(secret.modified.map(DateText.local) ?? "unknown")")
         if let reference = secret.reference { Output.print("Reference:  \(HexText.of(reference.octets))") }
     }
 }

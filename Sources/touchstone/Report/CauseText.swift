@@ -84,7 +84,7 @@ enum CauseText {
     private static func prompt(_ code: String) -> ErrorText.Lines? {
         switch code {
         case "prompterMissing":
-            ("no program draws the prompt", "install pinentry: apt install pinentry-curses")
+            ("no program draws the prompt", "install pinentry: \(PackageManager.command(for: .pinentry))")
         case "prompterFailed": ("the program that draws the prompt failed", "touchstone doctor")
         default: nil
         }
