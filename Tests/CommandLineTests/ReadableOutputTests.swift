@@ -34,10 +34,10 @@ struct WordsForPeopleTests {
         run.drawsOnTerminal = true
         run.environment = ["TZ": "UTC-9"]
         #expect(try await run.run().status == 0)
-        try await terminal.wait(for: "日本   either   2026-01-01 09:00")
-        try await terminal.wait(for: "tage  either   2026-01-01 09:00")
-        try await terminal.wait(for: "🔑     either   2026-01-01 09:00")
         try await terminal.wait(for: "plain  either   2026-01-01 09:00")
+        try await terminal.wait(for: "tage  either   2026-01-01 09:00")
+        try await terminal.wait(for: "日本   either   2026-01-01 09:00")
+        try await terminal.wait(for: "🔑     either   2026-01-01 09:00")
         _ = keychain
     }
 
