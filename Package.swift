@@ -220,7 +220,7 @@ let package = Package(
         ),
         .testTarget(
             name: "KeychainModelTests",
-            dependencies: ["CBOR", "KeychainModel", "SecretMemory"],
+            dependencies: ["CBOR", "KeychainModel", "SecretMemory", "TouchstoneTesting"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -34,6 +34,12 @@ public final class RemoteKeychain: Sendable {
         self.daemon = daemon
     }
 
+    /// What the daemon complains of in this user's settings; nil when it accepts them.
+    public static func configurationFault() -> String? {
+        guard let layout = shared.layout else { return nil }
+        return DaemonStart.configurationFault(at: shared.daemon, for: layout)
+    }
+
     /// A number for a new context: different from all others in this process.
     public func makeContextNumber() -> UInt64 {
         Self.lastContextNumber.add(1, ordering: .relaxed).newValue
@@ -85,6 +91,7 @@ public final class RemoteKeychain: Sendable {
 
     private func connect() throws(KeychainError) -> Connection {
         guard let layout else { throw .notAvailable("noHome", domain: "system") }
+        if let fault = layout.runtimeFault() { throw .notAvailable("socketPlace: \(fault)") }
         do {
             try LockedPages.prepare()
         } catch {
@@ -98,14 +105,14 @@ public final class RemoteKeychain: Sendable {
             )
         }
         do {
-            return try Connection(DaemonSocket(layout: layout))
+            return try Connection.open(layout)
         } catch is DaemonAbsence {
             try DaemonStart.run(at: daemon, for: layout)
         } catch {
             throw .unintelligible(error)
         }
         do {
-            return try Connection(DaemonSocket(layout: layout))
+            return try Connection.open(layout)
         } catch is DaemonAbsence {
             throw .notAvailable("daemonDoesNotListen")
         } catch {

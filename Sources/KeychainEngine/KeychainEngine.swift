@@ -31,6 +31,8 @@ public actor KeychainEngine {
     }
     /// What new items are sealed with while the engine is at work for others; nil until it sealed one itself.
     let sealing = Guarded<ItemSealing?>(nil)
+    /// The groups that were seen to have items.
+    let knownGroups = KnownGroups()
     /// What the driver had counted at the last observation in this run.
     var seenCompletions: UInt64 = 0
 

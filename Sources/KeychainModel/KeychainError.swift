@@ -67,6 +67,8 @@ public struct DriverCause: Error, Hashable, Sendable {
     public static let locked = DriverCause(domain: "keybag", code: "locked")
     /// The keybag was closed by ten wrong passcodes; the recovery code opens it.
     public static let closed = DriverCause(domain: "keybag", code: "closed")
+    /// The daemon serves as many connections of this user as it may.
+    public static let tooManyConnections = DriverCause(domain: "touchstone", code: "tooManyConnections")
     /// There is no keybag yet.
     public static let notSetUp = DriverCause(domain: "keybag", code: "notSetUp")
 }

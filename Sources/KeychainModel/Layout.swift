@@ -2,7 +2,8 @@
 ///
 /// `TOUCHSTONE_HOME` moves everything below one directory (tests): `run/`, `data/` and the configuration.
 /// Otherwise the XDG base directories count: the socket in `$XDG_RUNTIME_DIR/touchstone`, the store in
-/// `$XDG_DATA_HOME/touchstone`, the configuration in `$XDG_CONFIG_HOME/touchstone`.
+/// `$XDG_DATA_HOME/touchstone`, the configuration in `$XDG_CONFIG_HOME/touchstone`. Where `XDG_RUNTIME_DIR` is not set,
+/// `/run/user/UID` stands for it if it is there and this user's alone.
 public struct Layout: Sendable, Equatable {
     /// The directory of the socket and the lock, mode 0700.
     public let runtimeDirectory: String
@@ -27,10 +28,15 @@ public struct Layout: Sendable, Equatable {
 
     /// Finds the places from the environment.
     ///
-    /// Without `XDG_RUNTIME_DIR` the socket lies in the data directory, never in `/tmp`.
+    /// Without any runtime directory the socket lies in the data directory, never in `/tmp`.
     /// It is nil when there is no absolute home to start from.
     /// - Parameter variable: looks an environment variable up; empty counts as missing, relative paths too.
     public init?(variable: (String) -> String?) {
+        self.init(variable: variable, userDirectory: { UserRuntimeDirectory.find() })
+    }
+
+    /// ``init(variable:)`` with another place than `/run/user/UID` where `XDG_RUNTIME_DIR` is not set; nil for none.
+    package init?(variable: (String) -> String?, userDirectory: () -> String?) {
         func path(_ name: String) -> String? {
             guard let value = variable(name), value.hasPrefix("/") else { return nil }
             return value.count > 1 && value.hasSuffix("/") ? String(value.dropLast()) : value
@@ -49,7 +55,8 @@ public struct Layout: Sendable, Equatable {
         else { return nil }
         let dataDirectory = data + "/touchstone"
         self.init(
-            runtimeDirectory: path("XDG_RUNTIME_DIR").map { $0 + "/touchstone" } ?? dataDirectory + "/run",
+            runtimeDirectory: (path("XDG_RUNTIME_DIR") ?? userDirectory()).map { $0 + "/touchstone" }
+                ?? dataDirectory + "/run",
             dataDirectory: dataDirectory,
             configurationFile: configuration + "/touchstone/touchstoned.conf"
         )

@@ -1,15 +1,21 @@
 public import KeychainModel
 
-/// The groups that programs were granted beside their own, so that several share items.
+/// The groups that programs were granted beside their own, so that several share items, or one keeps its items wherever
+/// it is.
 ///
 /// A line in brackets names a group; the lines after it are the programs that may use it, by their paths as
-/// the kernel names them. A line that starts with `#` is a comment.
+/// the kernel names them. A `*` in a path stands for any characters but `/`. With `own` before its path, the group
+/// takes the place of the program's own: items that name no group go there. A line that starts with `#` is a comment.
 ///
 /// ```
 /// # The mail program and its helper share the account's passwords.
 /// [com.example.mail]
 /// /usr/bin/mail
 /// /opt/Mail Helper/bin/helper
+///
+/// # Each version has a directory of its own.
+/// [com.example.app]
+/// own /opt/app-*/bin/app
 /// ```
 public struct AccessGroupManifest: Sendable, Equatable {
     /// The most groups that one program may be granted: a search looks into each.
@@ -17,8 +23,20 @@ public struct AccessGroupManifest: Sendable, Equatable {
     /// The longest path of a program, in octets: `PATH_MAX` without its NUL.
     public static let longestPath = 4095
 
+    /// The most paths with a `*`: a program is compared with each.
+    public static let mostPatterns = 256
+
     /// By the octets of a program's path, in the order of the lines.
     private var grants: [[UInt8]: [AccessGroup]] = [:]
+    private var patterns: [(path: PathPattern, group: AccessGroup)] = []
+    /// Groups in the place of programs' own ones; the first that fits counts.
+    private var owned: [(path: PathPattern, group: AccessGroup)] = []
+
+    /// Compares what was granted, in order.
+    public static func == (lhs: Self, rhs: Self) -> Bool {
+        lhs.grants == rhs.grants && lhs.patterns.elementsEqual(rhs.patterns, by: ==)
+            && lhs.owned.elementsEqual(rhs.owned, by: ==)
+    }
 
     /// Why a text is no manifest.
     public struct Fault: Error, Equatable, Sendable {
@@ -33,7 +51,21 @@ public struct AccessGroupManifest: Sendable, Equatable {
 
     /// The groups granted to a program; none to one whose path cannot be told.
     public func groups(of program: String?) -> [AccessGroup] {
-        program.flatMap { grants[Array($0.utf8)] } ?? []
+        guard let program else { return [] }
+        let path = Array(program.utf8)
+        var groups = grants[path] ?? []
+        for (pattern, group) in patterns + owned
+        where groups.count < Self.mostGroups && !groups.contains(group) && pattern.matches(path) {
+            groups.append(group)
+        }
+        return groups
+    }
+
+    /// The group that a program's items belong to in the place of its path's; nil where its path names it.
+    public func ownGroup(of program: String) -> AccessGroup? {
+        guard !owned.isEmpty else { return nil }
+        let path = Array(program.utf8)
+        return owned.first { $0.path.matches(path) }?.group
     }
 
     /// Grants what a text says as well.
@@ -51,7 +83,7 @@ public struct AccessGroupManifest: Sendable, Equatable {
                     group = try Self.group(content)
                 } else {
                     guard let group else { throw Reason("a program before the first [group]") }
-                    try grant(group, to: Array(content))
+                    try grant(group, toLine: content)
                 }
             } catch {
                 throw Fault(line: index + 1, reason: error.text)
@@ -71,9 +103,36 @@ public struct AccessGroupManifest: Sendable, Equatable {
         return group
     }
 
-    private mutating func grant(_ group: AccessGroup, to path: [UInt8]) throws(Reason) {
-        guard path.first == UInt8(ascii: "/"), path.count <= Self.longestPath, !path.contains(0) else {
+    private static let ownMark = Array("own ".utf8)
+
+    private mutating func grant(_ group: AccessGroup, toLine line: Substring.UTF8View) throws(Reason) {
+        guard line.starts(with: Self.ownMark) else { return try grant(group, to: Array(line)) }
+        let path = Array(Self.trimmed(line.dropFirst(Self.ownMark.count)))
+        guard owned.count < Self.mostPatterns else {
+            throw Reason("more than \(Self.mostPatterns) lines with own")
+        }
+        // A group named like a path would be another program's own.
+        guard !group.name.hasPrefix("/"), group.name != ClientIdentity.ownGroup else {
+            throw Reason("a group that is to be a program's own may not be named like a program")
+        }
+        owned.append((try PathPattern(Self.checked(path)), group))
+    }
+
+    private static func checked(_ path: [UInt8]) throws(Reason) -> [UInt8] {
+        guard path.first == UInt8(ascii: "/"), path.count <= longestPath, !path.contains(0) else {
             throw Reason("not the absolute path of a program")
+        }
+        return path
+    }
+
+    private mutating func grant(_ group: AccessGroup, to path: [UInt8]) throws(Reason) {
+        let pattern = PathPattern(try Self.checked(path))
+        guard !pattern.isPattern else {
+            guard patterns.count < Self.mostPatterns else {
+                throw Reason("more than \(Self.mostPatterns) paths with a *")
+            }
+            patterns.append((pattern, group))
+            return
         }
         let granted = grants[path, default: []]
         guard !granted.contains(group) else { return }

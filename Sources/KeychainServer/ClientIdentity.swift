@@ -44,9 +44,19 @@ public struct ClientIdentity: Sendable {
         )
         return Peer(
             caller,
-            groups: EntitledGroups(own: caller.accessGroup, granted: manifest.groups(of: path)),
+            groups: groups(of: caller),
             program: peer.program,
             unknownGroup: group(of: nil)
+        )
+    }
+
+    /// The groups that a caller may use.
+    private func groups(of caller: Caller) -> EntitledGroups {
+        // What a program stored before it was granted a group of its own stays within reach.
+        let former = caller.program.flatMap { $0 == ownProgram ? nil : AccessGroup($0) }
+        return EntitledGroups(
+            own: caller.accessGroup,
+            granted: manifest.groups(of: caller.program) + (former.map { [$0] } ?? [])
         )
     }
 
@@ -55,7 +65,7 @@ public struct ClientIdentity: Sendable {
             switch program {
             case nil: Self.unknownGroup
             case ownProgram: Self.ownGroup
-            case .some(let path): path
+            case .some(let path): manifest.ownGroup(of: path)?.name ?? path
             }
         guard let group = AccessGroup(name) ?? AccessGroup(Self.unknownGroup) else {
             preconditionFailure("a constant name is a valid name")

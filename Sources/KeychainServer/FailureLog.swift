@@ -67,6 +67,8 @@ extension KeychainError {
 
     /// Whether a part failed: the disk, the store, hardware, or the program that asks.
     fileprivate var isFault: Bool {
+        // A program that was moved or updated looks for what it stored before.
+        if cause?.owner != nil { return true }
         // The file that was to be imported is the user's.
         guard cause?.domain != DriverCause.notAnExport.domain else { return false }
         return switch status {

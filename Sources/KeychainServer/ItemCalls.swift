@@ -65,7 +65,7 @@ extension RequestHandler {
         reply: Reply
     ) throws(WireError) -> Bool {
         guard body.context == nil, body.accessControl?.bindsCurrentSet != true else { return false }
-        return try atOnce(.updateItems, head, reply) { () throws(KeychainError) in
+        return try atOnce(.updateItems, head, seeking: body.query, reply) { () throws(KeychainError) in
             try checkGroups(of: body)
             let count = try services.vault.updateAtOnce(
                 body.query,
@@ -87,7 +87,7 @@ extension RequestHandler {
         head: ReplyHead,
         reply: Reply
     ) throws(WireError) -> Bool {
-        try atOnce(.deleteItems, head, reply) { () throws(KeychainError) in
+        try atOnce(.deleteItems, head, seeking: body.query, reply) { () throws(KeychainError) in
             let searched = try groups.searched(by: body.query)
             guard let count = try services.vault.deleteAtOnce(body.query, groups: searched) else {
                 return nil
@@ -104,6 +104,7 @@ extension RequestHandler {
         _ method: Method,
         _ head: ReplyHead,
         adding accessControl: AccessControl? = nil,
+        seeking query: ItemQuery? = nil,
         _ reply: Reply,
         _ change: () throws(KeychainError) -> SecretBuffer?
     ) throws(WireError) -> Bool {
@@ -112,7 +113,7 @@ extension RequestHandler {
             guard let done = try change() else { return false }
             message = done
         } catch {
-            guard error.cause != .locked else { return false }
+            guard error.cause != .locked, !mayName(ownerFor: query, error) else { return false }
             message = failed(named(error, adding: accessControl), method, head)
         }
         try reply(message)
@@ -138,7 +139,7 @@ extension RequestHandler {
             guard let found = try itemAtOnce(body, request: head.id) else { return false }
             page = found
         } catch {
-            guard error.status == .itemNotFound else { return false }
+            guard error.status == .itemNotFound, !mayName(ownerFor: body.query, error) else { return false }
             room = nil
             try reply(failed(error, .copyItems, head))
             return true

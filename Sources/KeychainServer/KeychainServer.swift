@@ -19,6 +19,8 @@ public final class KeychainServer: Sendable {
         var isStopping = false
         var isAccepting = false
         var idleSince = MonotonicTime.now()
+        /// When the log was last told of too many connections.
+        var lastRefusal: MonotonicTime?
         var whenQuiet: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -170,7 +172,9 @@ public final class KeychainServer: Sendable {
         let isFull = state.withLock { state in
             state.connections.values.count { $0.caller.uid == caller.uid } >= limits.connectionsPerUser
         }
-        guard !isFull else { return refuse(socket, caller, "too many connections", .allocate) }
+        guard !isFull else {
+            return refuse(socket, caller, "too many connections", .allocate, cause: .tooManyConnections)
+        }
         let number = state.withLock { state in
             state.lastNumber += 1
             return state.lastNumber
@@ -213,14 +217,30 @@ public final class KeychainServer: Sendable {
     }
 
     /// Tells a client why it is not served, if it can be told without waiting.
-    private func refuse(_ socket: CInt, _ caller: Caller, _ reason: String, _ status: Status) {
-        record(caller, reason)
-        let failure = Failure(KeychainError(status, remedy: .retry))
+    private func refuse(
+        _ socket: CInt,
+        _ caller: Caller,
+        _ reason: String,
+        _ status: Status,
+        cause: DriverCause? = nil
+    ) {
+        // Clients try again: one line in a while says it.
+        if cause != .tooManyConnections || isRefusalDue() { record(caller, reason) }
+        let failure = Failure(KeychainError(status, cause: cause, remedy: .retry))
         try? Frame.send(ReplyHead(id: 0, status: status).message(failure), to: socket, waits: false) {
             () throws(WireError) in
             throw .closed
         }
         close(socket)
+    }
+
+    /// Whether the log has not been told of too many connections for ``RequestLimits/refusalPause``.
+    private func isRefusalDue() -> Bool {
+        state.withLock { state in
+            if let last = state.lastRefusal, last.age < limits.refusalPause { return false }
+            state.lastRefusal = .now()
+            return true
+        }
     }
 
     private func record(_ caller: Caller?, _ reason: String) {

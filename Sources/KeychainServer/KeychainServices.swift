@@ -12,6 +12,8 @@ public struct KeychainServices: Sendable {
     public var keys: any KeyVault
     /// Moves the keychain to other machines; nil where that is not served.
     public var migration: Migration?
+    /// Tells which programs' items there are; nil where that is not served.
+    public var owners: (any ItemOwners)?
     /// Takes security events.
     public var audit: any AuditLog
     /// Tells why no prompt could be shown for a request from there; nil when one could.
@@ -42,6 +44,7 @@ public struct KeychainServices: Sendable {
         vault: any ItemVault,
         keys: any KeyVault,
         migration: Migration? = nil,
+        owners: (any ItemOwners)? = nil,
         audit: any AuditLog,
         daemonVersion: String,
         promptFault: @escaping @Sendable (PromptOrigin?) async -> String?
@@ -51,6 +54,7 @@ public struct KeychainServices: Sendable {
         self.vault = vault
         self.keys = keys
         self.migration = migration
+        self.owners = owners
         self.audit = audit
         self.daemonVersion = daemonVersion
         self.promptFault = promptFault

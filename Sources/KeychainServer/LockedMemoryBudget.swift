@@ -23,7 +23,7 @@ struct LockedMemory: Sendable {
 final class LockedMemoryBudget: Sendable {
     /// What the arena of small blocks, the regions kept beside it and the keys may take, which no request is charged
     /// for.
-    private static let reserved = 2 << 20
+    private static let reserved = LockedPages.arenaByteCount + LockedPages.spareByteCount + (192 << 10)
     /// Charged for what fits into the buffer that each connection has anyway.
     private static let smallest = 4096
     /// Charged for a page of items before its size is known: the items and the reply made of them.

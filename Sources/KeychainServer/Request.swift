@@ -33,6 +33,8 @@ enum Request: ~Copyable, Sendable {
     case evaluateAccessControl(EvaluateAccessControl)
     case canEvaluatePolicy(CanEvaluatePolicy)
     case cancel(CancelRequest)
+    case listApps
+    case moveItems(MoveItems)
 
     /// Whether a secret came with it, which it holds until it is done.
     var holdsSecret: Bool {
@@ -40,6 +42,16 @@ enum Request: ~Copyable, Sendable {
         case .addItem: true
         case .updateItems: true
         default: false
+        }
+    }
+
+    /// What it looks for, where it looks for items.
+    var query: ItemQuery? {
+        switch self {
+        case .copyItems(let body): body.query
+        case .updateItems(let body): body.query
+        case .deleteItems(let body): body.query
+        default: nil
         }
     }
 
@@ -82,6 +94,10 @@ enum Request: ~Copyable, Sendable {
         case .evaluateAccessControl: self = .evaluateAccessControl(try EvaluateAccessControl(from: &reader))
         case .canEvaluatePolicy: self = .canEvaluatePolicy(try CanEvaluatePolicy(from: &reader))
         case .cancel: self = .cancel(try CancelRequest(from: &reader))
+        case .listApps:
+            try reader.readNull()
+            self = .listApps
+        case .moveItems: self = .moveItems(try MoveItems(from: &reader))
         }
     }
 }

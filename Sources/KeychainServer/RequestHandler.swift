@@ -31,6 +31,7 @@ struct RequestHandler: Sendable {
         let head = ReplyHead(id: asked.id)
         let failure: KeychainError
         checkPeer()
+        let query = request.query
         do {
             switch consume request {
             case .addItem(let body): try await add(body, head: head, reply: reply)
@@ -104,6 +105,10 @@ struct RequestHandler: Sendable {
             case .setCredential(let body):
                 try contexts.setPassword(body.password, of: body.context)
                 try reply(head.message(EmptyBody()))
+            case .listApps: try reply(head.message(try await apps()))
+            case .moveItems(let body):
+                let outcome = try await move(body, request: head.id)
+                try reply(head.message(outcome))
             // The connection answers these itself, before anything that waits.
             case .hello: throw KeychainError(.badReq)
             case .invalidateContext: throw KeychainError(.badReq)
@@ -111,7 +116,7 @@ struct RequestHandler: Sendable {
             }
             return
         } catch let error as KeychainError {
-            failure = error
+            failure = await naming(ownerFor: query, error)
         } catch let error as AuthenticationError {
             failure = KeychainError(asEnded(error))
         } catch let error as WireError {

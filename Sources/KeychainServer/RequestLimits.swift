@@ -1,13 +1,15 @@
 /// What clients may have of the daemon; everything from outside is limited where it is read.
 public struct RequestLimits: Sendable {
     /// Connections of one user at a time; the next one is refused.
-    public var connectionsPerUser = 64
+    public var connectionsPerUser = 256
     /// The time in which the first request must have arrived.
     public var helloDeadline = Duration.seconds(5)
     /// The time in which a frame must have arrived, from its first octet on.
     public var frameDeadline = Duration.seconds(5)
     /// The time in which a peer must have taken a reply.
     public var replyDeadline = Duration.seconds(5)
+    /// The time in which the log is told once that a user has too many connections.
+    public var refusalPause = Duration.seconds(60)
     /// Contexts of one connection that hold something; beyond, the one that was used longest ago is wiped.
     public var contextsPerConnection = 256
     /// Proofs that a context keeps, the newest ones.

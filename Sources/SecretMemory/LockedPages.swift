@@ -3,7 +3,7 @@ import Glibc
 
 /// The pages that hold secrets: locked, left out of core dumps, zero in a forked child.
 ///
-/// Small blocks come from regions of 64 KiB that stay mapped for the life of the process, at most 1 MiB of them.
+/// Small blocks come from regions of 64 KiB that stay mapped for the life of the process, at most 3 MiB of them.
 /// Each block is wiped before it is free again, so that a test can look at a page after its owner let go and find
 /// zeros. A block larger than 16 KiB, or one for which the arena has no room left, has a region of its own that is
 /// wiped, and kept for the next one or unmapped. There is no third way: memory that cannot be locked is not handed
@@ -14,7 +14,10 @@ public enum LockedPages {
     /// The arena grows by regions of this size.
     package static let regionByteCount = 64 * 1024
     /// The arena's regions together; below the 8 MiB that `RLIMIT_MEMLOCK` grants an ordinary user.
-    package static let arenaByteCount = 1024 * 1024
+    ///
+    /// The daemon's 256 connections with a small request each take about half of it: outside the arena each of
+    /// their blocks would lock a page of its own. Regions are locked as they are needed.
+    package static let arenaByteCount = 3 * 1024 * 1024
 
     /// The regions that are kept together; a page of a long result has one of 64 KiB.
     package static let spareByteCount = 320 * 1024

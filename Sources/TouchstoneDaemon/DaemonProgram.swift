@@ -46,6 +46,12 @@ package enum DaemonProgram {
                 hint: "set HOME or TOUCHSTONE_HOME to an absolute path"
             )
         }
+        if let fault = layout.runtimeFault() {
+            throw StartError(
+                "the socket cannot be where the environment says: \(fault)",
+                hint: "unset XDG_RUNTIME_DIR, or log in as this user"
+            )
+        }
         let (settings, parts) = try Configuration.read(layout.configurationFile, parts)
         // Who may choose the program that draws the boxes could read the passcode.
         if parts.pinentry == nil, let path = settings.pinentryProgram,

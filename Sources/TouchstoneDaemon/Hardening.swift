@@ -21,11 +21,13 @@ enum Hardening {
         // Linux 6.3; an older kernel does without.
         _ = clinux_process_refuse_exec_gain()
         _ = umask(0o077)
-        // The TPM's library prints what passes through it when its environment says so.
-        unsafe setenv("TSS2_LOG", "all+NONE", 1)
+        silenceLibraries()
         signal(SIGPIPE, SIG_IGN)
         for crash in crashes { signal(crash, SIG_DFL) }
     }
+
+    /// Keeps the TPM's library from printing what passes through it, as its environment could tell it to.
+    static func silenceLibraries() { unsafe setenv("TSS2_LOG", "all+NONE", 1) }
 
     /// Lets the signals that end the daemon wait until somebody listens to them: none may end it half started, with
     /// its socket left behind.

@@ -64,6 +64,7 @@ struct Keychain: Sendable {
                     vault: engine,
                     keys: engine,
                     migration: KeychainServices.Migration(mover: authenticator, archive: engine),
+                    owners: engine,
                     audit: audit,
                     daemonVersion: Version.text,
                     promptFault: { await fault(at: $0) }

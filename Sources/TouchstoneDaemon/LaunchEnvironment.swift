@@ -56,6 +56,7 @@ struct LaunchEnvironment: Sendable {
         )
         _ = clinux_clear_environment()
         unsafe setenv("PATH", path, 1)
+        Hardening.silenceLibraries()
         return taken
     }
 

@@ -26,7 +26,7 @@ enum LaunchOptions {
           --detach               return once the daemon listens, and leave it in the background
           --foreground           stay in the foreground and log to standard error (the default)
           --check-configuration  read the configuration, say what is wrong with it, and end
-          --version              show the version
+          -V, --version          show the version
           -h, --help             show this
 
         """
@@ -49,7 +49,7 @@ enum LaunchOptions {
         case "--detach": self = .serve(isDetached: true)
         case "--foreground": self = .serve(isDetached: false)
         case "--check-configuration": self = .checkConfiguration
-        case "--version": self = .tell(Version.text + "\n")
+        case "--version", "-V": self = .tell(Version.text + "\n")
         case "--help", "-h": self = .tell(Self.help)
         default: return nil
         }

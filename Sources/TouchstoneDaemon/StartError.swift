@@ -21,7 +21,8 @@ struct StartError: Error {
     init(_ error: ServerError) {
         let hint =
             switch error.code {
-            case .alreadyRunning: "stop the other daemon first"
+            case .alreadyRunning:
+                "it serves already: touchstone status shows its process; end that first to start another"
             case .unsafePath:
                 "make it yours alone: chown it to your user, chmod 700 a directory, remove a link"
             case .pathTooLong: "set XDG_RUNTIME_DIR or TOUCHSTONE_HOME to a shorter path"

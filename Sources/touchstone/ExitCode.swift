@@ -36,6 +36,7 @@ extension ExitCode {
     private static func of(_ error: KeychainError) -> ExitCode {
         if error.cause == .closed || error.cause == .exhausted { return .lockedOut }
         if error.cause == .notSetUp { return .notAvailable }
+        if error.cause == .tooManyConnections { return .notAvailable }
         if error.cause == .alreadySetUp { return .existsAlready }
         if error.cause == .damaged || error.cause == .exportDamaged || error.cause == .notAnExport {
             return .damaged

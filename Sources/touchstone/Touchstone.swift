@@ -32,7 +32,9 @@ struct Touchstone: ParsableCommand {
                 name: "Keychain",
                 subcommands: [
                     SetupCommand.self, UnlockCommand.self, LockCommand.self, PasscodeCommand.self,
-                    RecoverCommand.self, MigrateCommand.self, AttestCommand.self, StatusCommand.self,
+                    RecoverCommand.self, BackupCommand.self, MigrateCommand.self, AttestCommand.self,
+                    AppsCommand.self,
+                    StatusCommand.self,
                     DoctorCommand.self,
                 ]
             ),
@@ -46,6 +48,7 @@ struct Touchstone: ParsableCommand {
             if let name = GetCommand.plainName(in: CommandLine.arguments) {
                 return try GetCommand.write(name, show: false)
             }
+            if CommandLine.arguments.dropFirst().elementsEqual(["-V"]) { return Output.print(Version.text) }
             try Usage.check(Array(CommandLine.arguments.dropFirst()))
             var command = try parseAsRoot()
             try command.run()

@@ -73,6 +73,12 @@ struct ErrorTests {
             hint: nil
         ),
         Case(
+            error: KeychainError(.allocate, cause: .tooManyConnections, remedy: .retry),
+            status: 7,
+            error1: "too many connections: the daemon serves 256",
+            hint: "then try again"
+        ),
+        Case(
             error: KeychainError(AuthenticationError(.biometryNotEnrolled)),
             status: 7,
             error1: "no finger",

@@ -261,7 +261,7 @@ struct LayoutTests {
         let layout = Layout { ["HOME": "/h", "XDG_RUNTIME_DIR": "/run/user/1", "XDG_DATA_HOME": "rel"][$0] }
         #expect(layout?.socket == "/run/user/1/touchstone/socket")
         #expect(layout?.dataDirectory == "/h/.local/share/touchstone")
-        let bare = Layout { ["HOME": "/h"][$0] }
+        let bare = Layout(variable: { ["HOME": "/h"][$0] }, userDirectory: { nil })
         #expect(bare?.runtimeDirectory == "/h/.local/share/touchstone/run")
         #expect(Layout { _ in nil } == nil)
     }

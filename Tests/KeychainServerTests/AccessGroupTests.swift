@@ -205,3 +205,66 @@ struct EntitledGroupTests {
         #expect(await server.vault.calls.isEmpty)
     }
 }
+
+@Suite("A program's own group in a manifest")
+struct OwnGroupTests {
+    private func manifest(_ text: String) throws -> AccessGroupManifest {
+        var manifest = AccessGroupManifest()
+        try manifest.add(text)
+        return manifest
+    }
+
+    @Test("stands for its path's group, by a path or a pattern; the first line that fits counts")
+    func own() throws {
+        let manifest = try manifest(
+            "[a]\nown /opt/app-*/bin/app\nown /usr/bin/app\n[b]\nown /opt/*/bin/app\n/usr/bin/app"
+        )
+        #expect(manifest.ownGroup(of: "/opt/app-1.2/bin/app")?.name == "a")
+        #expect(manifest.ownGroup(of: "/opt/other/bin/app")?.name == "b")
+        #expect(manifest.ownGroup(of: "/usr/bin/app")?.name == "a")
+        #expect(manifest.groups(of: "/usr/bin/app").map(\.name) == ["b", "a"])
+        #expect(manifest.ownGroup(of: "/usr/bin/other") == nil)
+    }
+
+    @Test(
+        "a star stands for any characters but a slash",
+        arguments: [
+            ("/opt/app-*/bin/app", "/opt/app-1/bin/app", true),
+            ("/opt/app-*/bin/app", "/opt/app-/bin/app", true),
+            ("/opt/app-*/bin/app", "/opt/app-1/x/bin/app", false),
+            ("/opt/app-*/bin/app", "/opt/app-1/bin/app2", false),
+            ("/opt/app-*/bin/app", "/opt/bpp-1/bin/app", false),
+            ("/tmp/.mount_App*/usr/bin/app", "/tmp/.mount_AppXyz/usr/bin/app", true),
+            ("/a/*b*/c", "/a/xbyb/c", true), ("/a/*b*/c", "/a/xyz/c", false), ("/a/*", "/a/b", true),
+            ("/a/*", "/a/b/c", false),
+            ("/a/*.AppImage", "/a/x.AppImage", true), ("/a/**c", "/a/bc", true), ("/a/*bc", "/a/bbc", true),
+            ("/a/*ab*ab", "/a/xabab", true), ("/a/*ab*ab", "/a/xab", false), ("/a/x*", "/a/x", true),
+            ("/a/b*/*/c", "/a/b/x/c", true), ("/a/b*/*/c", "/a/b/c", false),
+        ]
+    )
+    func pattern(pattern: String, path: String, fits: Bool) throws {
+        #expect(try manifest("[g]\n\(pattern)").groups(of: path).isEmpty == !fits)
+        #expect(try (manifest("[g]\nown \(pattern)").ownGroup(of: path) != nil) == fits)
+    }
+
+    @Test(
+        "may not be named like a program, nor like the command",
+        arguments: ["/usr/bin/other", "touchstone"]
+    )
+    func names(group: String) {
+        #expect(throws: AccessGroupManifest.Fault.self) { try manifest("[\(group)]\nown /usr/bin/app") }
+    }
+
+    @Test("is where a program's items go; what is under its path stays within reach")
+    func reach() async throws {
+        let own = try manifest("[com.example.app]\nown \(CallerTests.ownPath)")
+        let server = try TestServer(identity: ClientIdentity(ownProgram: nil, manifest: own))
+        let client = try await server.greetedClient()
+        _ = try await client.call(.copyItems, CopyItems.passwords())
+        guard case .copy(_, let groups, _, _) = await server.vault.calls.first else {
+            Issue.record("no call")
+            return
+        }
+        #expect(groups.map(\.name) == ["com.example.app", CallerTests.ownPath])
+    }
+}

@@ -66,8 +66,14 @@ struct CallerTests {
         var clients = [TestClient]()
         for _ in 0..<3 { clients.append(try await server.greetedClient()) }
         let refused = try server.connect()
-        #expect(try await refused.reply().status == .allocate)
+        let answer = try await refused.reply()
+        #expect(answer.status == .allocate)
+        #expect(answer.error?.cause == .tooManyConnections)
+        #expect(answer.error?.remedy == .retry)
         #expect(try await refused.isClosed())
+        // They try again: the log is told once in a while.
+        for _ in 0..<5 { #expect(try await server.connect().reply().status == .allocate) }
+        #expect(server.audit.events.count { $0.detail == "too many connections" } == 1)
         #expect(server.audit.events.contains { $0.detail == "too many connections" })
         clients.removeLast()
         try await eventually("a free place") {

@@ -47,7 +47,9 @@ extension SecretMemoryTests {
         @Test("when the arena is full, secrets get locked pages of their own, and the arena recovers")
         func arenaExhaustion() {
             var held: [Held] = []
-            for index in 0..<100 { held.append(Held(octet: UInt8(index), count: 16_384)) }
+            for index in 0..<(LockedPages.arenaByteCount / 16_384 + 36) {
+                held.append(Held(octet: UInt8(index % 251), count: 16_384))
+            }
             #expect(held.allSatisfy { $0.isIntact })
             let inArena = held.count { $0.isInArena }
             #expect(inArena <= LockedPages.arenaByteCount / 16_384)
@@ -76,11 +78,15 @@ extension SecretMemoryTests {
         @Test("an arena that was cut into the smallest blocks can be whole again")
         func fragmentation() {
             // Every second one is let go first, so that halves come back apart.
-            var held = (0..<40_000).map { Held(octet: UInt8($0 % 251), count: 1 + $0 % 32) }
+            var held = (0..<(LockedPages.arenaByteCount / 32 + 8000)).map {
+                Held(octet: UInt8($0 % 251), count: 1 + $0 % 32)
+            }
             held = held.indices.filter { $0.isMultiple(of: 2) }.map { held[$0] }
             #expect(held.allSatisfy { $0.isIntact })
             held = []
-            held = (0..<64).map { Held(octet: UInt8($0), count: 16_384) }
+            held = (0..<(LockedPages.arenaByteCount / 16_384)).map {
+                Held(octet: UInt8($0 % 251), count: 16_384)
+            }
             let inArena = held.count { $0.isInArena }
             #expect(inArena == LockedPages.arenaByteCount / 16_384)
         }

@@ -173,13 +173,13 @@ _touchstone() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    set|get|run|list|show|delete|setup|unlock|lock|passcode|recover|migrate|attest|status|doctor|help)
+    set|get|run|list|show|delete|setup|unlock|lock|passcode|recover|backup|migrate|attest|apps|status|doctor|help)
         # Offer subcommand argument completions
         "_touchstone_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'set get run list show delete setup unlock lock passcode recover migrate attest status doctor help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'set get run list show delete setup unlock lock passcode recover backup migrate attest apps status doctor help' -- "${cur}"))
         ;;
     esac
 }
@@ -338,6 +338,22 @@ _touchstone_recover() {
     __touchstone_offer_flags_options 0
 }
 
+_touchstone_backup() {
+    repeating_flags=()
+    non_repeating_flags=(--restore --replace --json --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 1
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __touchstone_add_completions -f
+        return
+        ;;
+    esac
+}
+
 _touchstone_migrate() {
     repeating_flags=()
     non_repeating_flags=(--replace --json --version -h --help)
@@ -375,6 +391,45 @@ _touchstone_attest() {
         return
         ;;
     esac
+}
+
+_touchstone_apps() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    list|move)
+        # Offer subcommand argument completions
+        "_touchstone_apps_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'list move' -- "${cur}"))
+        ;;
+    esac
+}
+
+_touchstone_apps_list() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 0
+}
+
+_touchstone_apps_move() {
+    repeating_flags=()
+    non_repeating_flags=(--dry-run --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 2
 }
 
 _touchstone_status() {

@@ -21,7 +21,13 @@ enum DaemonEnvironment {
             )
             variables["XDG_RUNTIME_DIR"] = parent(of: layout.runtimeDirectory, named: "touchstone")
         }
-        guard Layout(variable: { variables[$0] }) == layout else { return nil }
+        // Without a runtime directory both sides look for `/run/user/UID`, and find the same.
+        let isFallback = layout.runtimeDirectory == layout.fallbackRuntimeDirectory
+        let found = Layout(
+            variable: { variables[$0] },
+            userDirectory: { isFallback ? nil : UserRuntimeDirectory.find() }
+        )
+        guard found == layout else { return nil }
         variables["HOME"] = ProcessEnvironment.variable("HOME")
         variables["PATH"] = path
         return variables

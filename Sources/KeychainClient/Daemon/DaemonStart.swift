@@ -37,6 +37,24 @@ enum DaemonStart {
         }
     }
 
+    /// Runs `touchstoned --check-configuration` and returns what it complains of; nil when all is well, or when there is
+    /// no daemon to ask.
+    static func configurationFault(at location: DaemonLocation, for layout: Layout) -> String? {
+        guard let path = location.path(), let variables = DaemonEnvironment.variables(for: layout) else {
+            return nil
+        }
+        let report = unsafe clinux_memfd("touchstoned-check")
+        defer { if report >= 0 { close(report) } }
+        let pid = unsafe withCStrings([path, "--check-configuration"]) { arguments in
+            unsafe withCStrings(variables.map { "\($0.key)=\($0.value)" }) { environment in
+                unsafe clinux_spawn(path, arguments, environment, -1, -1, report)
+            }
+        }
+        guard pid > 0, case .exited = wait(for: pid) else { return nil }
+        let text = said(in: report)
+        return text.hasPrefix(": ") ? String(text.dropFirst(2)) : nil
+    }
+
     private enum Outcome: Equatable {
         case ready
         case exited(CInt)

@@ -11,6 +11,7 @@ extension KeychainEngine: ItemVault {
         group: AccessGroup
     ) async throws(KeychainError) -> EncodedItems {
         try Self.check(item)
+        knownGroups.note(group.name)
         let password = try await passwordKey(for: item.accessControl, item.applicationPassword)
         let item = Shared(item)
         let result = await withCheckedContinuation { continuation in
@@ -58,6 +59,7 @@ extension KeychainEngine: ItemVault {
     ) throws(KeychainError) -> EncodedItems? {
         guard !item.accessControl.needsApplicationPassword else { return nil }
         try Self.check(item)
+        knownGroups.note(group.name)
         let item = Shared(item)
         let alone = try ifFree { engine throws(KeychainError) -> SealedItem? in
             let sealed = try engine.seal(item.value, group, nil)

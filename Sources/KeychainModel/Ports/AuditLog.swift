@@ -30,6 +30,8 @@ public struct AuditEvent: Sendable, Equatable {
         case passcodeDelayed
         /// The keybag is closed until the recovery code.
         case keybagClosed
+        /// Items were moved to another access group.
+        case itemsMoved
         /// The keybag was unlocked.
         case keybagUnlocked
         /// The keybag was locked.

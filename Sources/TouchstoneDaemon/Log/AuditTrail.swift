@@ -60,7 +60,8 @@ final class AuditTrail: AuditLog {
             .itemsInvalidated, .clientRefused, .escrowRefused, .generationUncounted, .busLost:
             .warning
         case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked,
-            .keybagLocked, .passcodeChanged, .keybagRecovered, .lockoutProtected:
+            .keybagLocked, .passcodeChanged, .keybagRecovered, .lockoutProtected,
+            .itemsMoved:
             .notice
         }
     }
@@ -68,7 +69,7 @@ final class AuditTrail: AuditLog {
     private static func outcome(of kind: AuditEvent.Kind) -> String {
         switch kind {
         case .keybagCreated, .authenticationSucceeded, .keybagUnlocked, .keybagLocked, .passcodeChanged,
-            .keybagRecovered, .lockoutProtected, .itemAccessed, .keyAccessed:
+            .keybagRecovered, .lockoutProtected, .itemsMoved, .itemAccessed, .keyAccessed:
             "success"
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .keybagClosed, .clientRefused,
             .escrowRefused, .generationUncounted:

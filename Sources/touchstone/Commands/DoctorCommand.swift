@@ -27,14 +27,19 @@ struct DoctorCommand: ParsableCommand {
 
     private static func findings() -> [Finding] {
         var findings = [SystemChecks.lockedMemory()]
-        guard
-            let layout = Layout(variable: {
-                unsafe clinux_secure_getenv($0).map { unsafe String(cString: $0) }
-            })
-        else {
+        let variable = { (name: String) in
+            unsafe clinux_secure_getenv(name).map { unsafe String(cString: $0) }
+        }
+        guard let layout = Layout(variable: variable) else {
             return findings + [.fail("places", "no home directory is named by the environment", "set HOME")]
         }
+        findings.append(SystemChecks.runtimePlace(layout, variable: variable))
         findings.append(SystemChecks.configuration(layout.configurationFile))
+        if let fault = RemoteKeychain.configurationFault() {
+            findings.append(
+                .fail("settings", fault, "correct that line; touchstoned --check-configuration says it again")
+            )
+        }
         // The daemon comes first: it makes the directories.
         let daemon = daemonFindings()
         findings.append(SystemChecks.directory("socket's directory", layout.runtimeDirectory))
@@ -43,6 +48,7 @@ struct DoctorCommand: ParsableCommand {
         findings.append(SystemChecks.promptPlace(.current()))
         findings.append(SystemChecks.systemBus())
         findings.append(SystemChecks.fprintd())
+        if let tpm = SystemChecks.tpm() { findings.append(tpm) }
         return findings
     }
 

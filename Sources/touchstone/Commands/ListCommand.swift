@@ -26,27 +26,32 @@ struct ListCommand: ParsableCommand {
                 return Output.complain("There are no secrets yet: touchstone set NAME")
             }
             var table = Table(headings: ["NAME", "DEMANDS", "CREATED", "CHANGED", "STATE"])
-            for secret in secrets { table.append(secret.columns) }
+            for secret in secrets { table.append(secret.columns(DateText.local)) }
             for line in table.lines() { Output.print(line) }
         } else {
-            for secret in secrets { Output.print(secret.columns.map(Printable.text).joined(separator: "\t")) }
+            for secret in secrets {
+                Output.print(secret.columns(DateText.iso8601).map(Printable.text).joined(separator: "\t"))
+            }
         }
     }
 }
 
 extension StoredSecret {
-    fileprivate var columns: [String] {
-        [name, accessControl.requirementName, date(created), date(modified), state]
+    fileprivate func columns(_ date: (Int64) -> String) -> [String] {
+        [
+            name, accessControl.requirementName, created.map(date) ?? "-", modified.map(date) ?? "-",
+            state(date),
+        ]
     }
 
-    private var state: String {
+    private func state(_ date: (Int64) -> String) -> String {
         guard invalidated != nil else { return "usable" }
-        return lost.map { "lost \($0)" } ?? "lost"
+        return lost(date).map { "lost \($0)" } ?? "lost"
     }
 
     /// When a lost secret was lost, as far as that is known.
-    var lost: String? {
-        invalidated.flatMap { $0 > 0 ? DateText.iso8601(microseconds: $0) : nil }
+    func lost(_ date: (Int64) -> String) -> String? {
+        invalidated.flatMap { $0 > 0 ? date($0) : nil }
     }
 
     /// All that is known, for programs.
@@ -54,16 +59,14 @@ extension StoredSecret {
         .object([
             ("name", .text(name)),
             ("require", .text(accessControl.requirementName)),
-            ("accessible", .optional(accessibility?.rawValue)),
+            ("accessible", .optional(accessibility.map { String(describing: $0) })),
             ("created", .optional(created.map(DateText.iso8601))),
             ("changed", .optional(modified.map(DateText.iso8601))),
             ("state", .text(invalidated == nil ? "usable" : "lost")),
-            ("lost", .optional(lost)),
+            ("lost", .optional(lost(DateText.iso8601))),
             ("reference", .optional(reference.map { HexText.of($0.octets) })),
         ])
     }
-
-    private func date(_ microseconds: Int64?) -> String { microseconds.map(DateText.iso8601) ?? "-" }
 }
 
 /// Octets in hexadecimal.

@@ -53,7 +53,9 @@ struct MigrateCommand: ParsableCommand {
         if let exportFile { return try export(to: exportFile) }
         if let importFile { return try self.import(from: importFile) }
         let keychain = RemoteKeychain.shared
-        let before = try keychain.status().assurance
+        let status = try keychain.status()
+        try Self.checkMayMove(status)
+        let before = status.assurance
         let reason = "Move the keychain's key to this machine's TPM."
         try keychain.migrate(PromptFields(origin: .current(), reason: reason))
         let after = try keychain.status()
@@ -61,6 +63,32 @@ struct MigrateCommand: ParsableCommand {
             "The keychain has moved: its assurance was \(before.name) and is \(after.assurance.name)."
         )
         for reason in after.assuranceReasons { Output.print("  \(Printable.text(reason))") }
+    }
+
+    /// Says what is so before anybody is asked for a passcode.
+    private static func checkMayMove(_ status: StatusReply) throws(CommandError) {
+        guard status.keybag != .notSetUp, status.keybag != .damaged else { return }
+        let elsewhere = "its secrets go to another machine by: touchstone backup FILE"
+        switch status.assurance {
+        case .tpm, .tpmWeak:
+            throw CommandError(
+                "the keychain is sealed to this machine's TPM already; there is nothing to move",
+                hint: elsewhere,
+                exitCode: .existsAlready
+            )
+        case .softwareUser, .softwareSystem:
+            // The daemon says so where there is a TPM that the keychain could move to.
+            guard !status.assuranceReasons.contains(where: { $0.contains("touchstone migrate") }) else {
+                return
+            }
+            let reasons = status.assuranceReasons.joined(separator: "; ")
+            throw CommandError(
+                "there is no TPM that the keychain could move to" + (reasons.isEmpty ? "" : ": \(reasons)"),
+                hint: elsewhere,
+                exitCode: .notAvailable
+            )
+        case .test: return
+        }
     }
 
     private func export(to path: String) throws {

@@ -20,10 +20,10 @@ struct ShowCommand: ParsableCommand {
         Output.print("Name:       \(Printable.text(secret.name))")
         Output.print("Demands:    \(secret.accessControl.requirementSentence)")
         Output.print("Readable:   \(secret.accessControl.accessibility.sentence)")
-        Output.print("Created:    \(secret.created.map(DateText.iso8601) ?? "unknown")")
-        Output.print("Changed:    \(secret.modified.map(DateText.iso8601) ?? "unknown")")
+        Output.print("Created:    \(secret.created.map(DateText.local) ?? "unknown")")
+        Output.print("Changed:    \(secret.modified.map(DateText.local) ?? "unknown")")
         if secret.invalidated != nil {
-            let time = secret.lost.map { " on \($0)" } ?? ""
+            let time = secret.lost(DateText.local).map { " on \($0)" } ?? ""
             Output.print("State:      lost\(time): the fingers that it demanded are others now")
         }
         if let reference = secret.reference { Output.print("Reference:  \(HexText.of(reference.octets))") }

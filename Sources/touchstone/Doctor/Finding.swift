@@ -29,12 +29,15 @@ struct Finding {
         Finding(part: part, verdict: .fail, text: text, remedy: remedy)
     }
 
-    /// Two lines at most.
+    /// What was found, then what to do.
     var lines: [String] {
         let verdict = self.verdict.rawValue
         let padding = String(repeating: " ", count: 4 - verdict.count)
         var lines = ["\(verdict)\(padding)  \(part): \(text)"]
-        if let remedy { lines.append("      -> \(remedy)") }
+        // A file to be made has several lines.
+        for (number, line) in (remedy ?? "").split(separator: "\n").enumerated() {
+            lines.append((number == 0 ? "      -> " : "         ") + line)
+        }
         return lines.map(Printable.text)
     }
 

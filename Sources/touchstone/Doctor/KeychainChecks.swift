@@ -45,37 +45,33 @@ enum KeychainChecks {
         case .tpm: return .ok("device key", text)
         case .tpmWeak: return .warn("device key", text, "touchstone setup --set-lockout-auth")
         case .softwareUser, .softwareSystem:
-            let isMovable = text.contains("touchstone migrate")
-            return .warn(
-                "device key",
-                text,
-                isMovable
-                    ? "touchstone migrate"
-                    : "a copy of the files and the passcode open it: choose a long passcode"
-            )
+            guard text.contains("touchstone migrate") else { return .ok("device key", text) }
+            return .warn("device key", text, "touchstone migrate")
         case .test: return .warn("device key", text, "a test part is configured: keep no real secrets here")
         }
     }
 
     private static func prompter(_ status: StatusReply) -> Finding {
         guard let fault = status.promptFault else { return .ok("prompt program", "found") }
-        return .fail("prompt program", fault, "install pinentry: apt install pinentry-curses")
+        return .fail("prompt program", fault, "install pinentry: \(PackageManager.command(for: .pinentry))")
     }
 
     private static func sensor(_ status: AuthenticationStatus) -> Finding {
         if let fault = status.sensorFault {
             let text = "\(status.sensor ?? "none") (\(fault.domain): \(fault.code))"
             if fault.code.hasSuffix("PermissionDenied") {
-                return .fail(
-                    "sensor",
-                    text,
-                    "polkit refuses net.reactivated.fprint.device.verify here: use a local session, or add a rule"
-                )
+                return PolkitRule.finding(text)
+            }
+            // Not there is a fact; there and broken is a fault.
+            if status.sensor == nil,
+                fault.code.hasSuffix("ServiceUnknown") || fault.code.hasSuffix("NoSuchDevice")
+            {
+                return .ok("sensor", "none; the passcode is asked for")
             }
             return .warn("sensor", text, "the passcode works without it")
         }
         guard let sensor = status.sensor else {
-            return .warn("sensor", "none", "the passcode works without it")
+            return .ok("sensor", "none; the passcode is asked for")
         }
         return .ok("sensor", sensor)
     }

@@ -49,6 +49,38 @@ enum SystemChecks {
         return .ok(part, path)
     }
 
+    /// Where the socket's directory comes from.
+    static func runtimePlace(_ layout: Layout, variable: (String) -> String?) -> Finding {
+        let part = "runtime directory"
+        if let fault = layout.runtimeFault() {
+            return .fail(
+                part,
+                fault,
+                "unset XDG_RUNTIME_DIR, or take this user's environment: sudo -i -u USER, su -"
+            )
+        }
+        if variable("TOUCHSTONE_HOME")?.hasPrefix("/") == true { return .ok(part, "in TOUCHSTONE_HOME") }
+        if let path = variable("XDG_RUNTIME_DIR"), path.hasPrefix("/") {
+            return .ok(part, "\(path), from XDG_RUNTIME_DIR")
+        }
+        let path = UserRuntimeDirectory.path()
+        do throws(UserRuntimeDirectory.Fault) {
+            try UserRuntimeDirectory.check(path)
+            return .ok(part, "\(path); XDG_RUNTIME_DIR is not set")
+        } catch .missing {
+            return .ok(
+                part,
+                "none: XDG_RUNTIME_DIR is not set and \(path) is not there; the socket is beside the store"
+            )
+        } catch {
+            return .warn(
+                part,
+                "\(error.sentence(about: path)), so that it does not count; the socket is beside the store",
+                "log in anew, or set XDG_RUNTIME_DIR to a directory of yours with mode 700"
+            )
+        }
+    }
+
     /// Whether nobody else can change the daemon's configuration.
     static func configuration(_ path: String) -> Finding {
         var status = stat()
@@ -96,11 +128,27 @@ enum SystemChecks {
         return .ok("system bus", path)
     }
 
+    /// Whether the machine's TPM may be used by this user; nil where there is none.
+    static func tpm() -> Finding? {
+        let path = "/dev/tpmrm0"
+        var status = stat()
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        guard unsafe access(path, R_OK | W_OK) != 0 else { return .ok("tpm", path) }
+        let group = unsafe getgrgid(status.st_gid).map { unsafe String(cString: $0.pointee.gr_name) }
+        let user = unsafe getpwuid(geteuid()).map { unsafe String(cString: $0.pointee.pw_name) } ?? "USER"
+        return .warn(
+            "tpm",
+            "\(path) is there, and this user may not use it",
+            "sudo usermod -aG \(group ?? "tss") \(user), log in anew, then: touchstone migrate"
+        )
+    }
+
     /// Whether fprintd is installed.
     static func fprintd() -> Finding {
         let service = "/usr/share/dbus-1/system-services/net.reactivated.Fprint.service"
         guard unsafe access(service, F_OK) == 0 else {
-            return .warn("fprintd", "not installed", "apt install fprintd; the passcode works without it")
+            let command = PackageManager.command(for: .fprintd)
+            return .ok("fprintd", "not installed; for fingers: \(command)")
         }
         return .ok("fprintd", "installed")
     }

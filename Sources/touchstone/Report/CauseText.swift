@@ -84,7 +84,7 @@ enum CauseText {
     private static func prompt(_ code: String) -> ErrorText.Lines? {
         switch code {
         case "prompterMissing":
-            ("no program draws the prompt", "install pinentry: apt install pinentry-curses")
+            ("no program draws the prompt", "install pinentry: \(PackageManager.command(for: .pinentry))")
         case "prompterFailed": ("the program that draws the prompt failed", "touchstone doctor")
         default: nil
         }
@@ -99,6 +99,12 @@ enum CauseText {
                 name.map { "store it again: touchstone set \($0.text) --replace" }
             )
         case .damaged: return ("\(subject) or its keychain is damaged", "touchstone doctor")
+        case _ where cause.owner != nil:
+            let owner = cause.owner ?? ""
+            return (
+                "there is no \(name.map { "secret named '\($0.text)'" } ?? "such secret") here; \(owner) keeps one of that name",
+                "if that is this program before it was moved or updated: touchstone apps move OLD NEW"
+            )
         default: return nil
         }
     }
@@ -129,10 +135,20 @@ enum CauseText {
             return ("the daemon, touchstoned, is not installed", hint)
         case _ where code.hasPrefix("foreignDaemon"):
             return ("the daemon's socket belongs to somebody else (\(code))", "touchstone doctor")
+        case _ where code.hasPrefix("socketPlace: "):
+            return (
+                "the daemon's socket cannot be where the environment says: \(code.dropFirst("socketPlace: ".count))",
+                "unset XDG_RUNTIME_DIR, or take this user's environment: sudo -i -u USER, su -"
+            )
         case _ where code.hasPrefix("connectionLost"):
             return ("the daemon went away (\(code))", "try again")
         case _ where code.hasPrefix("runtimeDirectory"):
             return ("the daemon's directory cannot be used (\(code))", "touchstone doctor")
+        case DriverCause.tooManyConnections.code:
+            return (
+                "too many connections: the daemon serves 256 of a user at a time",
+                "end programs that use the keychain, then try again"
+            )
         case "promptText": return ("the text for the prompt is too long", nil)
         case "resultTooLarge": return ("the result needs more locked memory than there is", nil)
         default: return nil

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Moments and durations in words.
 enum DateText {
     /// ISO 8601 in UTC, to the second: `2026-11-21T14:52:36Z`.
@@ -6,6 +8,18 @@ enum DateText {
         let (year, month, dayOfMonth) = civil(day)
         let date = "\(pad(year, 4))-\(pad(month, 2))-\(pad(dayOfMonth, 2))"
         return "\(date)T\(pad(second / 3600, 2)):\(pad(second / 60 % 60, 2)):\(pad(second % 60, 2))Z"
+    }
+
+    /// For people, by their clock: `2026-11-21 15:52`.
+    static func local(microseconds: Int64) -> String {
+        var seconds = time_t(floorDivide(microseconds, 1_000_000).quotient)
+        // The place for the zone's name is a pointer of C's.
+        var parts = unsafe tm()
+        guard unsafe localtime_r(&seconds, &parts) != nil else { return iso8601(microseconds: microseconds) }
+        let (year, month, day) = unsafe (parts.tm_year, parts.tm_mon, parts.tm_mday)
+        let (hour, minute) = unsafe (parts.tm_hour, parts.tm_min)
+        return "\(pad(Int64(year) + 1900, 4))-\(pad(Int64(month) + 1, 2))-\(pad(Int64(day), 2)) "
+            + "\(pad(Int64(hour), 2)):\(pad(Int64(minute), 2))"
     }
 
     /// `45 s`, `12 min`, `2 h 5 min`; rounded up, so that waiting this long is enough.

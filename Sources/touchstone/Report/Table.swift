@@ -14,13 +14,14 @@ struct Table {
         for row in rows {
             for (column, cell) in row.enumerated() {
                 if column == widths.count { widths.append(0) }
-                widths[column] = max(widths[column], cell.count)
+                widths[column] = max(widths[column], DisplayWidth.of(cell))
             }
         }
         return rows.map { row in
             row.enumerated().map { column, cell in
                 let isLast = column == row.count - 1
-                return isLast ? cell : cell + String(repeating: " ", count: widths[column] - cell.count)
+                return isLast
+                    ? cell : cell + String(repeating: " ", count: widths[column] - DisplayWidth.of(cell))
             }.joined(separator: "  ")
         }
     }

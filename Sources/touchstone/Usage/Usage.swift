@@ -4,7 +4,7 @@ import ArgumentParser
 enum Usage {
     /// Options with one value; the parser would take the last of several.
     private static let single: Set = ["--require", "--from-file", "--nonce", "--export", "--import"]
-    private static let short: Set = ["-h", "-y"]
+    private static let short: Set = ["-h", "-y", "-V"]
 
     /// Refuses an unknown command, an option given twice, and short options in one word.
     ///

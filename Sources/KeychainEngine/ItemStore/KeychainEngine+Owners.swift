@@ -1,0 +1,135 @@
+public import KeychainModel
+
+/// Whose items there are, by their groups.
+extension KeychainEngine: ItemOwners {
+    /// How many rows are read before other requests have their turn: about a millisecond.
+    private static let rowsAtOnce = 128
+    /// How many groups one statement looks into.
+    private static let groupsAtOnce = 32
+
+    /// Whether another group than these may hold items, as far as is known without a look at the store.
+    public nonisolated func mayHaveOthers(than groups: [AccessGroup]) -> Bool {
+        !knownGroups.isComplete || !knownGroups.programs(outside: groups).isEmpty
+    }
+
+    /// The program outside `groups` in whose own group an item has the primary attributes that `query` names.
+    ///
+    /// All items are looked at once after the daemon's start, a little at a time, to know the groups; later a group
+    /// costs what a look-up in its index costs, and at most 256 are asked.
+    public func owner(of query: ItemQuery, outside groups: [AccessGroup]) async -> AccessGroup? {
+        do throws(KeychainError) {
+            if !knownGroups.isComplete {
+                try await forEachItem { header in knownGroups.note(header.groupName) }
+                knownGroups.complete()
+            }
+            guard let itemClass = query.itemClass else { return nil }
+            let primary = PrimaryKey.attributes(of: itemClass)
+            let search = ItemQuery(
+                itemClass: itemClass,
+                attributes: query.attributes.filter { primary.contains($0.key) && $0.key != .accessGroup }
+            )
+            var programs = knownGroups.programs(outside: groups)[...]
+            while !programs.isEmpty {
+                let some = programs.prefix(Self.groupsAtOnce).compactMap { AccessGroup($0) }
+                programs = programs.dropFirst(Self.groupsAtOnce)
+                if let owner = try firstOwner(of: search, in: some) { return owner }
+            }
+            return nil
+        } catch {
+            // The look-up's own answer stands.
+            return nil
+        }
+    }
+
+    private func firstOwner(of query: ItemQuery, in groups: [AccessGroup]) throws(KeychainError)
+        -> AccessGroup?
+    {
+        let context = try context()
+        let store = try usableStore(context)
+        let search = try ItemSearch(query, groups: groups, in: context)
+        var name: String?
+        try ItemDatabase.translatingErrors {
+            try ItemRow.forEach(store.database, search.source, hasData: false, after: 0) { row in
+                try row.open(in: context) { header in
+                    if search.matches(header) { name = header.groupName }
+                }
+                return name == nil
+            }
+        }
+        return name.flatMap { AccessGroup($0) }
+    }
+
+    /// All groups that hold items, by name.
+    public func owners() async throws(KeychainError) -> [ItemOwner] {
+        var owners: [String: ItemOwner] = [:]
+        try await forEachItem { header in
+            let name = header.groupName
+            guard let group = AccessGroup(name) else { return }
+            let content = try ItemContent(header)
+            var owner = owners[name] ?? ItemOwner(group: group)
+            owner.counts[content.itemClass, default: 0] += 1
+            owner.lastChange = max(owner.lastChange, content.modified)
+            owners[name] = owner
+        }
+        return owners.values.sorted { $0.group.name < $1.group.name }
+    }
+
+    /// The items of a group.
+    public func items(of group: AccessGroup) async throws(KeychainError) -> [OwnedItem] {
+        knownGroups.note(group.name)
+        var items: [OwnedItem] = []
+        try await forEachItem(in: group) { row, header in
+            let content = try ItemContent(header)
+            // What cannot be opened any more stays where it is.
+            guard header.accessControl(atEpoch: try context().epoch) != nil,
+                let reference = PersistentReference(octets: unsafe Array(row.reference))
+            else { return }
+            var primaryKey: ItemAttributes = [:]
+            for key in PrimaryKey.attributes(of: content.itemClass) where key != .accessGroup {
+                if let value = content.attributes[key], !value.isBlank { primaryKey[key] = value }
+            }
+            items.append(
+                OwnedItem(
+                    reference: reference,
+                    itemClass: content.itemClass,
+                    primaryKey: primaryKey,
+                    name: content.name
+                )
+            )
+        }
+        return items
+    }
+
+    private func forEachItem(_ body: (OpenedHeader) throws -> Void) async throws(KeychainError) {
+        try await forEachItem(in: nil) { _, header in try body(header) }
+    }
+
+    /// Opens the attributes of all items, of one group or of all; what is damaged is left to `check`.
+    private func forEachItem(
+        in group: AccessGroup?,
+        _ body: (ItemRow, OpenedHeader) throws -> Void
+    ) async throws(KeychainError) {
+        var last: Int64? = .min
+        while let row = last {
+            let context = try context()
+            let store = try usableStore(context)
+            last = try ItemDatabase.translatingErrors {
+                try ItemRow.forEach(store.database, after: row, atMost: Self.rowsAtOnce) { row in
+                    guard let row else { return }
+                    do {
+                        try row.open(in: context) { header in
+                            guard group == nil || header.groupName == group?.name else { return }
+                            try body(row, header)
+                        }
+                    } catch is AEAD.NotAuthentic {}
+                }
+            }
+            await Task.yield()
+        }
+    }
+}
+
+extension OpenedHeader {
+    /// The name of the item's access group.
+    var groupName: String { unsafe String(decoding: group, as: UTF8.self) }
+}

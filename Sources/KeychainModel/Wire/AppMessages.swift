@@ -1,0 +1,118 @@
+public import CBOR
+
+/// The groups that hold items: an array of `[group, last change, {class: count}]`.
+public struct AppsReply: WireBody, Sendable, Equatable {
+    /// The most groups that are told.
+    public static let most = 512
+    /// The groups, by name.
+    public let owners: [ItemOwner]
+
+    /// Holds the groups, at most ``most``.
+    public init(_ owners: [ItemOwner]) { self.owners = Array(owners.prefix(Self.most)) }
+
+    /// Writes the groups.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: owners.count)
+        for owner in owners {
+            writer.writeArrayHead(count: 2 + ItemClass.allCases.count)
+            writer.write(text: owner.group.name)
+            writer.write(owner.lastChange)
+            for itemClass in ItemClass.allCases {
+                writer.write(unsigned: UInt64(owner.counts[itemClass] ?? 0))
+            }
+        }
+    }
+
+    /// Reads the groups.
+    public init(from reader: inout CBORReader) throws {
+        let count = try reader.readArrayHead()
+        guard count <= Self.most else { throw WireError.malformed }
+        owners = try (0..<count).map { _ in
+            try reader.readFields(2 + ItemClass.allCases.count)
+            guard let group = AccessGroup(try reader.readText()) else { throw WireError.malformed }
+            var owner = ItemOwner(group: group, lastChange: try reader.readInteger())
+            for itemClass in ItemClass.allCases {
+                let number = try reader.readUnsigned()
+                if number > 0 { owner.counts[itemClass] = Int(clamping: number) }
+            }
+            return owner
+        }
+    }
+}
+
+/// Moves all items of a group to another: `[from, to, dry run, prompt]`.
+public struct MoveItems: WireBody, Sendable, Equatable {
+    /// The group that holds them.
+    public let from: AccessGroup
+    /// The group that gets them.
+    public let to: AccessGroup
+    /// Whether nothing is to be changed, and nobody asked.
+    public let isDryRun: Bool
+    /// How to prompt.
+    public let prompt: PromptFields
+
+    /// Describes the move.
+    public init(from: AccessGroup, to: AccessGroup, isDryRun: Bool, prompt: PromptFields) {
+        self.from = from
+        self.to = to
+        self.isDryRun = isDryRun
+        self.prompt = prompt
+    }
+
+    /// Writes the request.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 4)
+        writer.write(text: from.name)
+        writer.write(text: to.name)
+        writer.write(isDryRun)
+        prompt.encode(to: &writer)
+    }
+
+    /// Reads the request.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(4)
+        guard let from = AccessGroup(try reader.readText()), let to = AccessGroup(try reader.readText())
+        else {
+            throw KeychainError(.param)
+        }
+        self.from = from
+        self.to = to
+        isDryRun = try reader.readBool()
+        prompt = try PromptFields(from: &reader)
+    }
+}
+
+/// What a move came to: `[items, names, clashes]`.
+public struct MoveReply: WireBody, Sendable, Equatable {
+    /// The most names that are told of either kind.
+    public static let mostNames = 100
+    /// How many items were moved, or would be.
+    public let count: Int
+    /// Their names, at most ``mostNames``.
+    public let names: [String]
+    /// The names of those that the other group has already; nothing was moved when there is one.
+    public let clashes: [String]
+
+    /// Describes the outcome.
+    public init(count: Int, names: [String], clashes: [String]) {
+        self.count = count
+        self.names = Array(names.prefix(Self.mostNames))
+        self.clashes = Array(clashes.prefix(Self.mostNames))
+    }
+
+    /// Writes the reply.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 3)
+        writer.write(unsigned: UInt64(count))
+        writer.write(texts: names)
+        writer.write(texts: clashes)
+    }
+
+    /// Reads the reply.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(3)
+        count = Int(clamping: try reader.readUnsigned())
+        names = try reader.readTexts()
+        clashes = try reader.readTexts()
+    }
+}

@@ -1,0 +1,176 @@
+import ArgumentParser
+import Glibc
+import KeychainClient
+import KeychainModel
+
+/// `touchstone apps`: which programs keep items here, and giving a program's items to another.
+struct AppsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apps",
+        abstract: "List the programs that keep items here, or give a program's items to another.",
+        discussion: """
+            An app's items belong to the path of its program. When it is moved or a new version has another path, it \
+            finds nothing until its items are moved: touchstone apps move OLD NEW
+            """,
+        subcommands: [ListAppsCommand.self, MoveAppCommand.self],
+        defaultSubcommand: ListAppsCommand.self
+    )
+}
+
+/// `touchstone apps list`: the programs and what they keep.
+struct ListAppsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract:
+            "List the programs that keep items here: how many, when last changed, whether the file exists.",
+        discussion: """
+            On a terminal a table; otherwise one line each, separated by tabs: program, file, passwords, internet \
+            passwords, keys, last change.
+            """
+    )
+
+    @Flag(help: "Write JSON.")
+    var json = false
+
+    func run() throws {
+        let owners = try RemoteKeychain.shared.apps()
+        if json {
+            Output.print(JSONText.list(owners.map(\.json)).rendered())
+        } else if isatty(STDOUT_FILENO) == 1 {
+            guard !owners.isEmpty else { return Output.complain("No program keeps anything here yet.") }
+            var table = Table(headings: ["PROGRAM", "FILE", "PASSWORDS", "INTERNET", "KEYS", "CHANGED"])
+            for owner in owners { table.append(owner.columns(DateText.local)) }
+            for line in table.lines() { Output.print(line) }
+        } else {
+            for owner in owners {
+                Output.print(owner.columns(DateText.iso8601).map(Printable.text).joined(separator: "\t"))
+            }
+        }
+    }
+}
+
+extension ItemOwner {
+    /// Whether the program's file is there; nil for a group that is not named by a path.
+    fileprivate var isThere: Bool? {
+        guard group.name.hasPrefix("/") else { return nil }
+        return unsafe access(group.name, F_OK) == 0
+    }
+
+    fileprivate func count(_ itemClass: ItemClass) -> Int { counts[itemClass] ?? 0 }
+
+    fileprivate func columns(_ date: (Int64) -> String) -> [String] {
+        let file = isThere.map { $0 ? "there" : "gone" } ?? "-"
+        return [group.name, file]
+            + [.genericPassword, .internetPassword, .key].map { String(count($0)) }
+            + [date(lastChange)]
+    }
+
+    fileprivate var json: JSONText {
+        .object([
+            ("program", .text(group.name)),
+            ("fileExists", isThere.map(JSONText.flag) ?? .null),
+            ("passwords", .number(Int64(count(.genericPassword)))),
+            ("internetPasswords", .number(Int64(count(.internetPassword)))),
+            ("keys", .number(Int64(count(.key)))),
+            ("changed", .text(DateText.iso8601(microseconds: lastChange))),
+        ])
+    }
+}
+
+/// `touchstone apps move`: gives a program's items to another.
+struct MoveAppCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "move",
+        abstract: "Give all items of one program to another, with the passcode.",
+        discussion: """
+            OLD is a name that touchstone apps lists. NEW is the path of the program as it is now, or the name of a \
+            group from access-groups.conf. All items are moved or none.
+            """
+    )
+
+    @Argument(help: "Whose items: a path or a group, as touchstone apps lists it.")
+    var old: String
+
+    @Argument(help: "Who gets them: the path of a program, or a group.")
+    var new: String
+
+    @Flag(help: "Say what would be moved, and change nothing.")
+    var dryRun = false
+
+    func run() throws {
+        let (from, to) = (try Self.group(old, mustExist: false), try Self.group(new, mustExist: true))
+        guard from != to else {
+            throw CommandError(
+                "both are the same program",
+                hint: "touchstone apps",
+                exitCode: .validationFailure
+            )
+        }
+        let request = MoveItems(
+            from: from,
+            to: to,
+            isDryRun: dryRun,
+            prompt: PromptFields(origin: .current(), reason: "Give the items of \(from.name) to \(to.name).")
+        )
+        let outcome = try Self.outcome(of: request)
+        guard outcome.clashes.isEmpty else {
+            let names = outcome.clashes.map { "'\($0)'" }.joined(separator: ", ")
+            throw CommandError(
+                "nothing was moved: \(to.name) has items of the same name: \(names)",
+                hint: "delete them in one of the two programs first",
+                exitCode: .existsAlready
+            )
+        }
+        if dryRun {
+            for name in outcome.names { Output.print(Printable.text(name)) }
+        }
+        let items = outcome.count == 1 ? "1 item" : "\(outcome.count) items"
+        Output.complain(dryRun ? "\(items) would be moved." : "\(items) moved.")
+    }
+
+    private static func outcome(of request: MoveItems) throws -> MoveReply {
+        do throws(KeychainError) {
+            return try RemoteKeychain.shared.move(request)
+        } catch {
+            guard error.status == .itemNotFound else { throw error }
+            throw CommandError(
+                "\(request.from.name) keeps nothing here",
+                hint: "touchstone apps",
+                exitCode: .notFound
+            )
+        }
+    }
+
+    /// A group by what was typed; a path must be absolute, and is written as the kernel does.
+    private static func group(_ text: String, mustExist: Bool) throws -> AccessGroup {
+        var name = text
+        if text.contains("/") {
+            if let path = unsafe realpath(text, nil) {
+                defer { unsafe free(path) }
+                // The path of a program that is gone is what it was; one that was replaced by a link too.
+                if mustExist { name = unsafe String(cString: path) }
+            } else if mustExist {
+                throw CommandError(
+                    "there is no program \(text)",
+                    hint: "NEW is the path of the program as it is now, or a group without a slash",
+                    exitCode: .validationFailure
+                )
+            }
+            guard name.hasPrefix("/") else {
+                throw CommandError(
+                    "\(text) is not an absolute path",
+                    hint: "touchstone apps",
+                    exitCode: .validationFailure
+                )
+            }
+        }
+        guard let group = AccessGroup(name) else {
+            throw CommandError(
+                "\(text) cannot name a program",
+                hint: "touchstone apps",
+                exitCode: .validationFailure
+            )
+        }
+        return group
+    }
+}

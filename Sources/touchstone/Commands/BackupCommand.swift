@@ -1,0 +1,45 @@
+import ArgumentParser
+
+/// `touchstone backup`: the word people look for; what it does is `migrate --export` and `migrate --import`.
+struct BackupCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup",
+        abstract:
+            "Write a backup of the secrets to a file, sealed under the recovery code, or bring one back.",
+        discussion: """
+            To make one: touchstone backup FILE asks for the recovery code. Keep the file anywhere; only the code \
+            opens it. What belongs to this device alone is not in it, and is named.
+
+            To bring it back, on a machine without a keychain: touchstone backup --restore FILE asks for the code and \
+            for a new passcode.
+
+            To start over where a keychain is damaged or its passcode and code are lost: stop the daemon (touchstone \
+            status names its process), move the data directory (touchstone doctor names it) elsewhere, and restore, \
+            or touchstone setup. Without a backup and without the code nothing brings the secrets back.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The backup's file.", valueName: "file"), completion: .file())
+    var file: String
+
+    @Flag(help: "Make this machine's keychain of the backup.")
+    var restore = false
+
+    @Flag(help: "Put the backup in the place of a file that is there.")
+    var replace = false
+
+    @Flag(help: "Write what was saved or brought back as JSON.")
+    var json = false
+
+    func validate() throws {
+        guard !restore || !replace else { throw ValidationError("--replace goes without --restore") }
+    }
+
+    func run() throws {
+        var migrate = try MigrateCommand.parse([])
+        if restore { migrate.importFile = file } else { migrate.exportFile = file }
+        migrate.replace = replace
+        migrate.json = json
+        try migrate.run()
+    }
+}

@@ -1,0 +1,22 @@
+import Glibc
+
+/// The rule that lets this user be verified by fprintd where polkit refuses it, as over SSH.
+enum PolkitRule {
+    private static let file = "/etc/polkit-1/rules.d/50-touchstone.rules"
+
+    /// The finding that polkit refuses the sensor, with the rule to add.
+    static func finding(_ text: String) -> Finding {
+        let user = unsafe getpwuid(geteuid()).map { unsafe String(cString: $0.pointee.pw_name) } ?? "USER"
+        return .fail(
+            "sensor",
+            text,
+            """
+            polkit refuses it here: use a local session, or have root make \(file):
+            polkit.addRule(function(action, subject) {
+                if (action.id == "net.reactivated.fprint.device.verify" && subject.user == "\(user)")
+                    return polkit.Result.YES;
+            });
+            """
+        )
+    }
+}
