@@ -278,7 +278,9 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting", "touchstone",
+                "CBOR", "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneDaemon",
+                "TouchstoneTesting",
+                "touchstone",
                 "touchstoned", "touchstoned-testing",
             ],
             swiftSettings: settings

@@ -10,7 +10,9 @@ final class PeerProcess: Sendable {
         let device: dev_t
         let inode: ino_t
 
-        /// The file at a path; relative ones start at `directory`. Links in `/proc` are followed.
+        /// The file at a path.
+        ///
+        /// Relative ones start at `directory`; links in `/proc` are followed.
         init?(_ path: String, in directory: CInt = AT_FDCWD, follows: Bool = true) {
             var status = stat()
             guard unsafe fstatat(directory, path, &status, follows ? 0 : AT_SYMLINK_NOFOLLOW) == 0 else {

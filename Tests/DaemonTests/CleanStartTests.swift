@@ -29,7 +29,7 @@ struct CleanStartTests {
         return path
     }
 
-    @Test("runs without the library that was to be loaded before its own, with its arguments, as the same process")
+    @Test("runs without a library that was to be preloaded, with its arguments, as the same process")
     func preload() async throws {
         for program in [Programs.installedTouchstoned, Programs.touchstoned] {
             let isInstalled = program == Programs.installedTouchstoned

@@ -77,7 +77,6 @@ private final class Disguise {
     private let directory: TemporaryDirectory
     private let layout: Layout
 
-
     var log: String { (try? String(contentsOfFile: directory.appending("log"), encoding: .utf8)) ?? "" }
 
     init() throws {
