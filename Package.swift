@@ -105,7 +105,7 @@ let package = Package(
         .target(
             name: "TPMDriver",
             dependencies: [
-                "CTSS2", "COpenSSL", "CBOR", "KeychainModel", "SecretMemory", "Threads",
+                "CLinux", "CTSS2", "COpenSSL", "CBOR", "KeychainModel", "SecretMemory", "Threads",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: nearC
@@ -260,8 +260,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTPMTests",
             dependencies: [
-                "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting", "touchstone",
-                "touchstoned",
+                "KeychainClient", "KeychainEngine", "KeychainModel", "SecretMemory", "TPMDriver",
+                "TouchstoneTesting", "touchstone", "touchstoned",
             ],
             swiftSettings: settings
         ),

@@ -34,6 +34,7 @@ struct Launch: Sendable {
     private func serve() async throws(StartError) {
         do throws(SecretMemoryError) {
             try LockedPages.prepare()
+            try LockedStack.prepare()
         } catch {
             throw StartError(error)
         }

@@ -238,6 +238,7 @@ extension TPMConnection {
         var outside = TPM2B_DATA()
         var registers = TPML_PCR_SELECTION()
         var handle = ESYS_TR_NONE
+        defer { wipeCreated() }
         try asOwner { () throws(TPMError) in
             try send {
                 unsafe Esys_CreatePrimary(
