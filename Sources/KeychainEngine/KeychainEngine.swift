@@ -14,7 +14,8 @@ public actor KeychainEngine {
     let privateKeys: any PrivateKeyHardware
     let attester: (any KeyAttester)?
     let audit: (any AuditLog)?
-    let attempts: AttemptFile
+    /// The counts of failed attempts: one for the whole process, because it remembers what it saved.
+    public nonisolated let attempts: AttemptFile
     let keybagFile: AtomicFile
     let wallClock: @Sendable () -> Int64
     let requestedCost: PasscodeDerivation.Cost?
@@ -52,7 +53,7 @@ public actor KeychainEngine {
     var sweep: Task<Void, Never>?
     var isTamperingReported = false
 
-    private var isKeybagBusy = false
+    private(set) var isKeybagBusy = false
     private var keybagWaiters: [CheckedContinuation<Void, Never>] = []
 
     /// Opens the keychain of a directory, locked; an empty directory is a keychain that is not set up.
@@ -88,7 +89,7 @@ public actor KeychainEngine {
         self.audit = audit
         self.wallClock = wallClock
         requestedCost = derivation
-        attempts = AttemptFile(directory: directory)
+        attempts = AttemptFile(directory: directory, audit: audit)
         keybagFile = AtomicFile(.keybag, in: directory, longest: KeybagRecord.longestFile)
         try ImportMark(in: directory).settle()
         switch try Self.readKeybag(keybagFile, directory) {

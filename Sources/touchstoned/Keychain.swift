@@ -44,7 +44,7 @@ struct Keychain: Sendable {
                 reader: Self.reader(settings, audit),
                 prompter: Self.prompter(settings, pinentry),
                 keybag: engine,
-                attempts: AttemptFile(directory: directory),
+                attempts: engine.attempts,
                 clock: SystemBootClock(),
                 audit: audit,
                 configuration: Self.figures()

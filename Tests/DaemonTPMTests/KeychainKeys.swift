@@ -102,6 +102,27 @@ struct KeychainKeys {
         return keys
     }
 
+    /// Guesses at the chip itself, past the daemon, until it takes no more.
+    static func spendTries(_ files: DataCopy, tcti: String) async throws {
+        let temporary = try TemporaryDirectory()
+        let path = temporary.appending("copy")
+        try files.write(to: path)
+        let directory = try StoreDirectory(path: path)
+        let record = try record(in: directory)
+        let tpm = TPM(configuration: tcti)
+        let sealer = DeviceSealer(file: FileKeySealer(directory: directory), hardware: TPMKeySealer(tpm))
+        for guess in 1...11 {
+            let wrong = Key(SecretBytes(copying: [UInt8](repeating: UInt8(guess), count: 32)))
+            do {
+                let secret = try await sealer.unseal(record.blob, authorization: wrong.copy())
+                throw Surprise("a wrong guess gave \(secret.count) bytes")
+            } catch let error as KeychainError {
+                if guess == 11, error.cause != .exhausted { throw Surprise("the tries are not spent: \(error)") }
+            }
+        }
+        await tpm.close()
+    }
+
     private static func record(of files: DataCopy) throws -> KeybagRecord {
         let temporary = try TemporaryDirectory()
         let path = temporary.appending("copy")

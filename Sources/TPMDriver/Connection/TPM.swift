@@ -22,6 +22,8 @@ public actor TPM {
     private let sessionTime: Duration
     private var connection: TPMConnection?
     private var commandsOfClosedConnections = 0
+    /// When the chip last did not answer in time.
+    private var silence: ContinuousClock.Instant?
     /// Flushes sessions that nobody uses any more; nil while there are none.
     private var sessionWatch: Task<Void, Never>?
     /// ``commandCount`` when it looked last.
@@ -86,18 +88,31 @@ public actor TPM {
     func withConnection<R: ~Copyable>(
         _ body: (TPMConnection) throws(TPMError) -> R
     ) throws(TPMError) -> R {
+        if let silence, ContinuousClock.now - silence < Self.pauseAfterSilence { throw .silent }
         do throws(TPMError) {
             return try body(try opened())
         } catch {
+            if error.isSilence { throw fallenSilent() }
             guard error.isLostConnection else { throw try described(error) }
         }
         drop()
         do throws(TPMError) {
             return try body(try opened())
         } catch {
+            if error.isSilence { throw fallenSilent() }
             if error.isLostConnection { drop() }
             throw try described(error)
         }
+    }
+
+    /// How long a chip that did not answer is not asked again: one request asks several times.
+    private static let pauseAfterSilence = Duration.seconds(3)
+
+    /// Lets go of a connection on which an answer may still come.
+    private func fallenSilent() -> TPMError {
+        drop()
+        silence = .now
+        return .silent
     }
 
     /// Adds to a lockout how long it lasts at most.

@@ -68,8 +68,8 @@ private final class JobQueue: @unchecked Sendable {  // all variables are touche
             unsafe jobs = []
             unsafe pthread_mutex_unlock(mutex)
             guard unsafe !next.isEmpty else { return }
-            for next in unsafe next {
-                unsafe next.job.runSynchronously(on: next.executor)
+            unsafe next.forEach {
+                unsafe $0.job.runSynchronously(on: $0.executor)
                 // The library's functions and the structures that go into them leave what they sealed and unsealed.
                 clinux_wipe_stack(Self.depth)
             }

@@ -15,7 +15,7 @@ enum Report {
 
     private static func end(_ error: CommandError) -> Never {
         Output.complain("error: \(Printable.text(error.message))")
-        if let hint = error.hint { Output.complain("hint: \(Printable.text(hint))") }
+        if let hint = Hint.elsewhere(error.hint) { Output.complain("hint: \(Printable.text(hint))") }
         exit(error.exitCode.rawValue)
     }
 

@@ -25,6 +25,10 @@ struct TestAssurance: KeySealer {
         try await sealer.unseal(blob, authorization: authorization)
     }
 
+    func countedFailures(of blob: [UInt8]) async throws(KeychainError) -> Int? {
+        try await sealer.countedFailures(of: blob)
+    }
+
     func removeLeftovers(keeping blob: [UInt8]?) async { await sealer.removeLeftovers(keeping: blob) }
 
     func destroy(_ blob: [UInt8]) async { await sealer.destroy(blob) }
