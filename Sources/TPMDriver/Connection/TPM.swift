@@ -89,17 +89,19 @@ public actor TPM {
         _ body: (TPMConnection) throws(TPMError) -> R
     ) throws(TPMError) -> R {
         if let silence, ContinuousClock.now - silence < Self.pauseAfterSilence { throw .silent }
+        var start = ContinuousClock.now
         do throws(TPMError) {
             return try body(try opened())
         } catch {
-            if error.isSilence { throw fallenSilent() }
+            if isSilence(error, since: start) { throw fallenSilent() }
             guard error.isLostConnection else { throw try described(error) }
         }
         drop()
+        start = .now
         do throws(TPMError) {
             return try body(try opened())
         } catch {
-            if error.isSilence { throw fallenSilent() }
+            if isSilence(error, since: start) { throw fallenSilent() }
             if error.isLostConnection { drop() }
             throw try described(error)
         }
@@ -107,6 +109,12 @@ public actor TPM {
 
     /// How long a chip that did not answer is not asked again: one request asks several times.
     private static let pauseAfterSilence = Duration.seconds(3)
+
+    /// A simulator's transport tells a socket that was silent for too long as one that failed.
+    private func isSilence(_ error: TPMError, since start: ContinuousClock.Instant) -> Bool {
+        let limit = Duration.milliseconds(Int64(AnswerTime.limit))
+        return error.isSilence || error.isLostConnection && ContinuousClock.now - start >= limit
+    }
 
     /// Lets go of a connection on which an answer may still come.
     private func fallenSilent() -> TPMError {

@@ -37,7 +37,7 @@ final class TPMConnection {
         let name = configuration.prefix { $0 != ":" }
         guard Self.transports.contains(String(name)) else { throw .unknownTransport }
         try check(unsafe Tss2_TctiLdr_Initialize(configuration, &transport))
-        unsafe AnswerTime.limit(transport)
+        unsafe AnswerTime.limit(transport, configuration)
         try check(unsafe Esys_Initialize(&context.pointer, transport, nil))
         if Self.transportsWithoutManager.contains(String(name)) { try flushLeftovers() }
         try createPrimary()
