@@ -56,7 +56,8 @@ extension AuthenticationEngine {
         } catch {
             return error
         }
-        guard let counted, runner == nil, var record = try? attempts.load(), record.passcodeFailures != counted
+        guard let counted, runner == nil, var record = try? attempts.load(),
+            record.passcodeFailures != counted
         else { return nil }
         if counted > record.passcodeFailures {
             if isFirst {
@@ -64,7 +65,8 @@ extension AuthenticationEngine {
                 audit.record(
                     AuditEvent(
                         .tamperDetected,
-                        detail: "attempts: the TPM counted \(counted) wrong passcodes, the file \(record.passcodeFailures)"
+                        detail:
+                            "attempts: the TPM counted \(counted) wrong passcodes, the file \(record.passcodeFailures)"
                     )
                 )
             }

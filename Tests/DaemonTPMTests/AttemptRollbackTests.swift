@@ -12,13 +12,18 @@ import TouchstoneTesting
     .timeLimit(.minutes(20))
 )
 struct AttemptRollbackTests {
-    private static func keychain(_ seal: KeyResidueTests.Seal) async throws -> (TemporaryKeychain, TPMMachine?) {
+    private static func keychain(_ seal: KeyResidueTests.Seal) async throws -> (
+        TemporaryKeychain, TPMMachine?
+    ) {
         guard seal == .tpm else { return (try await TemporaryKeychain.ready(), nil) }
         let machine = try await TPMMachine.ready()
         return (machine.keychain, machine)
     }
 
-    @Test("put back while the daemon runs: four of fifteen passcodes are judged, and it is told", arguments: KeyResidueTests.Seal.allCases)
+    @Test(
+        "put back while the daemon runs: four of fifteen passcodes are judged, and it is told",
+        arguments: KeyResidueTests.Seal.allCases
+    )
     func passcodesWhileRunning(_ seal: KeyResidueTests.Seal) async throws {
         let (keychain, machine) = try await Self.keychain(seal)
         try keychain.client.lock()
@@ -43,7 +48,9 @@ struct AttemptRollbackTests {
         keychain.stop(with: SIGKILL)
         try await keychain.start()
         #expect(try keychain.client.status().authentication.passcodeFailures == 4)
-        #expect(keychain.log.contains("tamperDetected") && keychain.log.contains("attempts: the file is older"))
+        #expect(
+            keychain.log.contains("tamperDetected") && keychain.log.contains("attempts: the file is older")
+        )
         #expect(keychain.log.contains("attempts: the file is gone or damaged"))
         _ = machine
     }
@@ -76,7 +83,10 @@ struct AttemptRollbackTests {
         #expect(try keychain.client.status().authentication.isTamperedWith == false)
     }
 
-    @Test("put back between two runs, fingers wait for the passcode all the same", .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/libexec/fprintd"), "no fprintd"))
+    @Test(
+        "put back between two runs, fingers wait for the passcode all the same",
+        .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/libexec/fprintd"), "no fprintd")
+    )
     func fingers() async throws {
         let mine = SyntheticFinger(1)
         let bus = try await PrivateBus.start(sensors: [.image])

@@ -99,7 +99,10 @@ struct KeyResidueTests {
         expectLocked(keys.afterLock, in: memory, moment)
     }
 
-    @Test("unlocked, class keys are in locked pages alone; locked, those that a lock wipes are nowhere", arguments: Seal.allCases)
+    @Test(
+        "unlocked, class keys are in locked pages alone; locked, those that a lock wipes are nowhere",
+        arguments: Seal.allCases
+    )
     func unlocking(_ seal: Seal) async throws {
         let machine = try await Machine.ready(seal)
         let keychain = machine.keychain
@@ -123,7 +126,10 @@ struct KeyResidueTests {
         for memory in locked { Self.check(locked: memory, keys, "locked") }
     }
 
-    @Test("a set-up, a wrong passcode and a new passcode leave none of what they derive", arguments: Seal.allCases)
+    @Test(
+        "a set-up, a wrong passcode and a new passcode leave none of what they derive",
+        arguments: Seal.allCases
+    )
     func passcodes(_ seal: Seal) async throws {
         let machine = try await Machine(seal)
         let keychain = machine.keychain
@@ -163,7 +169,9 @@ struct KeyResidueTests {
         try keychain.client.recover(keychain.prompt())
         let afterRecovery = try machine.memory()
         let parts = Mutex<[UInt8]>([])
-        _ = try keychain.client.exportKeychain(keychain.prompt()) { octets, _ in parts.withLock { $0 += octets } }
+        _ = try keychain.client.exportKeychain(keychain.prompt()) { octets, _ in
+            parts.withLock { $0 += octets }
+        }
         let afterExport = try machine.memory()
         try keychain.client.lock()
         let afterLock = try machine.memory()

@@ -117,7 +117,9 @@ struct KeychainKeys {
                 let secret = try await sealer.unseal(record.blob, authorization: wrong.copy())
                 throw Surprise("a wrong guess gave \(secret.count) bytes")
             } catch let error as KeychainError {
-                if guess == 11, error.cause != .exhausted { throw Surprise("the tries are not spent: \(error)") }
+                if guess == 11, error.cause != .exhausted {
+                    throw Surprise("the tries are not spent: \(error)")
+                }
             }
         }
         await tpm.close()

@@ -88,7 +88,10 @@ struct UnjudgedPasscodeTests {
         #expect(!keychain.log.contains("tamperDetected"))
     }
 
-    @Test("wrong ones are counted as often as the chip judged them, and never less", arguments: [Fault.silent, .dead, .retry, .failing, .lostAnswer])
+    @Test(
+        "wrong ones are counted as often as the chip judged them, and never less",
+        arguments: [Fault.silent, .dead, .retry, .failing, .lostAnswer]
+    )
     func wrong(_ fault: Fault) async throws {
         let machine = try await Self.machine()
         let keychain = machine.keychain
@@ -137,7 +140,9 @@ struct UnjudgedPasscodeTests {
         }
     }
 
-    @Test("a chip that was cleared while the daemon runs counts nothing, is named, and the recovery code is the way out")
+    @Test(
+        "a chip that was cleared while the daemon runs counts nothing, is named, and the recovery code is the way out"
+    )
     func cleared() async throws {
         let machine = try await Self.machine()
         let keychain = machine.keychain

@@ -46,7 +46,10 @@ struct AttemptFileTests {
         case ofAnotherRun
     }
 
-    @Test("what this run saved counts for more than an older file, another one and none; it is told", arguments: Exchange.allCases)
+    @Test(
+        "what this run saved counts for more than an older file, another one and none; it is told",
+        arguments: Exchange.allCases
+    )
     func putBack(_ exchange: Exchange) async throws {
         let directory = try StoreDirectory(path: keychain.path)
         let log = RecordedAudit()

@@ -87,14 +87,16 @@ extension AuthenticationSession {
         guard isTrying else { return [] }
         isTrying = false
         let end = fail(doom.take() ?? AuthenticationError(keychain: error))
-        // Hardware that may have been shown the passcode says later what it counted; all else was never shown one, or
-        // found it right before it failed.
-        let untried: [DriverCause] = [.otherHardware, .missingHardware, .missingIndex, .ownerAuthorizationSet]
-        let isUnjudged = error.cause.map { $0.domain != "tpm" || untried.contains($0) } ?? true
-        if isUnjudged, let uncounted {
+        // The hardware was never shown the passcode.
+        let untried: [DriverCause] = [
+            .otherHardware, .missingHardware, .missingIndex, .ownerAuthorizationSet,
+        ]
+        if let cause = error.cause, untried.contains(cause), let uncounted {
             record = uncounted
             return [.relax(record)] + end
         }
+        // It stays counted: whether a wrong passcode was told from a right one on the way is not known. Hardware that
+        // counts by itself says so later, and the count becomes its own.
         return end
     }
 

@@ -65,13 +65,14 @@ enum PasscodeConstraint {
         guard peer.count == publicKeyByteCount else { return nil }
         var isAgreed = false
         let secret = unsafe SecretBytes(octetCount: Key.byteCount) { secret in
-            isAgreed = LockedStack.wiping {
-                unsafe CCryptoBoringSSL_X25519(
-                    secret.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                    privateKey.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                    peer
-                )
-            } == 1
+            isAgreed =
+                LockedStack.wiping {
+                    unsafe CCryptoBoringSSL_X25519(
+                        secret.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                        privateKey.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                        peer
+                    )
+                } == 1
         }
         guard isAgreed else { return nil }
         return unsafe secret.withUnsafeBytes {

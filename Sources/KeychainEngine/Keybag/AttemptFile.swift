@@ -53,7 +53,9 @@ public final class AttemptFile: AttemptStore {
     /// Why nothing can be saved: the directory's disk can only be read, or, where that counts, is full; nil when it can.
     public func fault(needingRoom: Bool) -> KeychainError? {
         var status = statvfs()
-        guard unsafe fstatvfs(directory.descriptor, &status) == 0 else { return FileError.keychainError(errno) }
+        guard unsafe fstatvfs(directory.descriptor, &status) == 0 else {
+            return FileError.keychainError(errno)
+        }
         if status.f_flag & UInt(ST_RDONLY) != 0 { return FileError.keychainError(EROFS) }
         // A file system without a size says 0 of 0.
         let isFull = status.f_blocks > 0 && status.f_bavail * status.f_frsize < Self.leastRoom
@@ -121,8 +123,12 @@ public final class AttemptFile: AttemptStore {
         known.version = nil
         known.isTamperedWith = true
         if !known.isTold {
-            let what = found.map { $0.sequence < newest.sequence ? "is older" : "is another" } ?? "is gone or damaged"
-            audit?.record(AuditEvent(.tamperDetected, detail: "attempts: the file \(what); the counts are kept"))
+            let what =
+                found.map { $0.sequence < newest.sequence ? "is older" : "is another" }
+                ?? "is gone or damaged"
+            audit?.record(
+                AuditEvent(.tamperDetected, detail: "attempts: the file \(what); the counts are kept")
+            )
             known.isTold = true
         }
         // Where it cannot be written now, the next count is refused, and the one after it tries again.

@@ -24,7 +24,9 @@ enum AnswerTime {
         unsafe receive.withLock { unsafe $0 = common.pointee.receive }
         unsafe common.pointee.receive = { context, count, answer, time in
             guard unsafe AnswerTime.isAnswering(context) else { return ResponseCode.silence }
-            guard let receive = unsafe AnswerTime.receive.withLock({ unsafe $0 }) else { return ResponseCode.silence }
+            guard let receive = unsafe AnswerTime.receive.withLock({ unsafe $0 }) else {
+                return ResponseCode.silence
+            }
             return unsafe receive(context, count, answer, time)
         }
     }
@@ -40,7 +42,11 @@ enum AnswerTime {
             var address = sockaddr_un()
             var length = socklen_t(MemoryLayout<sockaddr_un>.size)
             let result = unsafe withUnsafeMutableBytes(of: &address) {
-                unsafe getpeername(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
+                unsafe getpeername(
+                    descriptor,
+                    $0.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+                    &length
+                )
             }
             guard result == 0, address.sun_family == sa_family_t(AF_UNIX) else { continue }
             let peer = unsafe withUnsafeBytes(of: address.sun_path) { octets in

@@ -155,12 +155,28 @@ extension TPMConnection {
         let (parent, none) = (Self.noHandle, ESYS_TR_NONE)
         try? local {
             unsafe Esys_Create_Async(
-                $0.pointer, parent, ESYS_TR_PASSWORD, none, none, &nothing, &area, &outside, &registers
+                $0.pointer,
+                parent,
+                ESYS_TR_PASSWORD,
+                none,
+                none,
+                &nothing,
+                &area,
+                &outside,
+                &registers
             )
         }
         try? local {
             unsafe Esys_CreatePrimary_Async(
-                $0.pointer, parent, ESYS_TR_PASSWORD, none, none, &nothing, &area, &outside, &registers
+                $0.pointer,
+                parent,
+                ESYS_TR_PASSWORD,
+                none,
+                none,
+                &nothing,
+                &area,
+                &outside,
+                &registers
             )
         }
     }

@@ -23,7 +23,10 @@ enum CauseText {
                 "make it writable (mount -o remount,rw MOUNTPOINT), then try again"
             )
         case "system" where cause.code == "EIO":
-            ("the keychain's disk fails (EIO)", "copy the data directory elsewhere, and check the disk (dmesg)")
+            (
+                "the keychain's disk fails (EIO)",
+                "copy the data directory elsewhere, and check the disk (dmesg)"
+            )
         case "touchstoned": ("the daemon did not start (\(cause.code))", "touchstone doctor")
         case "touchstone": item(cause, name) ?? attempt(cause.code) ?? connection(cause.code)
         default: nil

@@ -20,7 +20,8 @@ extension StatusReply {
         case (.damaged, _): ("damaged; touchstone doctor says more", nil)
         case (.unlocked, let obstacle?): ("unlocked, but \(obstacle.message)", obstacle.hint)
         case (.unlocked, nil): ("unlocked", nil)
-        case (_, let obstacle?): ("locked, and the passcode cannot open it: \(obstacle.message)", obstacle.hint)
+        case (_, let obstacle?):
+            ("locked, and the passcode cannot open it: \(obstacle.message)", obstacle.hint)
         case (.locked, nil): ("locked; the passcode opens it", nil)
         case (.lockedAfterFirstUnlock, nil): ("locked again; the passcode opens it", nil)
         }
