@@ -52,9 +52,7 @@ extension TPM {
             let blob = try TPMBlob(octets, .keybag)
             guard let object = blob.object else { throw TPMError.damaged }
             return try withPINIndex(of: blob) { connection, index throws(TPMError) in
-                // A chip that is silent, or is not this one any more, is found out before it is shown a passcode.
-                _ = try connection.failures(at: index)
-                return try connection.withPolicySession { policy throws(TPMError) in
+                try connection.withPolicySession { policy throws(TPMError) in
                     // A wrong passcode ends here, before anything that the chip's own limit covers.
                     try connection.withAuthorization(pin, of: index) { () throws(TPMError) in
                         try connection.policySecret(of: index, policy)
