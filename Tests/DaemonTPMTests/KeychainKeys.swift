@@ -16,10 +16,6 @@ struct KeychainKeys {
     private(set) var afterLock: [String: [UInt8]] = [:]
 
     /// Derives the keys; the daemon does not run when its keybag is on a chip, which has one client at a time.
-    ///
-    /// - Parameters:
-    ///   - files: what the data directory held.
-    ///   - tcti: the chip's transport; nil without one.
     static func derived(
         _ files: DataCopy,
         passcode: String = TemporaryKeychain.passcode,

@@ -64,7 +64,9 @@ public enum PasscodeDerivation {
         return Cost.floor.repeated(Int(min(times, 16)))
     }
 
-    /// One at a time, as the locked stack is one: two together would take the memory of both. Half a second on a thread
+    /// One at a time, as the locked stack is one: two together would take the memory of both.
+    ///
+    /// Half a second on a thread
     /// of Swift's pool would stall other tasks.
     private static let queue = DispatchQueue(label: "touchstone.derivation", qos: .userInitiated)
 

@@ -13,7 +13,7 @@ public protocol AttemptStore: Sendable {
 
     /// Why nothing can be saved now, as far as that can be told without saving; nil when nothing speaks against it.
     ///
-    /// - Parameter needingRoom: whether a full disk counts too, which stops no count but everything else.
+    /// With `needingRoom` a full disk counts too, which stops no count but everything else.
     func fault(needingRoom: Bool) -> KeychainError?
 }
 
