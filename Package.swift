@@ -114,7 +114,8 @@ let package = Package(
         .target(
             name: "TPMDriver",
             dependencies: [
-                "CTSS2", "COpenSSL", "CBOR", "KeychainModel", "SecretMemory", "Threads", "WebAuthnModel",
+                "CLinux", "CTSS2", "COpenSSL", "CBOR", "KeychainModel", "SecretMemory", "Threads",
+                "WebAuthnModel",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: nearC
@@ -289,8 +290,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTPMTests",
             dependencies: [
-                "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting", "touchstone",
-                "touchstoned-testing",
+                "KeychainClient", "KeychainEngine", "KeychainModel", "SecretMemory", "TPMDriver",
+                "TouchstoneTesting", "touchstone", "touchstoned-testing",
             ],
             swiftSettings: settings
         ),

@@ -35,6 +35,8 @@ public actor AuthenticationEngine: Authenticator {
     var runner: SessionRunner?
     /// The box of a flow that asks one thing after the other.
     var flowBox: Task<BoxAnswer, Never>?
+    /// Whether hardware was found to have counted more wrong passcodes than the saved counts.
+    var isCountPutBack = false
     /// Why the request that has its turn was ended from outside.
     var interruption: Interruption?
 
@@ -131,7 +133,7 @@ extension AuthenticationEngine {
     ) async throws(AuthenticationError) -> AuthenticationProof {
         guard let requirement = demand.requirement else { throw AuthenticationError(.invalidParameter) }
         let state = try await usableState()
-        let record = try loadRecord()
+        let record = try await judgedRecord(for: requirement, state)
         let now = clock.now()
         let passcodeDue = passcodeDue(record, at: now)
         if passcodeDue != nil || BiometryAttempts(record).isLockedOut { await keybag.forgetEscrow() }
@@ -152,6 +154,7 @@ extension AuthenticationEngine {
             )
         )
         self.runner = nil
+        await agreeWithHardware(isFirst: false)
         let proof: AuthenticationProof
         do {
             proof = try self.proof(from: outcome, demand, request, context)
@@ -270,20 +273,6 @@ extension AuthenticationEngine {
         case .notSetUp: throw AuthenticationError(.passcodeNotSet, cause: .notSetUp, remedy: .setPasscode)
         case .damaged: throw AuthenticationError(.systemCancel, cause: .damaged, remedy: .check)
         case .locked, .lockedAfterFirstUnlock, .unlocked: return state
-        }
-    }
-
-    /// The counts, as they are saved.
-    ///
-    /// A delay during which the machine was restarted begins anew, durably.
-    func loadRecord() throws(AuthenticationError) -> AttemptRecord {
-        do {
-            let record = try attempts.load()
-            guard let restarted = PasscodeThrottle(record).restarted(at: clock.now()) else { return record }
-            try attempts.save(restarted)
-            return restarted
-        } catch {
-            throw AuthenticationError(unsaved: error)
         }
     }
 

@@ -38,6 +38,12 @@ extension AuthenticationEngine {
             fingers: sensor.enrolment?.fingers ?? [],
             binding: sensor.enrolment?.binding
         )
+        if await keybag.state() != .notSetUp {
+            // Not in the middle of a try, which hardware has not judged yet.
+            if runner == nil { status.hardwareFault = await agreeWithHardware(isFirst: true)?.cause }
+            status.storeFault = attempts.fault(needingRoom: true)?.cause
+        }
+        status.isTamperedWith = isCountPutBack || attempts.isTamperedWith()
         guard let record = try? loadRecord() else {
             // Nothing may be tried without the counts.
             status.isBiometryLockedOut = true

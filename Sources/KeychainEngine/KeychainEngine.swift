@@ -14,7 +14,8 @@ public actor KeychainEngine {
     let privateKeys: any PrivateKeyHardware
     let attester: (any KeyAttester)?
     let audit: (any AuditLog)?
-    let attempts: AttemptFile
+    /// The counts of failed attempts: one for the whole process, because it remembers what it saved.
+    public nonisolated let attempts: AttemptFile
     let keybagFile: AtomicFile
     let wallClock: @Sendable () -> Int64
     let requestedCost: PasscodeDerivation.Cost?
@@ -56,7 +57,7 @@ public actor KeychainEngine {
     var sweep: Task<Void, Never>?
     var isTamperingReported = false
 
-    private var isKeybagBusy = false
+    private(set) var isKeybagBusy = false
     private var keybagWaiters: [CheckedContinuation<Void, Never>] = []
 
     /// Opens the keychain of a directory, locked; an empty directory is a keychain that is not set up.
@@ -96,7 +97,7 @@ public actor KeychainEngine {
         self.wallClock = wallClock
         requestedCost = derivation
         self.isForTests = isForTests
-        attempts = AttemptFile(directory: directory)
+        attempts = AttemptFile(directory: directory, audit: audit)
         keybagFile = AtomicFile(.keybag, in: directory, longest: KeybagRecord.longestFile)
         let reading = try Self.readKeybag(keybagFile, directory)
         try Self.checkOpens(reading, isForTests: isForTests)

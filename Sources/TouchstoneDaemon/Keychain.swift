@@ -47,7 +47,7 @@ struct Keychain: Sendable {
                 reader: Self.reader(settings, parts, audit),
                 prompter: Self.prompter(settings, parts, pinentry),
                 keybag: engine,
-                attempts: AttemptFile(directory: directory),
+                attempts: engine.attempts,
                 clock: SystemBootClock(),
                 audit: audit,
                 configuration: Self.figures()

@@ -35,6 +35,7 @@ struct Launch: Sendable {
     private func serve() async throws(StartError) {
         do throws(SecretMemoryError) {
             try LockedPages.prepare()
+            try LockedStack.prepare()
         } catch {
             throw StartError(error)
         }

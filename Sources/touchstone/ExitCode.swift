@@ -15,7 +15,8 @@ extension ExitCode {
     static let authenticationFailed = ExitCode(5)
     /// Too many failures: the passcode, time, or the recovery code is needed.
     static let lockedOut = ExitCode(6)
-    /// There is no sensor, no keychain yet, no daemon, or not the TPM that the keychain is sealed to.
+    /// There is no sensor, no keychain yet, no daemon, a disk that cannot be written, or not the TPM that the keychain is
+    /// sealed to.
     static let notAvailable = ExitCode(7)
     /// A prompt is needed, and there is nowhere to show it.
     static let notInteractive = ExitCode(8)
@@ -42,6 +43,7 @@ extension ExitCode {
             return .damaged
         }
         if error.cause?.isFullDisk == true { return .failed }
+        if error.cause?.isUnwritableDisk == true { return .notAvailable }
         if case .wait? = error.remedy { return .lockedOut }
         if error.cause?.domain == DriverCause.otherHardware.domain { return .notAvailable }
         switch error.status {

@@ -41,6 +41,10 @@ struct CommandRun: Sendable {
 
     /// Describes a run.
     init(_ arguments: String..., home: TemporaryHome) {
+        self.init(arguments: arguments, home: home)
+    }
+
+    init(arguments: [String], home: TemporaryHome) {
         self.arguments = arguments
         self.home = home
     }

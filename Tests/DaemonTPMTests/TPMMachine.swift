@@ -151,8 +151,10 @@ struct DataCopy {
     }
 
     /// Puts the files in the place of those of a keychain whose daemon does not run.
-    func put(into keychain: TemporaryKeychain) throws {
-        let directory = keychain.layout.dataDirectory
+    func put(into keychain: TemporaryKeychain) throws { try write(to: keychain.layout.dataDirectory) }
+
+    /// Puts the files into a directory.
+    func write(to directory: String) throws {
         try FileManager.default.createDirectory(
             atPath: directory,
             withIntermediateDirectories: true,

@@ -18,6 +18,9 @@ struct AttemptFileTests {
         )
     }
 
+    /// The file as the next run finds it, which remembers nothing.
+    private func next(_ directory: StoreDirectory) -> AttemptFile { AttemptFile(directory: directory) }
+
     private func file() throws -> AttemptFile {
         AttemptFile(directory: try StoreDirectory(path: keychain.path))
     }
@@ -34,64 +37,112 @@ struct AttemptFileTests {
         #expect(try self.file().load() == record(5))
     }
 
-    @Test("what is kept in memory is not believed once the file is another")
-    func changedUnderneath() async throws {
-        // One directory has one owner at a time.
+    /// What becomes of the file behind the back of the run that wrote it.
+    enum Exchange: CaseIterable {
+        case older
+        case olderInPlace
+        case gone
+        case zeros
+        case ofAnotherRun
+    }
+
+    @Test(
+        "what this run saved counts for more than an older file, another one and none; it is told",
+        arguments: Exchange.allCases
+    )
+    func putBack(_ exchange: Exchange) async throws {
         let directory = try StoreDirectory(path: keychain.path)
-        let (file, other) = (AttemptFile(directory: directory), AttemptFile(directory: directory))
+        let log = RecordedAudit()
+        let file = AttemptFile(directory: directory, audit: log)
         try file.save(record(1))
         let older = try keychain.octets("attempts")
         try file.save(record(2))
         // Until the file system would give another time to the next write.
         try await Task.sleep(for: .milliseconds(100))
         for _ in 1...2 { #expect(try file.load() == record(2)) }
-        try other.save(record(3))
-        #expect(try file.load() == record(3))
-        try await Task.sleep(for: .milliseconds(100))
-        #expect(try file.load() == record(3))
-        try keychain.write(older, to: "attempts")
-        #expect(try file.load() == record(1))
-        try FileManager.default.removeItem(atPath: keychain.file("attempts"))
+        #expect(!file.isTamperedWith())
+        for round in 2...6 {
+            switch exchange {
+            case .older:
+                try FileManager.default.removeItem(atPath: keychain.file("attempts"))
+                let made = FileManager.default.createFile(
+                    atPath: keychain.file("attempts"),
+                    contents: Data(older),
+                    attributes: [.posixPermissions: 0o600]
+                )
+                #expect(made)
+            case .olderInPlace: try keychain.write(older, to: "attempts")
+            case .gone: try FileManager.default.removeItem(atPath: keychain.file("attempts"))
+            case .zeros: try keychain.write([UInt8](repeating: 0, count: 8192), to: "attempts")
+            case .ofAnotherRun:
+                // Newer by its number, and of the very key: a copy from before a recovery.
+                let other = AttemptFile(directory: directory)
+                for _ in 0..<20 { try other.save(AttemptRecord()) }
+            }
+            // Whether it is read first or written first.
+            if round.isMultiple(of: 2) { #expect(try file.load() == record(round)) }
+            try file.save(record(round + 1))
+            #expect(try file.load() == record(round + 1))
+            #expect(try AttemptFile(directory: directory).load() == record(round + 1), "the next run")
+        }
+        #expect(file.isTamperedWith())
+        #expect(log.kinds == Array(repeating: .tamperDetected, count: 5))
+    }
+
+    @Test("a right save after a failed one is no tampering")
+    func unsure() throws {
+        let log = RecordedAudit()
+        let directory = try StoreDirectory(path: keychain.path)
+        let file = AttemptFile(directory: directory, audit: log)
+        for count in 1...50 {
+            try file.save(record(count))
+            #expect(try file.load() == record(count))
+        }
+        try file.save(AttemptRecord())
         #expect(try file.load() == AttemptRecord())
+        #expect(log.kinds.isEmpty && !file.isTamperedWith())
     }
 
     @Test("a torn write leaves the count before it")
     func tornSlot() throws {
-        let file = try file()
+        let directory = try StoreDirectory(path: keychain.path)
+        let file = next(directory)
         for count in 1...4 { try file.save(record(count)) }
         let whole = try keychain.octets("attempts")
         for slot in 0...1 {
             var torn = whole
             for index in (slot * 4096 + 100)..<(slot * 4096 + 512) { torn[index] = 0 }
             try keychain.write(torn, to: "attempts")
+            let file = next(directory)
             let loaded = try file.load()
             #expect([record(3), record(4)].contains(loaded))
             try file.save(record(9))
             #expect(try file.load() == record(9))
+            #expect(try next(directory).load() == record(9))
         }
     }
 
     @Test("any flipped bit of a slot costs that slot, and both damaged slots are damage")
     func damagedSlots() throws {
-        let file = try file()
-        for count in 1...2 { try file.save(record(count)) }
+        let directory = try StoreDirectory(path: keychain.path)
+        for count in 1...2 { try next(directory).save(record(count)) }
         let whole = try keychain.octets("attempts")
         for index in stride(from: 0, to: 512, by: 37) {
             var flipped = whole
             flipped[index] ^= 0x10
             flipped[4096 + index] ^= 0x10
             try keychain.write(flipped, to: "attempts")
-            #expect(throws: KeychainError(.decode)) { try file.load() }
+            #expect(throws: KeychainError(.decode)) { try next(directory).load() }
         }
     }
 
     @Test("slots in each other's place are damage: an old count cannot be put over a new one")
     func swappedSlots() throws {
-        let file = try file()
-        for count in 1...2 { try file.save(record(count)) }
+        let directory = try StoreDirectory(path: keychain.path)
+        for count in 1...2 { try next(directory).save(record(count)) }
         let whole = try keychain.octets("attempts")
         try keychain.write(Array(whole[4096...]) + Array(whole[..<4096]), to: "attempts")
-        #expect(throws: KeychainError(.decode)) { try file.load() }
+        #expect(throws: KeychainError(.decode)) { try next(directory).load() }
     }
 
     @Test("beside a keybag a missing file is damage, not zero")
@@ -108,9 +159,9 @@ struct AttemptFileTests {
     func foreign() async throws {
         let other = TestKeychain()
         try AttemptFile(directory: try StoreDirectory(path: other.path)).save(record(0))
-        let file = try file()
-        try file.save(record(5))
+        let directory = try StoreDirectory(path: keychain.path)
+        try next(directory).save(record(5))
         try keychain.write(try other.octets("attempts"), to: "attempts")
-        #expect(throws: KeychainError(.decode)) { try file.load() }
+        #expect(throws: KeychainError(.decode)) { try next(directory).load() }
     }
 }

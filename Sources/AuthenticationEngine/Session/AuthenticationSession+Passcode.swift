@@ -88,12 +88,15 @@ extension AuthenticationSession {
         isTrying = false
         let end = fail(doom.take() ?? AuthenticationError(keychain: error))
         // The hardware was never shown the passcode.
-        let untried: [DriverCause] = [.otherHardware, .missingHardware, .ownerAuthorizationSet]
+        let untried: [DriverCause] = [
+            .otherHardware, .missingHardware, .missingIndex, .ownerAuthorizationSet,
+        ]
         if let cause = error.cause, untried.contains(cause), let uncounted {
             record = uncounted
             return [.relax(record)] + end
         }
-        // It stays counted: whether a wrong passcode was told from a right one on the way is not known.
+        // It stays counted: whether a wrong passcode was told from a right one on the way is not known. Hardware that
+        // counts by itself says so later, and the count becomes its own.
         return end
     }
 

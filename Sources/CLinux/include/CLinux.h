@@ -39,6 +39,26 @@ void *_Nullable clinux_pages_map(size_t length);
 /// Wipes the region that `clinux_pages_map` returned, then munmap(2). 0 or -1.
 int clinux_pages_unmap(void *region, size_t length);
 
+// MARK: stack.c
+
+/// Overwrites `length` octets of the caller's thread's stack, below the caller's frame, and the vector registers: what
+/// functions that returned left there.
+void clinux_wipe_stack(size_t length);
+
+/// A stack for a thread, locked as by `clinux_pages_map`, with a closed page below it.
+typedef struct clinux_stack clinux_stack;
+
+/// `length` octets (a multiple of the page size). Null and `errno` when they cannot be had.
+clinux_stack *_Nullable clinux_stack_make(size_t length);
+
+/// Wipes the stack and unmaps it.
+void clinux_stack_free(clinux_stack *stack);
+
+/// Runs `body` on a thread with this stack, all signals blocked, waits for its end and wipes all of the stack.
+///
+/// One at a time. 0, or why there is no thread: the `errno` of pthread_create(3); `body` is not called then.
+int clinux_stack_run(clinux_stack *stack, void (*body)(void *context), void *context);
+
 // MARK: process.c
 
 /// prctl(2) `PR_SET_DUMPABLE` 0: no core, no ptrace, no `/proc/PID/mem` for the same user. execve(2) resets it.

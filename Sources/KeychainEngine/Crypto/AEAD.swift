@@ -53,7 +53,9 @@ enum AEAD {
         authenticating context: [UInt8],
         _ random: inout RandomSupply
     ) -> [UInt8] {
-        unsafe key.withUnsafeBytes { unsafe seal($0, with: wrapping, authenticating: context, &random) }
+        LockedStack.wiping {
+            unsafe key.withUnsafeBytes { unsafe seal($0, with: wrapping, authenticating: context, &random) }
+        }
     }
 
     /// Seals a key's octets, with a nonce drawn for them.
@@ -118,7 +120,9 @@ enum AEAD {
         return Key(
             try unsafe SecretBytes(octetCount: Key.byteCount) { (octets) throws(NotAuthentic) in
                 let octets = unsafe UnsafeMutableRawBufferPointer(rebasing: octets[..<Key.byteCount])
-                try unsafe open(sealed, with: wrapping, authenticating: context, into: octets)
+                try LockedStack.wiping { () throws(NotAuthentic) in
+                    try unsafe open(sealed, with: wrapping, authenticating: context, into: octets)
+                }
             }
         )
     }
@@ -149,7 +153,7 @@ final class AEADKey: Sendable {
     /// Expands 32 octets.
     init(_ key: UnsafeRawBufferPointer) {
         context = unsafe SecretBytes(octetCount: Self.contextByteCount) { context in
-            unsafe Self.expand(key, into: context)
+            LockedStack.wiping { unsafe Self.expand(key, into: context) }
         }
     }
 

@@ -15,6 +15,7 @@ final class KeyedDigest: Sendable {
         states = SecretBytes(count: 2 * MemoryLayout<SHA256_CTX>.stride) { states in
             unsafe states.withUnsafeMutableBytes { states in
                 unsafe key.withUnsafeBytes { key in
+                    defer { clinux_wipe_stack(LockedStack.depth) }
                     let half = MemoryLayout<SHA256_CTX>.stride
                     unsafe Self.start(states.baseAddress.unsafelyUnwrapped, key, padding: 0x36)
                     unsafe Self.start(states.baseAddress.unsafelyUnwrapped + half, key, padding: 0x5C)

@@ -1,12 +1,9 @@
-internal import CLinux
-internal import Crypto
-internal import CryptoExtras
+internal import CCryptoBoringSSL
 internal import Dispatch
-internal import Foundation
 internal import KeychainModel
 internal import SecretMemory
 
-/// Makes guessing slow: scrypt (RFC 7914) of a passcode, on a thread of its own.
+/// Makes guessing slow: scrypt (RFC 7914) of a passcode, on a thread of its own whose stack is locked and wiped.
 public enum PasscodeDerivation {
     /// What one derivation costs; stored beside its salt.
     public struct Cost: Sendable, Hashable {
@@ -67,60 +64,66 @@ public enum PasscodeDerivation {
         return Cost.floor.repeated(Int(min(times, 16)))
     }
 
+    /// One at a time, as the locked stack is one: two together would take the memory of both.
+    ///
+    /// Half a second on a thread
+    /// of Swift's pool would stall other tasks.
+    private static let queue = DispatchQueue(label: "touchstone.derivation", qos: .userInitiated)
+
     /// Derives 32 octets from a passcode, which the caller hands over in a box of its own.
     static func derive(_ passcode: Key, salt: [UInt8], cost: Cost) async -> Key {
         await withCheckedContinuation { continuation in
-            // A queue of its own: half a second on a thread of Swift's pool would stall other tasks.
-            DispatchQueue(label: "touchstone.derivation", qos: .userInitiated).async {
-                let derived = unsafe passcode.withUnsafeBytes {
-                    unsafe stretch($0, salt: salt, cost: cost, count: 32)
+            queue.async {
+                do throws(SecretMemoryError) {
+                    let derived = try LockedStack.run {
+                        unsafe passcode.withUnsafeBytes {
+                            unsafe stretch($0, salt: salt, cost: cost, count: 32)
+                        }
+                    }
+                    continuation.resume(returning: derived)
+                } catch {
+                    // As for every secret: no ordinary memory in the place of locked memory.
+                    fatalError("touchstone: \(error)")
                 }
-                continuation.resume(returning: derived)
             }
         }
     }
 
-    /// scrypt itself, on the calling thread.
+    /// scrypt itself, on the calling thread and its stack.
+    ///
+    /// Calls the BoringSSL that swift-crypto brings, whose working memory is wiped when it is freed: `KDF.Scrypt` of
+    /// swift-crypto hands the key out in memory that is not.
     static func stretch(
         _ passcode: UnsafeRawBufferPointer,
         salt: [UInt8],
         cost: Cost,
         count: Int
     ) -> Key {
-        // BoringSSL's front unwraps the addresses of both: empty ones need a place too.
+        // The library takes no null for an empty text.
         let nothing: [UInt8] = [0]
-        return unsafe nothing.withUnsafeBytes { placeholder in
-            let empty = unsafe UnsafeRawBufferPointer(rebasing: placeholder[..<0])
-            return unsafe salt.withUnsafeBytes { salt in
-                do {
-                    let key = try unsafe KDF.Scrypt.deriveKey(
-                        from: passcode.isEmpty ? empty : passcode,
-                        salt: salt.isEmpty ? empty : salt,
-                        outputByteCount: count,
-                        rounds: 1 << cost.roundsExponent,
-                        blockSize: cost.blockSize,
-                        parallelism: cost.parallelism
+        return unsafe nothing.withUnsafeBytes { nothing in
+            let text = unsafe passcode.baseAddress ?? nothing.baseAddress
+            return Key(
+                unsafe SecretBytes(octetCount: count) { key in
+                    let isDerived = unsafe CCryptoBoringSSL_EVP_PBE_scrypt(
+                        text?.assumingMemoryBound(to: CChar.self),
+                        passcode.count,
+                        salt,
+                        salt.count,
+                        1 << UInt64(cost.roundsExponent),
+                        UInt64(cost.blockSize),
+                        UInt64(cost.parallelism),
+                        // Costs are within bounds: the library's own limit is for those that are not checked.
+                        Int.max,
+                        key.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                        count
                     )
-                    scrubFreedMemory(count: count)
-                    return unsafe key.withUnsafeBytes { unsafe Key(SecretBytes(copying: $0)) }
-                } catch {
-                    // Costs are within bounds, so only memory can be missing.
-                    fatalError("touchstone: no memory for scrypt (\(cost.roundsExponent))")
+                    // So only memory can be missing.
+                    guard isDerived == 1 else {
+                        fatalError("touchstone: no memory for scrypt (\(cost.roundsExponent))")
+                    }
                 }
-            }
-        }
-    }
-
-    /// swift-crypto frees its output without wiping it; the allocator hands the same piece to the next of its
-    /// size, which is wiped here.
-    private static func scrubFreedMemory(count: Int) {
-        for extra in [0, 32] {
-            let pieces = (0..<8).map { _ in unsafe UInt(bitPattern: malloc(count + extra)) }
-            for address in pieces {
-                let piece = unsafe UnsafeMutableRawPointer(bitPattern: address)
-                if unsafe piece != nil { unsafe clinux_wipe(piece, count + extra) }
-                unsafe free(piece)
-            }
+            )
         }
     }
 }

@@ -6,104 +6,186 @@ internal import Synchronization
 /// Keeps the counts of failed attempts in a file of two slots, written in turn.
 ///
 /// Its blocks are there from the start, so that a full disk cannot stop a count; a torn write leaves the other
-/// slot; and each slot carries its number and a code, so that neither can be made up.
+/// slot; and each slot carries its number and a code, so that neither can be made up. What was saved since the start is
+/// also known in memory, which an older copy of the file does not change.
 public final class AttemptFile: AttemptStore {
     /// Slots lie in pages of their own: a torn sector touches one of them.
     private static let slotDistance = 4096
     private static let slotByteCount = 512
     private static let codeByteCount = KeyedDigest.byteCount
 
-    private struct Slot {
+    private struct Slot: Equatable {
         let index: Int
         let sequence: UInt64
         let record: AttemptRecord
     }
 
-    /// What a file held that has not been touched since.
-    private struct Seen {
-        let version: FileVersion
-        let record: AttemptRecord
+    /// What this run knows of the file.
+    private struct Known {
+        /// What was read or written last; nil before the first time.
+        var newest: Slot?
+        /// What may be there in its place: it was written, and nobody knows whether it arrived.
+        var unsure: Slot?
+        /// The file that held it, where that was not touched since.
+        var version: FileVersion?
+        /// Whether the file was ever found to hold something else.
+        var isTamperedWith = false
+        /// Whether that was told, and the file could not be written anew yet.
+        var isTold = false
     }
 
     private let directory: StoreDirectory
-    private let gate = Mutex<Seen?>(nil)
+    private let audit: (any AuditLog)?
+    private let gate = Mutex(Known())
 
-    /// Keeps the counts of this directory's keybag.
-    public init(directory: StoreDirectory) {
+    /// Keeps the counts of this directory's keybag; `audit` hears of a file that was put back.
+    public init(directory: StoreDirectory, audit: (any AuditLog)? = nil) {
         self.directory = directory
+        self.audit = audit
+    }
+
+    /// Whether, since the start, the file was found to be older than what was saved, gone, or another one.
+    public func isTamperedWith() -> Bool { gate.withLock { $0.isTamperedWith } }
+
+    /// What an item, or a keybag that is replaced, needs of the disk at least, in bytes.
+    private static let leastRoom: UInt = 64 * 1024
+
+    /// Why nothing can be saved: the directory's disk can only be read, or, where that counts, is full; nil when it can.
+    public func fault(needingRoom: Bool) -> KeychainError? {
+        var status = statvfs()
+        guard unsafe fstatvfs(directory.descriptor, &status) == 0 else {
+            return FileError.keychainError(errno)
+        }
+        if status.f_flag & UInt(ST_RDONLY) != 0 { return FileError.keychainError(EROFS) }
+        // A file system without a size says 0 of 0.
+        let isFull = status.f_blocks > 0 && status.f_bavail * status.f_frsize < Self.leastRoom
+        return needingRoom && isFull ? FileError.keychainError(ENOSPC) : nil
     }
 
     /// The counts as last saved; zeros before there is a keybag.
+    ///
+    /// What this run saved counts for more than what the file says now: an older file, another one and none at all are
+    /// told as tampering, and the file is written anew.
     public func load() throws(KeychainError) -> AttemptRecord {
-        try gate.withLock { seen throws(KeychainError) in
-            if let seen, seen.version == FileVersion(of: StoreFile.attempts.rawValue, in: directory) {
-                return seen.record
+        try gate.withLock { known throws(KeychainError) in
+            if let newest = known.newest, let version = known.version,
+                version == FileVersion(of: StoreFile.attempts.rawValue, in: directory)
+            {
+                return newest.record
             }
-            seen = nil
-            guard let file = try directory.openFile(StoreFile.attempts.rawValue, O_RDONLY) else {
-                guard try !directory.has(StoreFile.keybag.rawValue) else { throw .damaged }
-                return AttemptRecord()
-            }
-            defer { close(file) }
-            let version = FileVersion(of: file)
-            guard let key = try key() else { throw .damaged }
-            guard let newest = Self.slots(in: file, key: key).max(by: { $0.sequence < $1.sequence }) else {
-                throw .damaged
-            }
-            if let version, version.isSettled { seen = Seen(version: version, record: newest.record) }
-            return newest.record
+            return try current(&known)?.record ?? AttemptRecord()
         }
     }
 
     /// Saves the counts durably before it returns.
     public func save(_ record: AttemptRecord) throws(KeychainError) {
-        try gate.withLock { seen throws(KeychainError) in
-            seen = nil
-            guard let file = try directory.openFile(StoreFile.attempts.rawValue, O_RDWR), let key = try key()
+        try gate.withLock { known throws(KeychainError) in
+            let newest = try? current(&known)
+            known.version = nil
+            guard let newest, !known.isTold,
+                let file = try directory.openFile(StoreFile.attempts.rawValue, O_RDWR), let key = try key()
             else {
-                return try make(record)
+                return try make(record, after: known.newest, &known)
             }
             defer { close(file) }
-            let newest = Self.slots(in: file, key: key).max { $0.sequence < $1.sequence }
-            let index = newest.map { 1 - $0.index } ?? 0
-            let sequence = (newest?.sequence ?? 0) &+ 1
-            let octets = Self.encode(record, index: index, sequence: sequence, key: key)
-            try AtomicFile.write(octets, to: file, at: index * Self.slotDistance)
+            let next = Slot(index: 1 - newest.index, sequence: newest.sequence &+ 1, record: record)
+            known.unsure = next
+            try AtomicFile.write(
+                Self.encode(next, key: key),
+                to: file,
+                at: next.index * Self.slotDistance
+            )
             guard fdatasync(file) == 0 else { throw FileError.keychainError(errno) }
+            (known.newest, known.unsure) = (next, nil)
         }
     }
 
     /// Makes the file anew with these counts.
     func reset(_ record: AttemptRecord = AttemptRecord()) throws(KeychainError) {
-        try gate.withLock { seen throws(KeychainError) in
-            seen = nil
-            try make(record)
-        }
+        try gate.withLock { known throws(KeychainError) in try make(record, after: nil, &known) }
     }
 
-    private func make(_ record: AttemptRecord) throws(KeychainError) {
+    /// What holds now: what this run knows, or, before it knows anything, what the file says; nil before there is a
+    /// keybag.
+    private func current(_ known: inout Known) throws(KeychainError) -> Slot? {
+        known.version = nil
+        guard let newest = known.newest else {
+            known.newest = try read(&known.version)
+            return known.newest
+        }
+        // Damaged is as good as gone.
+        let found = try? read(&known.version)
+        if let found, found == newest { return newest }
+        if let found, found == known.unsure {
+            (known.newest, known.unsure) = (found, nil)
+            return found
+        }
+        known.version = nil
+        known.isTamperedWith = true
+        if !known.isTold {
+            let what =
+                found.map { $0.sequence < newest.sequence ? "is older" : "is another" }
+                ?? "is gone or damaged"
+            audit?.record(
+                AuditEvent(.tamperDetected, detail: "attempts: the file \(what); the counts are kept")
+            )
+            known.isTold = true
+        }
+        // Where it cannot be written now, the next count is refused, and the one after it tries again.
+        try? make(newest.record, after: newest, &known)
+        return known.newest
+    }
+
+    /// The newest slot of the file; nil when there is neither file nor keybag.
+    private func read(_ version: inout FileVersion?) throws(KeychainError) -> Slot? {
+        guard let file = try directory.openFile(StoreFile.attempts.rawValue, O_RDONLY) else {
+            guard try !directory.has(StoreFile.keybag.rawValue) else { throw .damaged }
+            return nil
+        }
+        defer { close(file) }
+        let found = FileVersion(of: file)
+        guard let key = try key() else { throw .damaged }
+        guard let newest = Self.slots(in: file, key: key).max(by: { $0.sequence < $1.sequence }) else {
+            throw .damaged
+        }
+        version = found.flatMap { $0.isSettled ? $0 : nil }
+        return newest
+    }
+
+    private func make(
+        _ record: AttemptRecord,
+        after newest: Slot?,
+        _ known: inout Known
+    ) throws(KeychainError) {
+        known.version = nil
         let device = DeviceKeyFile(directory: directory)
         try device.make()
         guard let key = try key() else { throw .damaged }
         var octets = [UInt8](repeating: 0, count: 2 * Self.slotDistance)
-        for index in 0...1 {
-            let slot = Self.encode(record, index: index, sequence: UInt64(index) + 1, key: key)
-            let start = index * Self.slotDistance
-            octets.replaceSubrange(start..<(start + slot.count), with: slot)
+        let first = (newest?.sequence ?? 0) &+ 1
+        let slots = (0...1).map { Slot(index: $0, sequence: first &+ UInt64($0), record: record) }
+        for slot in slots {
+            let encoded = Self.encode(slot, key: key)
+            let start = slot.index * Self.slotDistance
+            octets.replaceSubrange(start..<(start + encoded.count), with: encoded)
         }
+        known.unsure = slots[1]
         try AtomicFile(.attempts, in: directory, longest: octets.count).replace(with: octets)
+        (known.newest, known.unsure) = (slots[1], nil)
+        known.isTold = false
     }
 
     private func key() throws(KeychainError) -> Key? {
         try DeviceKeyFile(directory: directory).key("attempts")
     }
 
-    private static func encode(_ record: AttemptRecord, index: Int, sequence: UInt64, key: Key) -> [UInt8] {
+    private static func encode(_ slot: Slot, key: Key) -> [UInt8] {
+        let record = slot.record
         var writer = CBORWriter([UInt8]())
         writer.writeArrayHead(count: 8)
         writer.write(unsigned: 1)
-        writer.write(index)
-        writer.write(unsigned: sequence)
+        writer.write(slot.index)
+        writer.write(unsigned: slot.sequence)
         writer.write(record.biometryFailures)
         writer.write(record.passcodeFailures)
         for time in [record.lastPasscodeFailure, record.lastPasscodeSuccess, record.lastUse] {

@@ -67,6 +67,12 @@ public struct DeviceSealer: KeySealer {
         return try await sealer.unseal(inner, authorization: authorization)
     }
 
+    /// What the hardware counted; nothing counts for a blob of a file.
+    public func countedFailures(of blob: [UInt8]) async throws(KeychainError) -> Int? {
+        let (sealer, inner) = try sealer(of: blob)
+        return try await sealer.countedFailures(of: inner)
+    }
+
     /// Destroys what hardware holds beside a blob of either kind.
     public func removeLeftovers(keeping blob: [UInt8]?) async {
         let isHardware = blob?.first == Kind.hardware.rawValue

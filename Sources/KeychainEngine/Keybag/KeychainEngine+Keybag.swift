@@ -34,6 +34,12 @@ extension KeychainEngine: KeybagKeeper {
         RecoveryCode.make()
     }
 
+    /// How many wrong passcodes hardware has counted; nil where none counts, and while the keybag is being changed.
+    public func countedPasscodeFailures() async throws(KeychainError) -> Int? {
+        guard !isKeybagBusy, let record else { return nil }
+        return try await sealer.countedFailures(of: record.blob)
+    }
+
     /// Opens the keybag with a passcode.
     public func open(passcode: borrowing SecretBytes) async throws(KeychainError) -> PasscodeOpening {
         guard (1...Self.longestPasscode).contains(passcode.count) else { return .wrong }

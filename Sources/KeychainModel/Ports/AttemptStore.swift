@@ -7,6 +7,22 @@ public protocol AttemptStore: Sendable {
 
     /// Saves the counts durably before it returns.
     func save(_ record: AttemptRecord) throws(KeychainError)
+
+    /// Whether, since the start, the store was found to hold something else than what was saved.
+    func isTamperedWith() -> Bool
+
+    /// Why nothing can be saved now, as far as that can be told without saving; nil when nothing speaks against it.
+    ///
+    /// With `needingRoom` a full disk counts too, which stops no count but everything else.
+    func fault(needingRoom: Bool) -> KeychainError?
+}
+
+extension AttemptStore {
+    /// Never, where nobody else can write.
+    public func isTamperedWith() -> Bool { false }
+
+    /// None, where there is no disk.
+    public func fault(needingRoom: Bool) -> KeychainError? { nil }
 }
 
 /// The counts of failed attempts, and what follows from them.

@@ -142,6 +142,12 @@ public struct AuthenticationStatus: Sendable, Equatable {
     public var passcodeDelay: Int64
     /// Whether the keybag is closed until the recovery code.
     public var isClosed: Bool
+    /// Why no passcode can be judged now: the hardware's fault; nil when one can.
+    public var hardwareFault: DriverCause?
+    /// Why no attempt can be counted, and so none made: the disk's fault; nil when one can.
+    public var storeFault: DriverCause?
+    /// Whether the saved counts were found to be an older copy since the start; those that hold are the newer ones.
+    public var isTamperedWith: Bool = false
 
     /// Reports nothing seen yet.
     public init(

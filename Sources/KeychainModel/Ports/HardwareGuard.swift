@@ -72,6 +72,12 @@ extension DriverCause {
     public static let otherHardware = DriverCause(domain: "tpm", code: "another TPM")
     /// The keybag is sealed to hardware, and there is none here.
     public static let missingHardware = DriverCause(domain: "tpm", code: "no TPM")
+    /// The hardware is there and does not answer.
+    public static let silentHardware = DriverCause(domain: "tpm", code: "no answer")
+    /// What the hardware kept for this keybag was removed from it.
+    public static let missingIndex = DriverCause(domain: "tpm", code: "index is gone")
+    /// The hardware takes no passcodes for a while, whoever asks.
+    public static let chipLockout = DriverCause(domain: "tpm", code: "lockout")
     /// The chip's owner demands an authorisation, without which nothing is made or opened in it.
     public static let ownerAuthorizationSet = DriverCause(
         domain: "tpm",

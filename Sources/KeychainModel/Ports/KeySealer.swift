@@ -25,6 +25,12 @@ public protocol KeySealer: Sendable {
         authorization: borrowing SecretBytes
     ) async throws(KeychainError) -> SecretBytes
 
+    /// How many wrong authorisations the hardware has counted for a blob since the last right one; nil where nothing but
+    /// the caller counts.
+    ///
+    /// - Throws: ``KeychainError`` as ``unseal(_:authorization:)`` does when it cannot judge any.
+    func countedFailures(of blob: [UInt8]) async throws(KeychainError) -> Int?
+
     /// Destroys what was made for this keychain and never became a blob's, or a former one's; never fails.
     ///
     /// - Parameter blob: what is in use; nil before there is anything.
@@ -32,6 +38,11 @@ public protocol KeySealer: Sendable {
 
     /// Destroys what a blob stands for, after another took its place; never fails.
     func destroy(_ blob: [UInt8]) async
+}
+
+extension KeySealer {
+    /// None, where nothing counts.
+    public func countedFailures(of blob: [UInt8]) async throws(KeychainError) -> Int? { nil }
 }
 
 /// A new device secret and the blob that brings it back.

@@ -31,6 +31,12 @@ public protocol KeybagKeeper: Sendable {
     /// - Throws: ``KeychainError`` `errSecDecode` for a damaged keybag, `errSecNotAvailable` before set-up.
     func open(passcode: borrowing SecretBytes) async throws(KeychainError) -> PasscodeOpening
 
+    /// How many wrong passcodes hardware has counted since the last right one; nil where none counts.
+    ///
+    /// - Throws: ``KeychainError`` when the hardware does not answer, was cleared, or is another: then no passcode can be
+    ///   judged, and none should be asked for.
+    func countedPasscodeFailures() async throws(KeychainError) -> Int?
+
     /// Whether a finger can unlock a locked keybag: hardware holds its key since the passcode was shown, and
     /// loses it when the machine restarts. Never without hardware.
     func holdsEscrow() async -> Bool
@@ -86,6 +92,11 @@ public protocol KeybagKeeper: Sendable {
     ///
     /// - Returns: the domain state of the set and whether it changed; the first set that is seen is a change too.
     func observe(_ enrolment: Enrolment) async throws(KeychainError) -> EnrolmentObservation
+}
+
+extension KeybagKeeper {
+    /// None, without hardware.
+    public func countedPasscodeFailures() async throws(KeychainError) -> Int? { nil }
 }
 
 /// Where a keybag stands.

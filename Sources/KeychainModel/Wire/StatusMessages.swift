@@ -39,7 +39,7 @@ public struct StatusReply: WireBody, Sendable, Equatable {
     /// Writes the state.
     public func encode(to writer: inout WireWriter) {
         let status = authentication
-        writer.writeArrayHead(count: 16)
+        writer.writeArrayHead(count: 21)
         writer.write(unsigned: UInt64(keybag.rawValue))
         writer.write(unsigned: UInt64(assurance.rawValue))
         writer.write(texts: assuranceReasons)
@@ -56,11 +56,16 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         writer.write(optionalText: promptFault)
         writer.write(text: daemonVersion)
         writer.write(daemonProcess)
+        for fault in [status.hardwareFault, status.storeFault] {
+            writer.write(optionalText: fault?.domain)
+            writer.write(optionalText: fault?.code)
+        }
+        writer.write(status.isTamperedWith)
     }
 
     /// Reads the state.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(16)
+        try reader.readFields(21)
         guard let keybag = UInt8(exactly: try reader.readUnsigned()).flatMap(KeybagState.init),
             let assurance = Assurance(rawValue: Int(truncatingIfNeeded: try reader.readUnsigned()))
         else { throw WireError.malformed }
@@ -69,9 +74,7 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         assuranceReasons = try reader.readTexts()
         var status = AuthenticationStatus()
         status.sensor = try reader.readOptional { try $0.readText() }
-        let domain = try reader.readOptional { try $0.readText() }
-        let code = try reader.readOptional { try $0.readText() }
-        if let domain, let code { status.sensorFault = DriverCause(domain: domain, code: code) }
+        status.sensorFault = try Self.readCause(&reader)
         status.fingers = try reader.readTexts()
         status.binding = try reader.readOptional { try $0.readUnsigned() }
             .flatMap { UInt8(exactly: $0) }.flatMap(Enrolment.Binding.init)
@@ -80,10 +83,22 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         status.passcodeFailures = Int(try reader.readInteger())
         status.passcodeDelay = try reader.readInteger()
         status.isClosed = try reader.readBool()
-        authentication = status
         promptFault = try reader.readOptional { try $0.readText() }
         daemonVersion = try reader.readText()
         daemonProcess = try reader.readInteger()
+        status.hardwareFault = try Self.readCause(&reader)
+        status.storeFault = try Self.readCause(&reader)
+        status.isTamperedWith = try reader.readBool()
+        authentication = status
+    }
+}
+
+extension StatusReply {
+    private static func readCause(_ reader: inout CBORReader) throws -> DriverCause? {
+        let domain = try reader.readOptional { try $0.readText() }
+        let code = try reader.readOptional { try $0.readText() }
+        guard let domain, let code else { return nil }
+        return DriverCause(domain: domain, code: code)
     }
 }
 

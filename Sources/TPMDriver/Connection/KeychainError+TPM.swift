@@ -21,6 +21,10 @@ extension KeychainError {
     }
 
     private init(_ code: ResponseCode) {
+        if code.rawValue == ResponseCode.silence {
+            self.init(.notAvailable, cause: .silentHardware, remedy: .check)
+            return
+        }
         let cause = DriverCause(domain: "tpm", code: code.description)
         switch code.tpmError {
         case ResponseCode.authFail, ResponseCode.badAuth: self.init(.authFailed, cause: cause)
@@ -37,12 +41,8 @@ extension KeychainError {
 }
 
 extension DriverCause {
-    /// The chip accepts no guesses for a while: its own limit, which all its users share, was reached.
-    public static let chipLockout = DriverCause(domain: "tpm", code: "lockout")
     /// The machine was restarted since.
     public static let restarted = DriverCause(domain: "tpm", code: "restarted")
-    /// The index that counts wrong passcodes is gone from the chip; the recovery code opens the keybag.
-    public static let missingIndex = DriverCause(domain: "tpm", code: "index is gone")
     /// The lockout authorisation is set already; a guess would lock it.
     public static let lockoutAuthorizationSet = DriverCause(
         domain: "tpm",

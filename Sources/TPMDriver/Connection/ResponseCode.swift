@@ -54,6 +54,9 @@ extension ResponseCode {
     /// `TPM_RC_REFERENCE_H0` to `S6`: a handle or session that was loaded once and is so no more.
     static let staleReferences: ClosedRange<UInt32> = 0x910...0x91E
 
+    /// Ours, in the transport's layer: the chip did not answer within ``AnswerTime/limit``.
+    static let silence: UInt32 = 0x000A_7FFF
+
     /// The layer of the transport (`TSS2_TCTI_RC_LAYER`).
     static let transportLayer: UInt8 = 10
     /// Codes of the library's layers for an answer that did not come, or not as the chip would give it:

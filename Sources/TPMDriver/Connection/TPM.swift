@@ -22,6 +22,8 @@ public actor TPM {
     private let sessionTime: Duration
     private var connection: TPMConnection?
     private var commandsOfClosedConnections = 0
+    /// When the chip last did not answer in time.
+    private var silence: ContinuousClock.Instant?
     /// Flushes sessions that nobody uses any more; nil while there are none.
     private var sessionWatch: Task<Void, Never>?
     /// ``commandCount`` when it looked last.
@@ -86,18 +88,39 @@ public actor TPM {
     func withConnection<R: ~Copyable>(
         _ body: (TPMConnection) throws(TPMError) -> R
     ) throws(TPMError) -> R {
+        if let silence, ContinuousClock.now - silence < Self.pauseAfterSilence { throw .silent }
+        var start = ContinuousClock.now
         do throws(TPMError) {
             return try body(try opened())
         } catch {
+            if isSilence(error, since: start) { throw fallenSilent() }
             guard error.isLostConnection else { throw try described(error) }
         }
         drop()
+        start = .now
         do throws(TPMError) {
             return try body(try opened())
         } catch {
+            if isSilence(error, since: start) { throw fallenSilent() }
             if error.isLostConnection { drop() }
             throw try described(error)
         }
+    }
+
+    /// How long a chip that did not answer is not asked again: one request asks several times.
+    private static let pauseAfterSilence = Duration.seconds(3)
+
+    /// A simulator's transport tells a socket that was silent for too long as one that failed.
+    private func isSilence(_ error: TPMError, since start: ContinuousClock.Instant) -> Bool {
+        let limit = Duration.milliseconds(Int64(AnswerTime.limit))
+        return error.isSilence || error.isLostConnection && ContinuousClock.now - start >= limit
+    }
+
+    /// Lets go of a connection on which an answer may still come.
+    private func fallenSilent() -> TPMError {
+        drop()
+        silence = .now
+        return .silent
     }
 
     /// Adds to a lockout how long it lasts at most.

@@ -32,6 +32,7 @@ extension TPMConnection {
         var privatePart: UnsafeMutablePointer<TPM2B_PRIVATE>?
         var publicPart: UnsafeMutablePointer<TPM2B_PUBLIC>?
         let session = try session([.command, .answer])
+        defer { wipeCreated() }
         try send {
             unsafe Esys_Create(
                 $0.pointer,
@@ -142,6 +143,46 @@ extension TPMConnection {
             return unsafe Tss2_Sys_SetEncryptParam(system, count, [UInt8](repeating: 0, count: count))
         }
     }
+
+    /// Overwrites the library's copies of what new objects are to hold, which it keeps until the next object.
+    ///
+    /// It takes them over before it finds that there is no such parent, and nothing is sent.
+    func wipeCreated() {
+        var nothing = TPM2B_SENSITIVE_CREATE()
+        var area = TPM2B_PUBLIC()
+        var outside = TPM2B_DATA()
+        var registers = TPML_PCR_SELECTION()
+        let (parent, none) = (Self.noHandle, ESYS_TR_NONE)
+        try? local {
+            unsafe Esys_Create_Async(
+                $0.pointer,
+                parent,
+                ESYS_TR_PASSWORD,
+                none,
+                none,
+                &nothing,
+                &area,
+                &outside,
+                &registers
+            )
+        }
+        try? local {
+            unsafe Esys_CreatePrimary_Async(
+                $0.pointer,
+                parent,
+                ESYS_TR_PASSWORD,
+                none,
+                none,
+                &nothing,
+                &area,
+                &outside,
+                &registers
+            )
+        }
+    }
+
+    /// A handle that the library never gives: it counts up from its first one.
+    private static let noHandle: ESYS_TR = 0x7FFF_FFFF
 
     /// The template of data that only `policy` releases; without `userWithAuth` there is no other way.
     ///

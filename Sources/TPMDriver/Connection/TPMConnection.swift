@@ -37,6 +37,7 @@ final class TPMConnection {
         let name = configuration.prefix { $0 != ":" }
         guard Self.transports.contains(String(name)) else { throw .unknownTransport }
         try check(unsafe Tss2_TctiLdr_Initialize(configuration, &transport))
+        unsafe AnswerTime.limit(transport, configuration)
         try check(unsafe Esys_Initialize(&context.pointer, transport, nil))
         if Self.transportsWithoutManager.contains(String(name)) { try flushLeftovers() }
         try createPrimary()
@@ -238,6 +239,7 @@ extension TPMConnection {
         var outside = TPM2B_DATA()
         var registers = TPML_PCR_SELECTION()
         var handle = ESYS_TR_NONE
+        defer { wipeCreated() }
         try asOwner { () throws(TPMError) in
             try send {
                 unsafe Esys_CreatePrimary(

@@ -41,6 +41,15 @@ extension TPMError {
         return code.tpmError == ResponseCode.handle && code.rawValue >> 8 & 7 == number
     }
 
+    /// The chip did not answer in time.
+    static let silent = TPMError.response(ResponseCode(rawValue: ResponseCode.silence))
+
+    /// Whether the chip did not answer in time; its answer may still come, and would be taken for another one's.
+    var isSilence: Bool {
+        guard case .response(let code) = self else { return false }
+        return code.rawValue == ResponseCode.silence
+    }
+
     /// Whether the connection is of no use any more: the transport failed, or the chip lost what was loaded.
     var isLostConnection: Bool {
         guard case .response(let code) = self else { return false }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 import Threads
 
@@ -21,6 +22,9 @@ final class TPMThread: SerialExecutor {
 /// What the thread keeps alive, so that the executor can go first.
 @safe
 private final class JobQueue: @unchecked Sendable {  // all variables are touched under the mutex alone
+    /// Deeper than any call goes; a small part of what a command takes.
+    private static let depth = 256 * 1024
+
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private let changed: UnsafeMutablePointer<pthread_cond_t>
     private var jobs: [(job: UnownedJob, executor: UnownedSerialExecutor)] = unsafe []
@@ -64,7 +68,11 @@ private final class JobQueue: @unchecked Sendable {  // all variables are touche
             unsafe jobs = []
             unsafe pthread_mutex_unlock(mutex)
             guard unsafe !next.isEmpty else { return }
-            unsafe next.forEach { unsafe $0.job.runSynchronously(on: $0.executor) }
+            unsafe next.forEach {
+                unsafe $0.job.runSynchronously(on: $0.executor)
+                // The library's functions and the structures that go into them leave what they sealed and unsealed.
+                clinux_wipe_stack(Self.depth)
+            }
         }
     }
 }

@@ -50,21 +50,18 @@ extension TPM {
         let pin = AuthorizationValue.derive("pin", from: authorization)
         do throws(TPMError) {
             let blob = try TPMBlob(octets, .keybag)
-            guard let handle = blob.index, let object = blob.object else { throw TPMError.damaged }
-            return try withConnection { connection throws(TPMError) in
-                guard connection.primaryName == blob.primaryName else { throw .otherHardware }
-                return try connection.withIndex(.pin(handle)) { index throws(TPMError) in
-                    try connection.withPolicySession { policy throws(TPMError) in
-                        // A wrong passcode ends here, before anything that the chip's own limit covers.
-                        try connection.withAuthorization(pin, of: index) { () throws(TPMError) in
-                            try connection.policySecret(of: index, policy)
-                        }
-                        try connection.policyAuthValue(policy)
-                        return try connection.withLoaded(object) { object throws(TPMError) in
-                            try connection.withAuthorization(value, of: object) { () throws(TPMError) in
-                                try connection.setUse(of: policy, .answer)
-                                return try connection.unseal(object, policy)
-                            }
+            guard let object = blob.object else { throw TPMError.damaged }
+            return try withPINIndex(of: blob) { connection, index throws(TPMError) in
+                try connection.withPolicySession { policy throws(TPMError) in
+                    // A wrong passcode ends here, before anything that the chip's own limit covers.
+                    try connection.withAuthorization(pin, of: index) { () throws(TPMError) in
+                        try connection.policySecret(of: index, policy)
+                    }
+                    try connection.policyAuthValue(policy)
+                    return try connection.withLoaded(object) { object throws(TPMError) in
+                        try connection.withAuthorization(value, of: object) { () throws(TPMError) in
+                            try connection.setUse(of: policy, .answer)
+                            return try connection.unseal(object, policy)
                         }
                     }
                 }
@@ -72,6 +69,44 @@ extension TPM {
         } catch {
             throw KeychainError(error)
         }
+    }
+
+    /// See ``TPMKeySealer/countedFailures(of:)``.
+    func countedFailures(_ octets: [UInt8]) throws(KeychainError) -> UInt32 {
+        do throws(TPMError) {
+            let blob = try TPMBlob(octets, .keybag)
+            return try withPINIndex(of: blob) { connection, index throws(TPMError) in
+                try connection.failures(at: index)
+            }
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+
+    /// Runs commands on a blob's PIN index.
+    ///
+    /// An index that is gone was removed, or went with all others when the chip was cleared, which the primary of a new
+    /// connection tells; the commands are run again then, to no effect.
+    private func withPINIndex<R: ~Copyable>(
+        of blob: TPMBlob,
+        _ body: (TPMConnection, ESYS_TR) throws(TPMError) -> R
+    ) throws(TPMError) -> R {
+        guard let handle = blob.index else { throw .damaged }
+        func run() throws(TPMError) -> R {
+            try withConnection { connection throws(TPMError) in
+                guard connection.primaryName == blob.primaryName else { throw .otherHardware }
+                return try connection.withIndex(.pin(handle)) { index throws(TPMError) in
+                    try body(connection, index)
+                }
+            }
+        }
+        do throws(TPMError) {
+            return try run()
+        } catch {
+            guard error == .missingIndex else { throw error }
+        }
+        close()
+        return try run()
     }
 
     /// Removes a blob's index; what cannot be removed is not there, or is somebody else's.
@@ -134,6 +169,33 @@ extension TPMConnection {
                 )
             }
         }
+    }
+
+    /// How many wrong authorisations a PIN index has counted: the first half of what it holds (`TPMS_NV_PIN_COUNTER_PARAMETERS`).
+    ///
+    /// Read with the owner's rights, which counts nothing.
+    func failures(at index: ESYS_TR) throws(TPMError) -> UInt32 {
+        var data: UnsafeMutablePointer<TPM2B_MAX_NV_BUFFER>?
+        let session = try session(.answer)
+        var octets: [UInt8] = []
+        try asOwner { () throws(TPMError) in
+            try send {
+                unsafe Esys_NV_Read(
+                    $0.pointer,
+                    ESYS_TR_RH_OWNER,
+                    index,
+                    session,
+                    ESYS_TR_NONE,
+                    ESYS_TR_NONE,
+                    NVIndex.byteCount,
+                    0,
+                    &data
+                )
+            }
+            octets = unsafe TPM2B.take(data)
+        }
+        guard let count = UInt32(bigEndianOctets: Array(octets.prefix(4))) else { throw .damaged }
+        return count
     }
 
     /// Shows that an entity's authorisation value is known (`TPM2_PolicySecret`).

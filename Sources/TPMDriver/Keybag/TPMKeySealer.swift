@@ -63,6 +63,11 @@ public struct TPMKeySealer: KeySealer {
         try await tpm.unsealDeviceSecret(blob, authorization)
     }
 
+    /// The wrong passcodes that the blob's PIN index has counted; one command, which is no guess.
+    public func countedFailures(of blob: [UInt8]) async throws(KeychainError) -> Int? {
+        Int(try await tpm.countedFailures(blob))
+    }
+
     /// Removes the noted PIN indices but for the blob's.
     public func removeLeftovers(keeping blob: [UInt8]?) async {
         await tpm.removeLeftovers([.keybag], keeping: blob.map { [$0] } ?? [])

@@ -98,6 +98,14 @@ public actor SoftwareTPM {
         stopped?.stop()
     }
 
+    /// Stops the chip, which answers nothing until it goes on (SIGSTOP, SIGCONT).
+    package nonisolated func setSilent(_ isSilent: Bool) {
+        program.withLock { program in
+            guard let program else { return }
+            _ = kill(program.processID, isSilent ? SIGSTOP : SIGCONT)
+        }
+    }
+
     /// Takes the power away and gives it back.
     public func powerCut() async throws {
         powerOff()

@@ -28,26 +28,18 @@ struct StatusCommand: ParsableCommand {
 extension KeybagState {
     /// The word for programs.
     fileprivate var name: String { String(describing: self) }
-
-    /// The words for people.
-    fileprivate var sentence: String {
-        switch self {
-        case .notSetUp: "not set up; touchstone setup makes it"
-        case .locked: "locked; the passcode opens it"
-        case .lockedAfterFirstUnlock: "locked again; the passcode opens it"
-        case .unlocked: "unlocked"
-        case .damaged: "damaged; touchstone doctor says more"
-        }
-    }
 }
 
 extension StatusReply {
     fileprivate var lines: [(String, String)] {
-        var lines = [("Keychain", keybag.sentence), ("Assurance", assurance.name)]
+        var lines = [("Keychain", standing.message)]
+        if let hint = Hint.elsewhere(standing.hint) { lines.append(("", hint)) }
+        lines.append(("Assurance", assurance.name))
         lines += assuranceReasons.map { ("", $0) }
         lines.append(("Sensor", authentication.sensorSentence))
         lines.append(("Fingers", authentication.fingersSentence))
         lines.append(("Lockouts", keybag == .notSetUp ? "none" : authentication.lockoutSentence))
+        if authentication.isTamperedWith { lines.append(("", AuthenticationStatus.tamperedSentence)) }
         lines.append(("Prompt", promptFault.map { "cannot be shown: \($0)" } ?? "can be shown"))
         lines.append(("Daemon", "version \(daemonVersion), process \(daemonProcess)"))
         return lines
@@ -67,6 +59,9 @@ extension StatusReply {
             ("passcodeFailures", .number(Int64(authentication.passcodeFailures))),
             ("passcodeDelaySeconds", .number(authentication.passcodeDelay)),
             ("closed", .flag(authentication.isClosed)),
+            ("hardwareFault", .optional(authentication.hardwareFault.map { "\($0.domain): \($0.code)" })),
+            ("storeFault", .optional(authentication.storeFault.map { "\($0.domain): \($0.code)" })),
+            ("attemptsTamperedWith", .flag(authentication.isTamperedWith)),
             ("promptFault", .optional(promptFault)),
             ("daemonVersion", .text(daemonVersion)),
             ("daemonProcess", .number(daemonProcess)),

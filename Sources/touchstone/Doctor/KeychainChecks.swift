@@ -6,7 +6,7 @@ enum KeychainChecks {
     static func findings(of status: StatusReply) -> [Finding] {
         [
             .ok("daemon", "version \(status.daemonVersion), process \(status.daemonProcess)"),
-            keychain(status.keybag), assurance(status), prompter(status), sensor(status.authentication),
+            keychain(status), assurance(status), prompter(status), sensor(status.authentication),
         ] + enrolment(status.authentication) + lockouts(status)
     }
 
@@ -28,8 +28,12 @@ enum KeychainChecks {
         return .ok("store", report.items == 1 ? "1 item, authentic" : "\(report.items) items, all authentic")
     }
 
-    private static func keychain(_ state: KeybagState) -> Finding {
-        switch state {
+    private static func keychain(_ status: StatusReply) -> Finding {
+        if let obstacle = status.obstacle {
+            let remedy = Hint.elsewhere(obstacle.hint, from: "doctor") ?? "the daemon's log says more"
+            return .fail("keychain", status.standing.message, remedy)
+        }
+        return switch status.keybag {
         case .notSetUp: .warn("keychain", "not set up", "touchstone setup")
         case .locked, .lockedAfterFirstUnlock: .ok("keychain", "locked; the passcode opens it")
         case .unlocked: .ok("keychain", "unlocked")
@@ -92,7 +96,13 @@ enum KeychainChecks {
 
     /// Without a keychain there is nothing to be locked out of.
     private static func lockouts(_ status: StatusReply) -> [Finding] {
-        status.keybag == .notSetUp ? [] : [lockouts(status.authentication)]
+        guard status.keybag != .notSetUp else { return [] }
+        let tampering = Finding.warn(
+            "attempts",
+            AuthenticationStatus.tamperedSentence,
+            "find out which program writes to the data directory"
+        )
+        return [lockouts(status.authentication)] + (status.authentication.isTamperedWith ? [tampering] : [])
     }
 
     private static func lockouts(_ status: AuthenticationStatus) -> Finding {

@@ -17,6 +17,16 @@ enum CauseText {
         case "system" where cause.code == "noHome":
             ("the environment names no home directory, and the keychain is in it", "set HOME")
         case _ where cause.isFullDisk: ("the disk is full; nothing was changed", nil)
+        case _ where cause.isUnwritableDisk:
+            (
+                "the keychain's disk can only be read (\(cause.code)); nothing was changed, and no passcode or finger can be counted",
+                "make it writable (mount -o remount,rw MOUNTPOINT), then try again"
+            )
+        case "system" where cause.code == "EIO":
+            (
+                "the keychain's disk fails (EIO)",
+                "copy the data directory elsewhere, and check the disk (dmesg)"
+            )
         case "touchstoned": ("the daemon did not start (\(cause.code))", "touchstone doctor")
         case "touchstone": item(cause, name) ?? attempt(cause.code) ?? connection(cause.code)
         default: nil
@@ -68,10 +78,15 @@ enum CauseText {
             )
         case .exhausted:
             ("the TPM refuses passcodes after ten wrong ones", "touchstone recover")
-        case DriverCause(domain: "tpm", code: "lockout"):
+        case .chipLockout:
             ("the TPM refuses all guesses for a while", "wait, then try again; see: touchstone doctor")
-        case DriverCause(domain: "tpm", code: "index is gone"):
+        case .missingIndex:
             ("the TPM's record of this keychain was removed", "touchstone recover")
+        case .silentHardware:
+            (
+                "the TPM does not answer; no passcode was tried or counted against you",
+                "try again; if it stays silent, restart the machine"
+            )
         case .ownerAuthorizationSet:
             (
                 "the TPM's owner authorization is set: no key can be made in it",
@@ -162,6 +177,15 @@ extension DriverCause {
         switch domain {
         case "system": code == "ENOSPC" || code == "EDQUOT"
         case "sqlite": code == "13"
+        default: false
+        }
+    }
+
+    /// The daemon's disk can only be read, by the system's word or SQLite's (8 is `SQLITE_READONLY`, in the low 8 bits).
+    var isUnwritableDisk: Bool {
+        switch domain {
+        case "system": ["EROFS", "EACCES", "EPERM"].contains(code)
+        case "sqlite": Int(code).map { $0 & 0xFF == 8 } ?? false
         default: false
         }
     }

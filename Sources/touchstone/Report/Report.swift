@@ -15,7 +15,9 @@ enum Report {
 
     private static func end(_ error: CommandError) -> Never {
         Output.complain("error: \(Printable.text(error.message))")
-        if let hint = error.hint { Output.complain("hint: \(Printable.text(hint))") }
+        // How a command is to be typed names it; all else leads on.
+        let hint = error.exitCode == .validationFailure ? error.hint : Hint.elsewhere(error.hint)
+        if let hint { Output.complain("hint: \(Printable.text(hint))") }
         exit(error.exitCode.rawValue)
     }
 

@@ -1,0 +1,38 @@
+/// What to do about an error, told by a command: it never names that same command as the way out.
+enum Hint {
+    /// The command that runs, as it was typed; nil before one was found.
+    static var runningCommand: String? { CommandLine.arguments.dropFirst().first { !$0.hasPrefix("-") } }
+
+    /// The clauses of a hint that lead elsewhere; nil when none is left.
+    ///
+    /// The same command with an option is another way: `touchstone migrate --export`.
+    static func elsewhere(_ hint: String?, from command: String? = runningCommand) -> String? {
+        guard let hint, let command else { return hint }
+        let clauses = hint.components(ofClauses: "; ").filter { !leads($0, to: command) }
+        return clauses.isEmpty ? nil : clauses.joined(separator: "; ")
+    }
+
+    private static func leads(_ clause: String, to command: String) -> Bool {
+        let words = clause.split(separator: " ").map { $0.trimmed(of: ",.?:") }
+        for (index, word) in words.enumerated() where word == "touchstone" {
+            guard index + 1 < words.count, words[index + 1] == command else { continue }
+            let next = index + 2 < words.count ? words[index + 2] : ""
+            if !next.hasPrefix("--") { return true }
+        }
+        return false
+    }
+}
+
+extension String {
+    fileprivate func components(ofClauses separator: String) -> [String] {
+        split(separator: separator).map(String.init)
+    }
+}
+
+extension Substring {
+    fileprivate func trimmed(of characters: String) -> Substring {
+        var text = self
+        while let last = text.last, characters.contains(last) { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,39 @@
+import KeychainModel
+
+/// What stands between a keychain and its passcode, in words for `status` and `doctor`.
+extension StatusReply {
+    /// Why the passcode would not open it now, and the way out; nil when it would.
+    var obstacle: ErrorText.Lines? {
+        switch keybag {
+        case .notSetUp, .damaged: return nil
+        case .locked, .lockedAfterFirstUnlock, .unlocked: break
+        }
+        if let fault = authentication.storeFault { return words(for: fault) }
+        if let fault = authentication.hardwareFault { return words(for: fault) }
+        return authentication.isClosed ? words(for: .closed) : nil
+    }
+
+    /// The keychain's state in words, and what to do about it.
+    var standing: ErrorText.Lines {
+        switch (keybag, obstacle) {
+        case (.notSetUp, _): ("not set up; touchstone setup makes it", nil)
+        case (.damaged, _): ("damaged; touchstone doctor says more", nil)
+        case (.unlocked, let obstacle?): ("unlocked, but \(obstacle.message)", obstacle.hint)
+        case (.unlocked, nil): ("unlocked", nil)
+        case (_, let obstacle?):
+            ("locked, and the passcode cannot open it: \(obstacle.message)", obstacle.hint)
+        case (.locked, nil): ("locked; the passcode opens it", nil)
+        case (.lockedAfterFirstUnlock, nil): ("locked again; the passcode opens it", nil)
+        }
+    }
+
+    private func words(for fault: DriverCause) -> ErrorText.Lines {
+        CauseText.lines(fault, nil) ?? ("\(fault.domain): \(fault.code)", "touchstone doctor")
+    }
+}
+
+extension AuthenticationStatus {
+    /// The sentence about counts that somebody put back.
+    static let tamperedSentence =
+        "the file that counts failed attempts was replaced by an older one; the newer counts hold"
+}

@@ -1,0 +1,155 @@
+import Foundation
+import KeychainModel
+import SecretMemory
+import TPMDriver
+import TouchstoneTesting
+
+@testable import KeychainEngine
+
+/// The keys of a keychain, derived from the passcode and copies of its files as anybody could who has both.
+struct KeychainKeys {
+    /// Keys that one operation needs, and that no memory may hold after it.
+    private(set) var ofPasscode: [String: [UInt8]] = [:]
+    /// Keys that a lock wipes.
+    private(set) var whileUnlocked: [String: [UInt8]] = [:]
+    /// Keys that a lock leaves in locked memory.
+    private(set) var afterLock: [String: [UInt8]] = [:]
+
+    /// Derives the keys; the daemon does not run when its keybag is on a chip, which has one client at a time.
+    static func derived(
+        _ files: DataCopy,
+        passcode: String = TemporaryKeychain.passcode,
+        tcti: String? = nil
+    ) async throws -> KeychainKeys {
+        let temporary = try TemporaryDirectory()
+        let path = temporary.appending("copy")
+        try files.write(to: path)
+        let directory = try StoreDirectory(path: path)
+        let record = try record(in: directory)
+        var keys = KeychainKeys()
+        let stretched = await PasscodeDerivation.derive(
+            Key(SecretBytes(copying: Array(passcode.utf8))),
+            salt: record.salt,
+            cost: record.cost
+        )
+        keys.ofPasscode["stretched key"] = octets(stretched)
+        let authorization = KeybagKeys.sealAuthorization(stretched: stretched, storeID: record.storeID)
+        keys.ofPasscode["seal authorization"] = octets(authorization)
+        let tpm = tcti.map { TPM(configuration: $0) }
+        let sealer = DeviceSealer(
+            file: FileKeySealer(directory: directory),
+            hardware: tpm.map { TPMKeySealer($0) }
+        )
+        let device = Key(try await sealer.unseal(record.blob, authorization: authorization.copy()))
+        keys.ofPasscode["device secret"] = octets(device)
+        let wrapping = KeybagKeys.passcodeKey(stretched: stretched, device: device, storeID: record.storeID)
+        keys.ofPasscode["passcode key"] = octets(wrapping)
+        keys.ofPasscode["constraint key"] = octets(
+            KeybagKeys.constraintKey(passcodeKey: wrapping, storeID: record.storeID)
+        )
+        let byPasscode = KeybagKeys.byPasscode
+        guard
+            let keybagKey = KeybagKeys.unwrap(record.passcodeWrap, byPasscode, in: record, with: wrapping)
+        else { throw Surprise("the passcode does not open the keybag") }
+        var epoch: Key?
+        if let tpm, let names = record.hardware {
+            epoch = Key(try await TPMHardwareGuard(tpm).openEpoch(names.epoch))
+        }
+        let ring = try KeybagKeys.unwrapAll(
+            of: record,
+            with: KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: epoch)
+        )
+        keys.whileUnlocked["keybag key"] = octets(keybagKey)
+        for name in KeybagKeyName.allCases {
+            guard let key = ring[name] else { throw Surprise("no key \(name)") }
+            if name.survivesLock {
+                keys.afterLock["\(name)"] = octets(key)
+            } else {
+                keys.whileUnlocked["\(name)"] = octets(key)
+            }
+        }
+        await tpm?.close()
+        return keys
+    }
+
+    /// The same without the passcode's.
+    var withoutPasscode: KeychainKeys {
+        var keys = self
+        keys.ofPasscode = [:]
+        return keys
+    }
+
+    /// What the passcode alone gives, without the chip.
+    static func stretched(
+        _ files: DataCopy,
+        passcode: String = TemporaryKeychain.passcode
+    ) async throws -> KeychainKeys {
+        let record = try record(of: files)
+        var keys = KeychainKeys()
+        let stretched = await PasscodeDerivation.derive(
+            Key(SecretBytes(copying: Array(passcode.utf8))),
+            salt: record.salt,
+            cost: record.cost
+        )
+        keys.ofPasscode["stretched key"] = octets(stretched)
+        keys.ofPasscode["seal authorization"] = octets(
+            KeybagKeys.sealAuthorization(stretched: stretched, storeID: record.storeID)
+        )
+        return keys
+    }
+
+    /// Guesses at the chip itself, past the daemon, until it takes no more.
+    static func spendTries(_ files: DataCopy, tcti: String) async throws {
+        let temporary = try TemporaryDirectory()
+        let path = temporary.appending("copy")
+        try files.write(to: path)
+        let directory = try StoreDirectory(path: path)
+        let record = try record(in: directory)
+        let tpm = TPM(configuration: tcti)
+        let sealer = DeviceSealer(file: FileKeySealer(directory: directory), hardware: TPMKeySealer(tpm))
+        for guess in 1...11 {
+            let wrong = Key(SecretBytes(copying: [UInt8](repeating: UInt8(guess), count: 32)))
+            do {
+                let secret = try await sealer.unseal(record.blob, authorization: wrong.copy())
+                throw Surprise("a wrong guess gave \(secret.count) bytes")
+            } catch let error as KeychainError {
+                if guess == 11, error.cause != .exhausted {
+                    throw Surprise("the tries are not spent: \(error)")
+                }
+            }
+        }
+        await tpm.close()
+    }
+
+    private static func record(of files: DataCopy) throws -> KeybagRecord {
+        let temporary = try TemporaryDirectory()
+        let path = temporary.appending("copy")
+        try files.write(to: path)
+        return try record(in: try StoreDirectory(path: path))
+    }
+
+    private static func record(in directory: StoreDirectory) throws -> KeybagRecord {
+        let file = AtomicFile(.keybag, in: directory, longest: KeybagRecord.longestFile)
+        guard case .authentic(let record) = try KeychainEngine.readKeybag(file, directory) else {
+            throw Surprise("the keybag is not authentic")
+        }
+        return record
+    }
+
+    /// What the recovery code stands for, and what its holder derives from it.
+    static func recovery(_ code: String, _ files: DataCopy) throws -> [String: [UInt8]] {
+        let record = try record(of: files)
+        guard let code = RecoveryCode.parse(SecretBytes(copying: Array(code.utf8))) else {
+            throw Surprise("no recovery code")
+        }
+        let keys = KeybagKeys.recoveryKeys(code: code, storeID: record.storeID)
+        return [
+            "recovery code": octets(code), "recovery key": octets(keys.keybag),
+            "recovery constraint key": octets(keys.constraint),
+        ]
+    }
+
+    private static func octets(_ key: Key) -> [UInt8] {
+        key.withOctets { octets in octets.indices.map { octets[$0] } }
+    }
+}

@@ -1,0 +1,191 @@
+import Foundation
+import KeychainClient
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+/// What the chip did not judge is not counted as judged; what it judged is, whoever is killed.
+@Suite(
+    "Passcodes that the chip did not judge",
+    .serialized,
+    .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
+    .timeLimit(.minutes(40))
+)
+struct UnjudgedPasscodeTests {
+    /// What is wrong with the chip while the passcode is typed.
+    enum Fault: CaseIterable, Sendable {
+        /// It answers nothing any more (SIGSTOP).
+        case silent
+        /// It is gone from the bus.
+        case dead
+        /// It asks for patience and goes on asking (`TPM_RC_RETRY`), from the guess on.
+        case retry
+        /// It takes nobody's guesses (`TPM_RC_LOCKOUT`), from the use of the sealed object on.
+        case lockout
+        /// It fails at the guess (`TPM_RC_FAILURE`).
+        case failing
+        /// The answer to the guess is lost, each time.
+        case lostAnswer
+
+        /// Rounds in a usual run; waiting for a silent chip takes ten seconds each.
+        var rounds: Int { CaseSize.of(self == .silent || self == .retry ? 2 : 11, full: 11) }
+
+        func begin(_ machine: TPMMachine) {
+            // TPM2_PolicySecret and TPM2_Unseal.
+            switch self {
+            case .silent: machine.chip.setSilent(true)
+            case .dead: machine.chip.powerOff()
+            case .retry: machine.recorder.treat { $0.code == 0x151 ? .answer(0x922) : .pass }
+            case .lockout: machine.recorder.treat { $0.code == 0x15E ? .answer(0x921) : .pass }
+            case .failing: machine.recorder.treat { $0.code == 0x151 ? .answer(0x101) : .pass }
+            case .lostAnswer: machine.recorder.treat { $0.code == 0x151 ? .loseAnswer : .pass }
+            }
+        }
+
+        func end(_ machine: TPMMachine) async throws {
+            machine.recorder.treat { _ in .pass }
+            switch self {
+            case .silent: machine.chip.setSilent(false)
+            case .dead: try await machine.chip.powerOn()
+            default: break
+            }
+        }
+    }
+
+    private static func machine() async throws -> TPMMachine {
+        let machine = try await TPMMachine()
+        // Power cuts cost guesses of the chip's own limit.
+        try await machine.chip.setGuessLimit(10_000)
+        try await machine.keychain.start()
+        try machine.keychain.client.setUp(machine.keychain.prompt())
+        try machine.keychain.add("free", "kept")
+        try machine.keychain.client.lock()
+        // Without what a lock leaves in the chip's keeping.
+        try await machine.restart()
+        return machine
+    }
+
+    @Test("right ones, typed again and again, leave no count and close nothing", arguments: Fault.allCases)
+    func right(_ fault: Fault) async throws {
+        let machine = try await Self.machine()
+        let keychain = machine.keychain
+        for round in 1...fault.rounds {
+            fault.begin(machine)
+            let refusal = keychain.refusal()
+            #expect(refusal != nil, "round \(round)")
+            #expect(refusal?.cause?.domain == "tpm", "round \(round): \(String(describing: refusal))")
+            try await fault.end(machine)
+            if fault == .silent { try await Task.sleep(for: .seconds(4)) }
+            // Six boxes without success in a minute, and there are none: that is another limit.
+            if round.isMultiple(of: 3) { try await keychain.stopped {} }
+            let status = try keychain.client.status()
+            #expect(status.authentication.passcodeFailures == 0, "round \(round)")
+            #expect(status.authentication.hardwareFault == nil && !status.authentication.isTamperedWith)
+        }
+        #expect(keychain.prompts > 0)
+        try keychain.unlock()
+        #expect(try keychain.value("free") == "kept")
+        #expect(!keychain.log.contains("tamperDetected"))
+    }
+
+    @Test(
+        "wrong ones are counted as often as the chip judged them, and never less",
+        arguments: [Fault.silent, .dead, .retry, .failing, .lostAnswer]
+    )
+    func wrong(_ fault: Fault) async throws {
+        let machine = try await Self.machine()
+        let keychain = machine.keychain
+        var judged = 0
+        for round in 1...min(fault.rounds, 3) {
+            machine.recorder.forget()
+            fault.begin(machine)
+            try keychain.tellPerson([.types("wrong passcode \(round)"), .cancels])
+            #expect(keychain.refusal() != nil)
+            try await fault.end(machine)
+            if fault == .silent { try await Task.sleep(for: .seconds(4)) }
+            // The recorder passes a command whose answer is lost.
+            if fault == .lostAnswer { judged += machine.recorder.commands.count { $0.code == 0x151 } }
+            let status = try keychain.client.status().authentication
+            #expect(status.passcodeFailures == judged, "round \(round)")
+            if status.passcodeDelay > 0 { break }
+        }
+        #expect(judged > 0 || fault != .lostAnswer)
+        // With the chip back each wrong one counts.
+        guard try keychain.client.status().authentication.passcodeDelay == 0 else { return }
+        try keychain.tellPerson([.types("wrong passcode"), .cancels])
+        #expect(keychain.refusal() != nil)
+        #expect(try keychain.client.status().authentication.passcodeFailures == judged + 1)
+    }
+
+    @Test("killed while the chip judges, a wrong one stays counted; killed before it was shown, it does not")
+    func killed() async throws {
+        let machine = try await Self.machine()
+        let keychain = machine.keychain
+        for (round, isJudged) in [false, true, false, true].enumerated() {
+            let daemon = keychain.processID
+            machine.recorder.treat { command in
+                // TPM2_PolicySecret is the guess, which the chip sees or does not.
+                guard command.code == 0x151 else { return .pass }
+                kill(daemon, SIGKILL)
+                return isJudged ? .pass : .answer(0x101)
+            }
+            try keychain.tellPerson([.types("wrong passcode \(round)"), .cancels])
+            #expect(keychain.refusal() != nil)
+            machine.recorder.treat { _ in .pass }
+            keychain.stop(with: SIGKILL)
+            try await keychain.start()
+            #expect(try keychain.client.status().authentication.passcodeFailures == [0, 1, 1, 2][round])
+        }
+    }
+
+    @Test(
+        "a chip that was cleared while the daemon runs counts nothing, is named, and the recovery code is the way out"
+    )
+    func cleared() async throws {
+        let machine = try await Self.machine()
+        let keychain = machine.keychain
+        try keychain.unlock()
+        try keychain.client.lock()
+        try await machine.chip.clear()
+        for round in 1...11 {
+            let typed = round.isMultiple(of: 2) ? TemporaryKeychain.passcode : "wrong passcode \(round)"
+            try keychain.tellPerson([.types(typed), .cancels])
+            let refusal = try #require(keychain.refusal())
+            #expect(
+                refusal.cause == .otherHardware || refusal.remedy == .usePasscode,
+                "round \(round): \(refusal)"
+            )
+            if round.isMultiple(of: 3) { try await keychain.stopped {} }
+            let status = try keychain.client.status().authentication
+            #expect(status.passcodeFailures == 0 && !status.isClosed, "round \(round)")
+            #expect(status.hardwareFault == .otherHardware)
+        }
+        let told = try await keychain.touchstone("status")
+        #expect(told.status == 0)
+        let doctor = try await keychain.touchstone("doctor")
+        #expect(doctor.status == 1)
+        try keychain.tellPerson([])
+        try keychain.client.recover(keychain.prompt())
+        #expect(try keychain.value("free") == "kept")
+        #expect(try keychain.client.status().authentication.hardwareFault == nil)
+    }
+
+    @Test("ten tries spent at the chip itself close the keybag, which is told before anybody is asked")
+    func spent() async throws {
+        let machine = try await Self.machine()
+        let keychain = machine.keychain
+        let files = try DataCopy(of: keychain)
+        keychain.stop(with: SIGTERM)
+        try await KeychainKeys.spendTries(files, tcti: machine.recorder.tcti)
+        try await keychain.start()
+        let status = try keychain.client.status().authentication
+        #expect(status.isClosed && status.passcodeFailures == 10 && status.isTamperedWith)
+        let prompts = keychain.prompts
+        let refusal = try #require(keychain.refusal())
+        #expect(refusal.remedy == .recover)
+        #expect(keychain.prompts == prompts, "nobody is asked in vain")
+        try keychain.client.recover(keychain.prompt())
+        #expect(try keychain.value("free") == "kept")
+        #expect(try keychain.client.status().authentication.passcodeFailures == 0)
+    }
+}
