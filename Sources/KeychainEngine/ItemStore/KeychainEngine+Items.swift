@@ -262,6 +262,7 @@ extension KeychainEngine: ItemVault {
     public func close() {
         keys = KeyRing()
         purge?.cancel()
+        settling?.cancel()
         sweep?.cancel()
         store?.close()
         store = nil
@@ -296,7 +297,11 @@ extension KeychainEngine {
     func usableStore(_ context: ItemContext) throws(KeychainError) -> ItemStore {
         let store = try reachableStore()
         try store.reopenIfNeeded(context)
-        if store.itemSet.isSweepDue { sweepLater() }
+        if store.sweepState != nil { sweepLater() }
+        // Nothing would say which rows are the newest.
+        guard store.itemSet.digest != nil else {
+            throw KeychainError(.decode, cause: .setDamaged, remedy: .check)
+        }
         return store
     }
 

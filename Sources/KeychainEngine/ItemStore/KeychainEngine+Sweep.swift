@@ -50,7 +50,7 @@ extension KeychainEngine {
 
     /// - Returns: whether there is more to look at.
     private func sweepOn() -> Bool {
-        guard let store, store.itemSet.isSweepDue, let context = try? context() else {
+        guard let store, store.sweepState != nil, let context = try? context() else {
             sweep = nil
             return false
         }
