@@ -89,8 +89,9 @@ static void mark_flushed(File *log) {
     if (log->end == log->marked) return;
     unsigned char mark[CITEMFILES_MARK_SIZE];
     memcpy(mark, CITEMFILES_MARK, 8);
-    memcpy(mark + 8, log->log_header + salts_place, salts_size);
-    put(mark + 16, (uint64_t)log->end);
+    put(mark + 8, (uint64_t)log->end);
+    // Not where a frame has them.
+    memcpy(mark + 16, log->log_header + salts_place, salts_size);
     put(mark + 24, citemfiles_mark_checksum(mark));
     // Best effort: without it a change is as durable.
     sqlite3_file *file = (sqlite3_file *)log;

@@ -33,6 +33,7 @@ enum Request: ~Copyable, Sendable {
     case evaluateAccessControl(EvaluateAccessControl)
     case canEvaluatePolicy(CanEvaluatePolicy)
     case cancel(CancelRequest)
+    case repair(RepairRequest)
 
     /// Whether a secret came with it, which it holds until it is done.
     var holdsSecret: Bool {
@@ -82,6 +83,7 @@ enum Request: ~Copyable, Sendable {
         case .evaluateAccessControl: self = .evaluateAccessControl(try EvaluateAccessControl(from: &reader))
         case .canEvaluatePolicy: self = .canEvaluatePolicy(try CanEvaluatePolicy(from: &reader))
         case .cancel: self = .cancel(try CancelRequest(from: &reader))
+        case .repair: self = .repair(try RepairRequest(from: &reader))
         }
     }
 }

@@ -33,7 +33,7 @@ struct Touchstone: ParsableCommand {
                 subcommands: [
                     SetupCommand.self, UnlockCommand.self, LockCommand.self, PasscodeCommand.self,
                     RecoverCommand.self, MigrateCommand.self, AttestCommand.self, StatusCommand.self,
-                    DoctorCommand.self,
+                    DoctorCommand.self, RepairCommand.self,
                 ]
             ),
         ]

@@ -17,8 +17,8 @@
 /// To be called once; returns an SQLite result.
 int citemfiles_register(void);
 
-/// What stands in the log behind the last commit that was flushed: the mark, the log's salts (8 octets), where that
-/// commit ends in the file (8, the most significant first), and a checksum of all that (8).
+/// What stands in the log behind the last commit that was flushed: the mark, where that commit ends in the file (8
+/// octets, the most significant first), the log's salts (8), and a checksum of all that (8).
 #define CITEMFILES_MARK "TchSlog1"
 #define CITEMFILES_MARK_SIZE 32
 

@@ -97,7 +97,7 @@ extension PendingWrite {
     fileprivate var growth: Int {
         switch operation {
         case .add(let item):
-            ItemStore.growth(of: item.attributes.count + item.keys.count + (item.data?.count ?? 0))
+            ItemStore.growth(of: item.attributes.count + (item.keys?.count ?? 0) + (item.data?.count ?? 0))
         case .update(let update): ItemStore.growth(of: update.changes.value.data.octetCount)
         case .delete: 0
         }

@@ -115,8 +115,8 @@ struct ItemLog {
         let place = place(slot)
         guard place + Int(CITEMFILES_MARK_SIZE) <= octets.count else { return false }
         let mark = Array(octets[place..<(place + Int(CITEMFILES_MARK_SIZE))])
-        guard mark.starts(with: CITEMFILES_MARK.utf8), mark[8..<16].elementsEqual(salts) else { return false }
-        let end = mark[16..<24].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard mark.starts(with: CITEMFILES_MARK.utf8), mark[16..<24].elementsEqual(salts) else { return false }
+        let end = mark[8..<16].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let sum = mark[24..<32].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let wanted = unsafe citemfiles_mark_checksum(mark)
         return end == UInt64(place) && sum == wanted
@@ -341,11 +341,4 @@ extension ItemLog {
         guard size <= longest else { throw .damaged }
         return try AtomicFile(.itemsLog, in: directory, longest: size).read()
     }
-}
-
-extension DriverCause {
-    /// The log of the items is not what was flushed: `touchstone repair` saves what it holds.
-    static let logDamaged = DriverCause(domain: "store", code: "log damaged")
-    /// The record of the set of items is not authentic: nothing says which items are the newest.
-    static let setDamaged = DriverCause(domain: "store", code: "set damaged")
 }

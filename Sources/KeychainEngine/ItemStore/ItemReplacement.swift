@@ -14,9 +14,13 @@ struct ItemReplacement {
     }
 
     /// Replaces the items by ``StoreFile/newItems``, which is whole and flushed, and has no log.
-    func run() throws(KeychainError) {
+    ///
+    /// - Returns: the name of the former file.
+    func run() throws(KeychainError) -> String {
+        let aside = try freeName()
         try mark.replace(with: [])
         try settle()
+        return aside
     }
 
     /// Ends a replacement that was begun; what was made for one that was not is removed.

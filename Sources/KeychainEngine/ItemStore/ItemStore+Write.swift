@@ -100,7 +100,7 @@ extension ItemStore {
         for row in old { try remove(row) }
     }
 
-    private func insert(_ item: SealedItem, _ context: ItemContext) throws {
+    func insert(_ item: SealedItem, _ context: ItemContext) throws {
         let statement = try database.statement(
             """
             INSERT INTO items (scope, first, name, second, label, attributes, keys, data, id, reference) \
@@ -226,7 +226,7 @@ extension SealedItem {
         return unsafe reference.withUnsafeBytes { reference in
             unsafe attributes.withUnsafeBytes { attributes in
                 unsafe digests.octets.withUnsafeBytes { digests in
-                    unsafe keys.withUnsafeBytes { keys in
+                    func make(_ keys: UnsafeRawBufferPointer?) -> ItemTag {
                         unsafe ItemTag(
                             row: row,
                             reference: reference,
@@ -237,6 +237,7 @@ extension SealedItem {
                             key: key
                         )
                     }
+                    return keys.map { unsafe $0.withUnsafeBytes { unsafe make($0) } } ?? make(nil)
                 }
             }
         }

@@ -150,7 +150,7 @@ extension ItemContent {
     }
 
     /// What a person may know the item by.
-    fileprivate var name: String {
+    var name: String {
         for key in [AttributeKey.account, .label, .service, .server] {
             if case .string(let text)? = attributes[key], !text.isEmpty { return text }
         }

@@ -77,6 +77,8 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case canEvaluatePolicy = 35
     /// ``CancelRequest``: end another request of this connection; answered when it was seen.
     case cancel = 40
+    /// ``RepairRequest``; answered by ``RepairReply``.
+    case repair = 41
 }
 
 /// A body of a request or a reply.
