@@ -13,7 +13,10 @@ extension RequestHandler {
             : "Enter the keychain's passcode to see what is wrong with its items"
         let proof: AuthenticationProof
         do throws(AuthenticationError) {
-            proof = try await services.authenticator.confirm(request.prompt.request(by: caller), heading: heading)
+            proof = try await services.authenticator.confirm(
+                request.prompt.request(by: caller),
+                heading: heading
+            )
         } catch {
             throw KeychainError(asEnded(error))
         }

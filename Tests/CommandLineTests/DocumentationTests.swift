@@ -32,7 +32,7 @@ struct DocumentationTests {
         let main = try await CommandRun("--help", home: home).run().text
         let commands = main.split(separator: "\n").filter { $0.hasPrefix("  ") && !$0.hasPrefix("   ") }
             .compactMap { $0.split(separator: " ").first }.filter { !$0.hasPrefix("-") && $0 != "See" }
-        #expect(commands.count == 15)
+        #expect(commands.count == 16)
         for command in commands {
             let isThere = page.contains("Cm \(command)") || page.contains(" | \(command)")
             #expect(isThere, "\(command)")

@@ -11,7 +11,9 @@ struct DamagedLogTests {
     let keychain = TestKeychain()
     private static let items = 12
 
-    /// The files of a daemon that was killed: nothing of the log is in the file of items. With `again`, the log was
+    /// The files of a daemon that was killed: nothing of the log is in the file of items.
+    ///
+    /// With `again`, the log was
     /// written back and begun anew before.
     private func killed(again: Bool = false) async throws {
         let source = TestKeychain()
@@ -54,7 +56,9 @@ struct DamagedLogTests {
                 #expect(error == KeychainError(.decode) && error.cause == .logDamaged, "bit \(bit): \(error)")
                 told += 1
                 await #expect(throws: KeychainError(.decode)) { try await engine.required.add("new") }
-                await #expect(throws: KeychainError(.decode)) { try await engine.required.secret("not there") }
+                await #expect(throws: KeychainError(.decode)) {
+                    try await engine.required.secret("not there")
+                }
                 #expect(await !engine.required.check().faults.isEmpty)
                 #expect(try keychain.octets("items.sqlite-wal") == flipped, "bit \(bit): written over")
                 #expect(try keychain.octets("items.sqlite") == main, "bit \(bit): written over")
@@ -109,11 +113,21 @@ struct DamagedLogTests {
         try await killed()
         let log = try keychain.octets("items.sqlite-wal")
         var coins = SplitMix64(seed: 9)
+        for _ in 0..<20 {
+            var hit = log
+            for _ in 0..<5 {
+                hit[Int.random(in: hit.indices, using: &coins)] = UInt8.random(in: 0...255, using: &coins)
+            }
+            let salvaged = try #require(ItemLog(hit).salvaged())
+            #expect(ItemLog(salvaged.octets).verdict { _ in nil } == .whole)
+        }
         for length in [0, 1, 31, 32, 33, 55, 56, 1079, 1080, 1081, 5000] {
             _ = ItemLog(Array(log.prefix(length))).verdict { _ in nil }
             var noise = (0..<length).map { _ in UInt8.random(in: 0...255, using: &coins) }
             _ = ItemLog(noise).verdict { _ in nil }
-            _ = ItemLog(noise).salvaged()
+            if let salvaged = ItemLog(noise).salvaged() {
+                #expect(ItemLog(salvaged.octets).verdict { _ in nil } == .whole)
+            }
             noise.replaceSubrange(0..<min(32, length), with: log.prefix(min(32, length)))
             _ = ItemLog(noise).verdict { _ in nil }
         }

@@ -63,7 +63,10 @@ struct RepairTests {
                 #expect(repair.keptAside == nil)
             } else {
                 #expect(Set(repair.items.map { "\($0.finding) \($0.name ?? "")" }) == wanted)
-                #expect(repair.missing == 1 && repair.kept == 27 && !repair.isLogDamaged && !repair.isRecordDamaged)
+                #expect(
+                    repair.missing == 1 && repair.kept == 27 && !repair.isLogDamaged
+                        && !repair.isRecordDamaged
+                )
                 if !accepting {
                     #expect(try keychain.octets("items.sqlite") == before, "looking changes nothing")
                     await #expect(throws: KeychainError(.decode)) { try await engine.secret("account 5") }
@@ -71,8 +74,12 @@ struct RepairTests {
                     let aside = try #require(repair.keptAside)
                     #expect(try keychain.octets(aside) == before)
                     #expect(try await engine.secret("account 5") == "secret 5")
-                    await #expect(throws: KeychainError(.itemNotFound)) { try await engine.secret("account 6") }
-                    await #expect(throws: KeychainError(.itemNotFound)) { try await engine.secret("account 15") }
+                    await #expect(throws: KeychainError(.itemNotFound)) {
+                        try await engine.secret("account 6")
+                    }
+                    await #expect(throws: KeychainError(.itemNotFound)) {
+                        try await engine.secret("account 15")
+                    }
                     #expect(try await engine.all().count == 27)
                     #expect(await engine.storeFaults() == [])
                     try await engine.add("account 15", "again")
@@ -94,7 +101,10 @@ struct RepairTests {
         #expect(try keychain.octets("items.sqlite") == before)
     }
 
-    @Test("a damaged record of all items: what opens is kept", arguments: ["sealed = randomblob(76) WHERE id > 1000", "sealed = zeroblob(28) WHERE id = 0"])
+    @Test(
+        "a damaged record of all items: what opens is kept",
+        arguments: ["sealed = randomblob(76) WHERE id > 1000", "sealed = zeroblob(28) WHERE id = 0"]
+    )
     func damagedRecord(sql: String) async throws {
         _ = try await prepare()
         try edit(["UPDATE item_set SET \(sql)"])
@@ -155,8 +165,12 @@ struct RepairTests {
         #expect(manager.createFile(atPath: path("items.sqlite-wal"), contents: Data(repeating: 1, count: 40)))
         #expect(manager.createFile(atPath: path("repair"), contents: Data()))
         for name in ["items.sqlite.new", "items.sqlite-wal", "repair"] { unsafe chmod(path(name), 0o600) }
-        if step > 0 { try manager.moveItem(atPath: path("items.sqlite-wal"), toPath: path("items.sqlite.damaged-1-wal")) }
-        if step > 1 { try manager.moveItem(atPath: path("items.sqlite"), toPath: path("items.sqlite.damaged-1")) }
+        if step > 0 {
+            try manager.moveItem(atPath: path("items.sqlite-wal"), toPath: path("items.sqlite.damaged-1-wal"))
+        }
+        if step > 1 {
+            try manager.moveItem(atPath: path("items.sqlite"), toPath: path("items.sqlite.damaged-1"))
+        }
         if step > 2 { try manager.moveItem(atPath: path("items.sqlite.new"), toPath: path("items.sqlite")) }
         let engine = try await keychain.restart()
         #expect(try await engine.all().count == 29)

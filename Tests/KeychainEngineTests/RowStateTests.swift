@@ -118,7 +118,10 @@ struct RowStateTests {
                 #expect(index != 21, "a deleted item came back")
             } catch let error as KeychainError {
                 if index == 21 {
-                    #expect(error == KeychainError(.itemNotFound) || change == .olderWithTags, "\(index): \(error)")
+                    #expect(
+                        error == KeychainError(.itemNotFound) || change == .olderWithTags,
+                        "\(index): \(error)"
+                    )
                 } else {
                     #expect(error == KeychainError(.decode), "\(index): \(error)")
                     #expect(change.touched.contains(index) || change == .olderWithTags, "\(index) is whole")
@@ -127,13 +130,18 @@ struct RowStateTests {
             await engine.close()
         }
         // A list is whole, or it is refused; by an attribute that an index leads to as well.
-        let searches: [ItemAttributes] = [[:], [.service: .string("tests")], [.account: .string("account 10")]]
+        let searches: [ItemAttributes] = [
+            [:], [.service: .string("tests")], [.account: .string("account 10")],
+        ]
         for attributes in searches {
             let engine = try await keychain.restart()
             do {
                 let found = try await engine.all(attributes, returns: [.attributes])
                 #expect(found.count == (attributes[.account] != nil ? 1 : Self.count - 1), "\(attributes)")
-                #expect(change == .olderContent || change == .olderProtected || change == .indexEntry, "\(attributes)")
+                #expect(
+                    change == .olderContent || change == .olderProtected || change == .indexEntry,
+                    "\(attributes)"
+                )
             } catch let error as KeychainError {
                 #expect(error == KeychainError(.decode), "\(attributes): \(error)")
             }
@@ -177,7 +185,9 @@ struct RowStateTests {
                 let value = "\(round) \(UInt32.random(in: 0...9999, using: &coins))"
                 if expected[name] == nil {
                     try await engine.add(name, value)
-                    await #expect(throws: KeychainError(.duplicateItem)) { try await engine.add(name, "twice") }
+                    await #expect(throws: KeychainError(.duplicateItem)) {
+                        try await engine.add(name, "twice")
+                    }
                     expected[name] = value
                 } else if Bool.random(using: &coins) {
                     _ = try await engine.update(name, secret: value)
@@ -188,7 +198,10 @@ struct RowStateTests {
                 }
             }
             let report = await engine.check()
-            #expect(report.isSetAuthentic && report.damaged == 0 && report.items == expected.count, "\(report)")
+            #expect(
+                report.isSetAuthentic && report.damaged == 0 && report.items == expected.count,
+                "\(report)"
+            )
             await engine.close()
         }
         let engine = try await keychain.restart()

@@ -14,11 +14,12 @@ struct ShrinkTests {
     private func deleted(_ count: Int) async throws -> KeychainEngine {
         let (engine, _) = try await keychain.setUp()
         for index in 0..<20 { try await engine.add("account \(index)", "secret \(index)") }
-        for index in 0..<count { try await engine.add("large \(index)", String(repeating: "x", count: Self.large)) }
+        for index in 0..<count {
+            try await engine.add("large \(index)", String(repeating: "x", count: Self.large))
+        }
         for index in 0..<count { try await engine.delete("large \(index)") }
         return engine
     }
-
 
     @Test("and the items that are left are as they were, in this run and the next")
     func shrinks() async throws {

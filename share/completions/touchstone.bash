@@ -173,13 +173,13 @@ _touchstone() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    set|get|run|list|show|delete|setup|unlock|lock|passcode|recover|migrate|attest|status|doctor|help)
+    set|get|run|list|show|delete|setup|unlock|lock|passcode|recover|migrate|attest|status|doctor|repair|help)
         # Offer subcommand argument completions
         "_touchstone_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'set get run list show delete setup unlock lock passcode recover migrate attest status doctor help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'set get run list show delete setup unlock lock passcode recover migrate attest status doctor repair help' -- "${cur}"))
         ;;
     esac
 }
@@ -388,6 +388,14 @@ _touchstone_status() {
 _touchstone_doctor() {
     repeating_flags=()
     non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 0
+}
+
+_touchstone_repair() {
+    repeating_flags=()
+    non_repeating_flags=(--accept --json --version -h --help)
     repeating_options=()
     non_repeating_options=()
     __touchstone_offer_flags_options 0

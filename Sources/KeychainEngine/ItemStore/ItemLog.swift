@@ -115,7 +115,9 @@ struct ItemLog {
         let place = place(slot)
         guard place + Int(CITEMFILES_MARK_SIZE) <= octets.count else { return false }
         let mark = Array(octets[place..<(place + Int(CITEMFILES_MARK_SIZE))])
-        guard mark.starts(with: CITEMFILES_MARK.utf8), mark[16..<24].elementsEqual(salts) else { return false }
+        guard mark.starts(with: CITEMFILES_MARK.utf8), mark[16..<24].elementsEqual(salts) else {
+            return false
+        }
         let end = mark[8..<16].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let sum = mark[24..<32].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         let wanted = unsafe citemfiles_mark_checksum(mark)
@@ -185,7 +187,9 @@ struct ItemLog {
     }
 
     private mutating func put(_ number: UInt32, at place: Int) {
-        for index in 0..<4 { octets[place + index] = UInt8(truncatingIfNeeded: number >> (24 - 8 * UInt32(index))) }
+        for index in 0..<4 {
+            octets[place + index] = UInt8(truncatingIfNeeded: number >> (24 - 8 * UInt32(index)))
+        }
     }
 
     private func withHeader() -> ItemLog {
@@ -232,8 +236,13 @@ struct ItemLog {
         guard var log = isHeaderWhole ? self : restored() ?? guessed() else { return nil }
         var isExact = true
         var end = 0
-        for slot in 0..<log.slotCount where log.hasOwnSalts(slot) || log.flushed(markedAt: slot + 1) { end = slot + 1 }
-        for slot in 0...log.slotCount where log.flushed(markedAt: slot) { end = max(end, slot) }
+        for slot in 0..<log.slotCount where log.hasOwnSalts(slot) || log.flushed(markedAt: slot + 1) {
+            end = slot + 1
+        }
+        // Behind the mark is what nobody was told of.
+        if let flushed = (0...log.slotCount).last(where: { log.flushed(markedAt: $0) }), flushed > 0 {
+            end = flushed
+        }
         guard end > 0 else { return nil }
         var slot = 0
         while slot < end {
@@ -243,8 +252,7 @@ struct ItemLog {
             }
             slot += 1
         }
-        if !isExact { log.reseal(from: slot, to: end) }
-        // Behind the last commit is what nobody was told of.
+        if !isExact { end = log.reseal(asTheyAre: slot, to: end) }
         log.octets = Array(log.octets[..<log.place(end)])
         log.putHeader()
         return (log.octets, isExact)
@@ -261,7 +269,7 @@ struct ItemLog {
     }
 
     private mutating func putHeader() {
-        guard !ItemLog(octets).isHeaderWhole else { return }
+        guard !ItemLog(octets, pageByteCount: pageByteCount).isHeaderWhole else { return }
         // Other checksums of the header go with other checksums of all frames.
         put(Self.magic | (isBigEndian ? 1 : 0), at: 0)
         put(Self.formatVersion, at: 4)
@@ -269,6 +277,17 @@ struct ItemLog {
         octets.replaceSubrange(16..<24, with: salts)
         seal()
         reseal(from: 0, to: slotCount)
+    }
+
+    /// Gives frames the checksums of what they hold, but for those that name no page, which go.
+    ///
+    /// - Returns: the end of the frames then.
+    private mutating func reseal(asTheyAre first: Int, to end: Int) -> Int {
+        let rest = (first..<end).filter { number(place($0)) != 0 }
+            .map { Array(octets[place($0)..<place($0 + 1)]) }
+        octets = Array(octets[..<place(first)]) + rest.joined()
+        reseal(from: first, to: first + rest.count)
+        return first + rest.count
     }
 
     /// Gives frames the checksums of what they hold.

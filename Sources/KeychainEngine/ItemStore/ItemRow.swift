@@ -172,14 +172,18 @@ struct ItemRow {
         return lastRow
     }
 
-    /// A column that the row is found by; nil where it has none. For rows with all columns.
+    /// A column that the row is found by; nil where it has none.
+    ///
+    /// For rows with all columns.
     func lookup(_ part: LookupDigests.Part) -> UnsafeRawBufferPointer? {
         unsafe columns.octets(CInt(5 + part.rawValue))
     }
 
     // MARK: Tags
 
-    /// How long the data are, and the nonce they were sealed with; nil without. For rows with all columns.
+    /// How long the data are, and the nonce they were sealed with; nil without.
+    ///
+    /// For rows with all columns.
     private func dataMark(_ database: ItemDatabase) throws -> ItemTag.DataMark? {
         guard !columns.isNull(10) else { return nil }
         let count = Int(columns.number(10))
@@ -224,7 +228,7 @@ struct ItemRow {
         }
     }
 
-    /// What is said of the row where the set's tags say this of it.
+    /// Whether the attributes are those that the set knows of the row: the cheap part of its tag, asked at each look.
     func isCurrent(_ tags: ItemTags) -> Bool {
         guard let tag = tags[id] else { return false }
         return unsafe tag.attributes == ItemTag.end(of: attributes)

@@ -43,7 +43,8 @@ extension ItemStore {
         do throws(KeychainError) {
             var stale: [Rewrapped] = []
             let last = try ItemDatabase.translatingErrors {
-                try ItemRow.forEach(database, hasData: false, after: sweep.row, atMost: Self.sweptAtOnce) { row in
+                try ItemRow.forEach(database, hasData: false, after: sweep.row, atMost: Self.sweptAtOnce) {
+                    row in
                     inspect(row, context, readsData: false, &sweep.report)
                     guard let row else { return }
                     if try !row.isIndexed(in: database) { sweep.report.damaged += 1 }

@@ -25,7 +25,9 @@ extension ItemStore {
         let tag: ItemTag?
     }
 
-    /// The wraps that are to take the place of a row's; nil where nothing is to be changed. For rows with all columns.
+    /// The wraps that are to take the place of a row's; nil where nothing is to be changed.
+    ///
+    /// For rows with all columns.
     func rewrapped(_ row: ItemRow, _ context: ItemContext) throws -> Rewrapped? {
         guard let keys = row.keysWithoutCurrentSet(context) else { return nil }
         let isCurrent = try row.fault(itemSet.tags, database, context) == nil

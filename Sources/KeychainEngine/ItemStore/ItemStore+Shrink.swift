@@ -12,7 +12,9 @@ extension ItemStore {
 
     /// Whether enough of the file is free to write the rest of it anew.
     var isShrinkDue: Bool {
-        guard !needsReopening, itemSet.digest != nil, let (free, all) = try? database.pageCounts() else { return false }
+        guard !needsReopening, itemSet.digest != nil, let (free, all) = try? database.pageCounts() else {
+            return false
+        }
         return free >= Self.leastFreePages && free * 4 >= all
     }
 

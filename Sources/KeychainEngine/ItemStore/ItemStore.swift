@@ -142,7 +142,9 @@ final class ItemStore {
         database.shut()
     }
 
-    /// Brings what the log holds into the file: nothing is in the log alone then. What fails is tried again.
+    /// Brings what the log holds into the file: nothing is in the log alone then.
+    ///
+    /// What fails is tried again.
     func settleLog() {
         guard !needsReopening, logByteCount() > 0 else { return }
         do throws(KeychainError) {

@@ -1,7 +1,9 @@
 /// What the sealed record of the set says of one row: any other row, and any other state of the same, has another.
 struct ItemTag: Equatable {
     /// The end of the sealed attributes' authentication tag, which each sealing makes anew: cheap to compare at each
-    /// look. Attributes that were altered do not open; attributes of another time have another tag.
+    /// look.
+    ///
+    /// Attributes that were altered do not open; attributes of another time have another tag.
     var attributes: UInt64
     /// The digest of its name (``LookupDigests/name``).
     var name: UInt64
@@ -121,7 +123,8 @@ struct ItemTags {
 
     /// The last row; 0 where there is none.
     var last: Int64 {
-        guard let number = groups.lazy.filter({ !$0.value.isEmpty }).map(\.key).max(), let group = groups[number]
+        guard let number = groups.lazy.filter({ !$0.value.isEmpty }).map(\.key).max(),
+            let group = groups[number]
         else { return 0 }
         return number << Self.rowBits + Int64(31 - group.present.leadingZeroBitCount)
     }

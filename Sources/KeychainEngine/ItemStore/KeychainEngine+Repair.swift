@@ -135,7 +135,9 @@ extension ItemStore {
             guard let row, seen.insert(row.id).inserted else { return }
             let (finding, item) = try judge(row, context)
             if finding == nil || finding == .older { good.append(row.id) }
-            if let finding { repair.note(StoreRepair.Item(finding, group: item?.group ?? "", name: item?.name)) }
+            if let finding {
+                repair.note(StoreRepair.Item(finding, group: item?.group ?? "", name: item?.name))
+            }
         }
         do throws(KeychainError) {
             try ItemDatabase.translatingErrors {
@@ -226,7 +228,9 @@ extension ItemStore {
             for start in stride(from: 0, to: good.count, by: 256) {
                 try new.changeSet(context) {
                     for id in good[start..<min(start + 256, good.count)] {
-                        try ItemRow.forRow(id, database) { try new.insert(try $0.sealedAgain(context), context) }
+                        try ItemRow.forRow(id, database) {
+                            try new.insert(try $0.sealedAgain(context), context)
+                        }
                     }
                     return true
                 }

@@ -141,9 +141,13 @@ enum ItemIndex: String, CaseIterable {
         try statement.forEach {
             let row = statement.columns.number(0)
             let words = columns.indices.map { place in
-                unsafe statement.columns.octets(CInt(place + 1)).map { unsafe NamedRows.number($0).byteSwapped } ?? 0
+                unsafe statement.columns.octets(CInt(place + 1)).map {
+                    unsafe NamedRows.number($0).byteSwapped
+                } ?? 0
             }
-            if let last, !(last.words.lexicographicallyPrecedes(words) || last.words == words && last.row < row) {
+            if let last,
+                !(last.words.lexicographicallyPrecedes(words) || last.words == words && last.row < row)
+            {
                 isOrdered = false
                 return false
             }
@@ -156,7 +160,9 @@ enum ItemIndex: String, CaseIterable {
 }
 
 /// For each index the sum of a digest of each entry that it should have: one that lacks an entry, or has another, has
-/// another sum. Keyed anew in each comparison, so that nobody can make two that are alike.
+/// another sum.
+///
+/// Keyed anew in each comparison, so that nobody can make two that are alike.
 private struct IndexSums {
     let seed = UInt64.random(in: 0...UInt64.max)
     private var sums = [UInt64](repeating: 0, count: ItemIndex.allCases.count)

@@ -25,7 +25,8 @@ struct RepairCommand: ParsableCommand {
 
     func run() throws {
         let reason =
-            accept ? "Accept the stored secrets as they are now." : "See what is wrong with the stored secrets."
+            accept
+            ? "Accept the stored secrets as they are now." : "See what is wrong with the stored secrets."
         let keychain = RemoteKeychain.shared
         let repair = try keychain.repair(PromptFields(origin: .current(), reason: reason), accepting: accept)
         if json {
@@ -50,9 +51,13 @@ extension StoreRepair {
         }
         if isFileDamaged { lines.append("The file of the items is damaged.") }
         if isRecordDamaged {
-            lines.append("The record of all items is damaged: which of them are older or missing cannot be known.")
+            lines.append(
+                "The record of all items is damaged: which of them are older or missing cannot be known."
+            )
         }
-        for item in items { lines.append("\(item.finding.word)  \(item.name ?? "(its name cannot be read)")") }
+        for item in items {
+            lines.append("\(item.finding.word)  \(item.name ?? "(its name cannot be read)")")
+        }
         if unnamed > 0 { lines.append("and \(Self.count(unnamed)) more") }
         if missing > 0 { lines.append("missing  \(Self.count(missing)), whose names cannot be known") }
         if let keptAside {

@@ -109,7 +109,10 @@ enum CauseText {
                 name.map { "store it again: touchstone set \($0.text) --replace" }
             )
         case .damaged:
-            return ("\(subject) or its keychain is damaged", "touchstone repair shows what is wrong, by name")
+            return (
+                "\(subject) or its keychain is damaged",
+                "touchstone repair shows what is wrong, by name; touchstone doctor checks every part"
+            )
         default: return nil
         }
     }
