@@ -9,7 +9,9 @@ extension ItemStore {
     func commit(_ writes: [PendingWrite], _ context: ItemContext, counting: Counting = .later) {
         do throws(KeychainError) {
             try reopenIfNeeded(context)
-            guard itemSet.digest != nil else { throw KeychainError.damaged }
+            guard itemSet.digest != nil else {
+                throw KeychainError(.decode, cause: .setDamaged, remedy: .check)
+            }
             let writes = try admit(writes)
             guard !writes.isEmpty else { return }
             do throws(KeychainError) {

@@ -72,7 +72,10 @@ extension KeychainEngine {
         if let store = try? reachableStore(), store.isPurgeDue { store.purge() }
         purgeLater()
         settleLater()
-        for write in writes { write.tell() }
+        for write in writes {
+            if case .failure(let error)? = write.result { noteDamage(error) }
+            write.tell()
+        }
     }
 
     /// How long a deleted record may stay in the log: one emptying then serves many deletions.

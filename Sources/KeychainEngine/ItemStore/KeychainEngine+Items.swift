@@ -159,13 +159,19 @@ extension KeychainEngine: ItemVault {
         let context = try context()
         let store = try usableStore(context)
         let search = try ItemSearch(query, groups: groups, in: context)
-        let outcome = try store.page(
-            search,
-            context,
-            authorization: authorization,
-            password: password,
-            after: cursor
-        )
+        let outcome: ItemStore.PageOutcome
+        do throws(KeychainError) {
+            outcome = try store.page(
+                search,
+                context,
+                authorization: authorization,
+                password: password,
+                after: cursor
+            )
+        } catch {
+            noteDamage(error)
+            throw error
+        }
         switch outcome {
         case .page(let page, let next): return .items(page.finish(next: next))
         case .needsAuthentication(let controls): return .needsAuthentication(controls)

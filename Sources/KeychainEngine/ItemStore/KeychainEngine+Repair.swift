@@ -32,6 +32,8 @@ extension KeychainEngine {
         try source.write(good, generation: generation, context)
         let aside = try replaceItems(context)
         repair.keptAside = aside
+        // The former file is not to come back.
+        await countOn()
         report(
             .tamperDetected,
             factors: [.passcode],

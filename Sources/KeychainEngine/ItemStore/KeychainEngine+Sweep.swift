@@ -60,6 +60,13 @@ extension KeychainEngine {
         return false
     }
 
+    /// What a request came upon is told as what a look through all items finds.
+    func noteDamage(_ error: KeychainError) {
+        guard error.status == .decode, let store else { return }
+        store.health.damaged = max(1, store.health.damaged)
+        reportTampering(store.health)
+    }
+
     /// Tells once in a run that the items are not as they were left.
     private func reportTampering(_ found: StoreReport) {
         guard !isTamperingReported else { return }
