@@ -50,14 +50,14 @@ struct RowStateTests {
     }
 
     enum Change: String, CaseIterable {
-        case removed, older, olderContent, olderProtected, returned, exchanged, renamed, indexEntry
+        case removed, emptied, older, olderContent, olderProtected, returned, exchanged, renamed, indexEntry
         /// Rows and what is said of them, from the older file; but not the record over all.
         case olderWithTags
 
         /// The items that are not what they were.
         var touched: Set<Int> {
             switch self {
-            case .removed, .renamed: [10]
+            case .removed, .renamed, .emptied: [10]
             case .older, .olderContent, .olderWithTags: [20]
             case .olderProtected: [22]
             case .returned, .indexEntry: []
@@ -70,6 +70,7 @@ struct RowStateTests {
                 "UPDATE items SET (\(columns)) = (SELECT \(columns) FROM older.items WHERE id = \(id)) WHERE id = \(id)"
             }
             return switch self {
+            case .emptied: ["UPDATE items SET data = NULL WHERE id = 11"]
             case .removed: ["DELETE FROM items WHERE id = 11"]
             case .older: [put(21, RowStateTests.row)]
             case .olderContent: [put(21, "keys, data")]
@@ -139,7 +140,8 @@ struct RowStateTests {
                 let found = try await engine.all(attributes, returns: [.attributes])
                 #expect(found.count == (attributes[.account] != nil ? 1 : Self.count - 1), "\(attributes)")
                 #expect(
-                    change == .olderContent || change == .olderProtected || change == .indexEntry,
+                    change == .emptied || change == .olderContent || change == .olderProtected
+                        || change == .indexEntry,
                     "\(attributes)"
                 )
             } catch let error as KeychainError {

@@ -62,6 +62,7 @@ extension ItemStore {
             func take(_ row: ItemRow) throws -> Bool {
                 do {
                     guard row.isCurrent(itemSet.tags) else { throw AEAD.NotAuthentic() }
+                    if search.query.returns.contains(.data) { try checkAbsentData(of: row, context) }
                     return try row.open(in: context) { header in
                         guard search.matches(header) else { return true }
                         if page.isFull {

@@ -166,6 +166,8 @@ extension ItemStore {
         func take(_ row: ItemRow) throws -> Bool {
             do {
                 guard row.isCurrent(itemSet.tags) else { throw AEAD.NotAuthentic() }
+                // Changing an item seals its data anew, or that it has none.
+                if authorization != nil { try checkAbsentData(of: row, context) }
                 try row.open(in: context) { header in
                     guard search.matches(header) else { return }
                     let old = OldRow(row, header)

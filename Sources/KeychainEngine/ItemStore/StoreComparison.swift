@@ -80,6 +80,19 @@ extension ItemStore {
         }
     }
 
+    /// Has the whole tag of a row compared that has no data: one wrong bit makes data look absent, and nothing that is
+    /// sealed says whether an item has any.
+    ///
+    /// - Throws: ``AEAD/NotAuthentic`` when the row is not what the set says of it.
+    func checkAbsentData(of row: ItemRow, _ context: ItemContext) throws {
+        guard unsafe row.data == nil else { return }
+        var isWhole = false
+        _ = try ItemRow.forEach(database, hasData: false, after: row.id - 1, atMost: 1) { whole in
+            isWhole = try whole?.fault(itemSet.tags, database, context) == nil && whole?.id == row.id
+        }
+        guard isWhole else { throw AEAD.NotAuthentic() }
+    }
+
     /// Whether a search may come upon less than there is: nothing is said to be absent then.
     func mayHideItems(_ context: ItemContext) throws(KeychainError) -> Bool {
         try compared(context).mayMiss
