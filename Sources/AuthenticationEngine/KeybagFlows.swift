@@ -89,6 +89,20 @@ extension AuthenticationEngine {
         }
     }
 
+    /// Asks for the passcode, whatever was shown before.
+    public func confirm(
+        _ request: PromptRequest,
+        heading: String
+    ) async throws(AuthenticationError) -> AuthenticationProof {
+        try await takingTurns(request) { () async throws(AuthenticationError) in
+            try await self.ask(
+                EvaluationDemand(policyRequirement: .passcode),
+                for: request,
+                heading: heading
+            )
+        }
+    }
+
     /// Shows a new code for the TPM's lockout until it was typed back, and sets it.
     public func protectLockout(_ request: PromptRequest) async throws(AuthenticationError) {
         try await takingTurns(request) { () async throws(AuthenticationError) in

@@ -13,6 +13,14 @@ enum {
     longest_step = 8 * 1024,
     /// SQLite's smallest page: what is shorter is a look at the header.
     smallest_page = 512,
+    /// The log's header, and where the pages' size and its salts are in it (sqlite.org/fileformat2, section 4.1).
+    log_header = 32,
+    page_size_place = 8,
+    salts_place = 16,
+    salts_size = 8,
+    /// What comes before each page of the log, and where it says that a commit ends there.
+    frame_header = 24,
+    commit_place = 4,
 };
 
 /// The main file or its write-ahead log; SQLite's own file follows in the same memory.
@@ -27,6 +35,9 @@ typedef struct {
     sqlite3_int64 last_end;
     /// Other connections may write the main file too: nothing is read ahead.
     bool is_shared;
+    /// Of the log: where its last commit ends, and which end was marked as flushed.
+    sqlite3_int64 end, marked;
+    unsigned char log_header[log_header];
 } File;
 
 /// SQLite's own VFS.
@@ -62,8 +73,39 @@ static int write_out(sqlite3_file *file) {
     return count == 0 ? SQLITE_OK : OWN(xWrite, log->octets, count, log->start);
 }
 
+static uint32_t number(const unsigned char *place) {
+    return (uint32_t)place[0] << 24 | (uint32_t)place[1] << 16 | (uint32_t)place[2] << 8 | place[3];
+}
+
+static void put(unsigned char *place, uint64_t number) {
+    for (int index = 0; index < 8; index++) place[index] = (unsigned char)(number >> (56 - 8 * index));
+}
+
+/// Writes behind what was just flushed how far that goes; the next change takes the mark's place.
+///
+/// Written after the flush and not flushed itself: where it is, the flush was done. So a record that is not what was
+/// written is told from one that never reached the disk (`ItemLog.swift`). SQLite takes it for the end of the log.
+static void mark_flushed(File *log) {
+    if (log->end == log->marked) return;
+    unsigned char mark[CITEMFILES_MARK_SIZE];
+    memcpy(mark, CITEMFILES_MARK, 8);
+    put(mark + 8, (uint64_t)log->end);
+    // Not where a frame has them.
+    memcpy(mark + 16, log->log_header + salts_place, salts_size);
+    put(mark + 24, citemfiles_mark_checksum(mark));
+    // Best effort: without it a change is as durable.
+    sqlite3_file *file = (sqlite3_file *)log;
+    if (OWN(xWrite, mark, sizeof mark, log->end) == SQLITE_OK) log->marked = log->end;
+}
+
 static int log_write(sqlite3_file *file, const void *octets, int count, sqlite3_int64 place) {
     File *log = (File *)file;
+    if (place == 0 && count == log_header) {
+        memcpy(log->log_header, octets, log_header);
+        log->end = log->marked = 0;
+    } else if (count == frame_header && number((const unsigned char *)octets + commit_place) != 0) {
+        log->end = place + frame_header + number(log->log_header + page_size_place);
+    }
     if (place != log->start + log->count || log->count + count > log_capacity) {
         int result = write_out(file);
         if (result != SQLITE_OK) return result;
@@ -76,7 +118,12 @@ static int log_write(sqlite3_file *file, const void *octets, int count, sqlite3_
 }
 
 static int log_read(sqlite3_file *file, void *octets, int count, sqlite3_int64 place) {
-    return write_out(file) ?: OWN(xRead, octets, count, place);
+    int result = write_out(file) ?: OWN(xRead, octets, count, place);
+    // Of a log that is there, changes go on behind the others, with its salts.
+    if (result == SQLITE_OK && place == 0 && count == log_header) {
+        memcpy(((File *)file)->log_header, octets, log_header);
+    }
+    return result;
 }
 
 static int log_truncate(sqlite3_file *file, sqlite3_int64 length) {
@@ -84,7 +131,9 @@ static int log_truncate(sqlite3_file *file, sqlite3_int64 length) {
 }
 
 static int log_sync(sqlite3_file *file, int flags) {
-    return write_out(file) ?: OWN(xSync, flags);
+    int result = write_out(file) ?: OWN(xSync, flags);
+    if (result == SQLITE_OK) mark_flushed((File *)file);
+    return result;
 }
 
 static int log_file_size(sqlite3_file *file, sqlite3_int64 *length) {
@@ -208,6 +257,12 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
         free(opened->octets);
     }
     return result;
+}
+
+uint64_t citemfiles_mark_checksum(const unsigned char *mark) {
+    uint64_t sum = 0xCBF29CE484222325;
+    for (int index = 0; index < CITEMFILES_MARK_SIZE - 8; index++) sum = (sum ^ mark[index]) * 0x100000001B3;
+    return sum;
 }
 
 int citemfiles_register(void) {

@@ -50,6 +50,9 @@ final class EngineExecutor: SerialExecutor {
         return try body()
     }
 
+    /// Whether somebody waits for the engine.
+    var isAwaited: Bool { state.withLock { !$0.jobs.isEmpty || !$0.later.isEmpty } }
+
     func isIsolatingCurrentContext() -> Bool? {
         state.withLock { $0.isTaken && pthread_equal($0.thread, pthread_self()) != 0 }
     }

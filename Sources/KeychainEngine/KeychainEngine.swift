@@ -53,6 +53,9 @@ public actor KeychainEngine {
     var isCommitDue = false
     /// Empties the log some time after a deletion.
     var purge: Task<Void, Never>?
+    /// Brings the log into the file some time after the last change.
+    var settling: Task<Void, Never>?
+    var lastCommit = ContinuousClock.now
     /// Looks through the items some time after the first unlock.
     var sweep: Task<Void, Never>?
     var isTamperingReported = false
@@ -102,6 +105,7 @@ public actor KeychainEngine {
         let reading = try Self.readKeybag(keybagFile, directory)
         try Self.checkOpens(reading, isForTests: isForTests)
         try ImportMark(in: directory).settle()
+        try ItemReplacement(in: directory).settle()
         switch reading {
         case .missing:
             // Items without their keybag are not a keychain that was never set up.
@@ -116,6 +120,9 @@ public actor KeychainEngine {
             // Unreadable items leave a keybag that can say so; a newer format must not be touched at all.
             if error.cause == KeychainError.newerFormat.cause { throw error }
             storeFault = error
+            if error.cause == .logDamaged {
+                audit?.record(AuditEvent(.tamperDetected, detail: "items: the log is damaged"))
+            }
         }
     }
 
@@ -133,6 +140,7 @@ public actor KeychainEngine {
 
     deinit {
         purge?.cancel()
+        settling?.cancel()
         sweep?.cancel()
     }
 

@@ -35,6 +35,7 @@ enum Request: ~Copyable, Sendable {
     case cancel(CancelRequest)
     case listApps
     case moveItems(MoveItems)
+    case repair(RepairRequest)
 
     /// Whether a secret came with it, which it holds until it is done.
     var holdsSecret: Bool {
@@ -98,6 +99,7 @@ enum Request: ~Copyable, Sendable {
             try reader.readNull()
             self = .listApps
         case .moveItems: self = .moveItems(try MoveItems(from: &reader))
+        case .repair: self = .repair(try RepairRequest(from: &reader))
         }
     }
 }

@@ -102,6 +102,9 @@ struct RequestHandler: Sendable {
             case .importKeychain(let prompt):
                 let count = try await importKeychain(prompt)
                 try reply(head.message(CountBody(count)))
+            case .repair(let body):
+                let repair = try await repair(body)
+                try reply(head.message(RepairReply(repair)))
             case .setCredential(let body):
                 try contexts.setPassword(body.password, of: body.context)
                 try reply(head.message(EmptyBody()))
@@ -199,7 +202,8 @@ struct RequestHandler: Sendable {
             authentication: await services.authenticator.status(),
             promptFault: await services.promptFault(prompt?.origin),
             daemonVersion: services.daemonVersion,
-            daemonProcess: DaemonProcess.number
+            daemonProcess: DaemonProcess.number,
+            storeFaults: await services.vault.storeFaults()
         )
     }
 }

@@ -33,9 +33,7 @@ struct Touchstone: ParsableCommand {
                 subcommands: [
                     SetupCommand.self, UnlockCommand.self, LockCommand.self, PasscodeCommand.self,
                     RecoverCommand.self, BackupCommand.self, MigrateCommand.self, AttestCommand.self,
-                    AppsCommand.self,
-                    StatusCommand.self,
-                    DoctorCommand.self,
+                    AppsCommand.self, StatusCommand.self, DoctorCommand.self, RepairCommand.self,
                 ]
             ),
         ]

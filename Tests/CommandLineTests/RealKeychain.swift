@@ -61,6 +61,13 @@ final class RealKeychain: Sendable {
     func run(_ arguments: String..., input: String? = nil, hasTerminal: Bool = true) async throws
         -> CommandResult
     {
+        try await run(all: arguments, input: input, hasTerminal: hasTerminal)
+    }
+
+    /// The same, with the arguments in an array.
+    func run(all arguments: [String], input: String? = nil, hasTerminal: Bool = true) async throws
+        -> CommandResult
+    {
         var run = CommandRun(home: home)
         run.arguments = arguments
         run.terminal = hasTerminal ? try PseudoTerminal() : nil

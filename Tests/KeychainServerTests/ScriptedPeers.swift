@@ -64,6 +64,14 @@ final class ScriptedAuthenticator: Authenticator {
         try result.get()
     }
 
+    func confirm(
+        _ request: PromptRequest,
+        heading: String
+    ) async throws(AuthenticationError) -> AuthenticationProof {
+        let context = ContextID(connection: 0, number: 0)
+        return Self.proof([.passcode], AuthenticationPolicy.satisfied(by: [.passcode]), nil, context)
+    }
+
     func setUp(_ request: PromptRequest) async throws(AuthenticationError) {}
     func changePasscode(_ request: PromptRequest) async throws(AuthenticationError) {}
     func recover(_ request: PromptRequest) async throws(AuthenticationError) {}
@@ -232,6 +240,13 @@ actor ScriptedVault: ItemVault {
     func check() async -> StoreReport {
         StoreReport(items: 0, invalidated: 0, damaged: 0, isSetAuthentic: true, faults: [])
     }
+
+    func storeFaults() async -> [String] { [] }
+
+    func repair(
+        proof: AuthenticationProof,
+        accepting: Bool
+    ) async throws(KeychainError) -> StoreRepair { StoreRepair() }
 
     private func ask(_ call: VaultCall) async throws(KeychainError) -> VaultAnswer {
         calls.append(call)

@@ -448,6 +448,14 @@ _touchstone_doctor() {
     __touchstone_offer_flags_options 0
 }
 
+_touchstone_repair() {
+    repeating_flags=()
+    non_repeating_flags=(--accept --json --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 0
+}
+
 _touchstone_help() {
     repeating_flags=()
     non_repeating_flags=(--version)

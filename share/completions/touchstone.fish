@@ -66,6 +66,8 @@ function __touchstone_parse_tokens -S
             __touchstone_parse_subcommand 0 'json' 'version' 'h/help'
         case 'doctor'
             __touchstone_parse_subcommand 0 'json' 'version' 'h/help'
+        case 'repair'
+            __touchstone_parse_subcommand 0 'accept' 'json' 'version' 'h/help'
         case 'help'
             __touchstone_parse_subcommand -r 1 'version'
         end
@@ -140,6 +142,7 @@ complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positiona
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'apps' -d 'List the programs that keep items here, or give a program\'s items to another.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'status' -d 'Show where the keychain stands: locked or not, how strong, sensor, fingers, lockouts.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'doctor' -d 'Check every part, one by one, and say what to do.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'repair' -d 'Show by name what is damaged, older or missing, and keep what is good.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_positional "touchstone" -eq 1' -fa 'help' -d 'Show subcommand help information.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone set" require' -l 'require' -d 'What must be shown to read it: finger, passcode, either or none.' -rfka 'finger passcode either none'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone set" from-file' -l 'from-file' -d 'Read the secret from a file.' -rF
@@ -211,4 +214,8 @@ complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone doctor" json' -l 'json' -d 'Write JSON.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone doctor" version' -l 'version' -d 'Show the version.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone doctor" h help' -s 'h' -l 'help' -d 'Show help information.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone repair" accept' -l 'accept' -d 'Make what is good the present state.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone repair" json' -l 'json' -d 'Write JSON.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone repair" version' -l 'version' -d 'Show the version.'
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone repair" h help' -s 'h' -l 'help' -d 'Show help information.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone help" version' -l 'version' -d 'Show the version.'

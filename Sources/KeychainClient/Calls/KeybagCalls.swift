@@ -13,6 +13,18 @@ extension RemoteKeychain {
         try call(.check, EmptyBody(), reply: CheckReply.self).report
     }
 
+    /// Asks for the passcode and looks for items that are not as they were left; with `accepting`, makes what is good the
+    /// present state.
+    public func repair(
+        _ prompt: PromptFields,
+        accepting: Bool,
+        cancellation: Cancellation? = nil
+    ) throws(KeychainError) -> StoreRepair {
+        try prompt.checkLimits()
+        let request = RepairRequest(prompt: prompt, accepts: accepting)
+        return try call(.repair, request, reply: RepairReply.self, cancellation: cancellation).repair
+    }
+
     /// Makes the keybag: asks for a new passcode and shows the recovery code.
     ///
     /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when there is one.

@@ -114,6 +114,44 @@ public final class StoreDirectory: Sendable {
         return Int(status.st_size)
     }
 
+    /// Makes an empty file of items, in the place of whatever is there and of what SQLite has beside it.
+    func makeEmpty(_ name: StoreFile) throws(KeychainError) {
+        try removeItems(name)
+        // Made here and not by SQLite, so that no umask opens it to others.
+        let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        let file = unsafe openat(descriptor, name.rawValue, flags, 0o600)
+        guard file >= 0 else { throw FileError.keychainError(errno) }
+        defer { close(file) }
+        guard fchmod(file, 0o600) == 0 else { throw FileError.keychainError(errno) }
+    }
+
+    /// Removes a file of items, and first what SQLite has beside it.
+    func removeItems(_ name: StoreFile) throws(KeychainError) {
+        for suffix in ["-wal", "-shm", "-journal", ""] {
+            let removed = unsafe unlinkat(descriptor, name.rawValue + suffix, 0)
+            guard removed == 0 || errno == ENOENT else { throw FileError.keychainError(errno) }
+        }
+    }
+
+    /// Gives a file another name, in the place of whatever has it.
+    func rename(_ file: StoreFile, to name: String) throws(KeychainError) {
+        guard unsafe renameat(descriptor, file.rawValue, descriptor, name) == 0 else {
+            throw FileError.keychainError(errno)
+        }
+    }
+
+    /// Flushes a file.
+    func sync(_ file: StoreFile) throws(KeychainError) {
+        guard let file = try openFile(file.rawValue, O_RDONLY) else { throw FileError.keychainError(ENOENT) }
+        defer { close(file) }
+        guard fsync(file) == 0 else { throw FileError.keychainError(errno) }
+    }
+
+    /// Makes what was done to names durable.
+    func sync() throws(KeychainError) {
+        guard fsync(descriptor) == 0 else { throw FileError.keychainError(errno) }
+    }
+
     /// Refuses to start where a file of ours is something else, or open to others.
     func checkFiles() throws(KeychainError) {
         for name in StoreFile.allCases {
@@ -133,6 +171,11 @@ enum StoreFile: String, CaseIterable {
     case itemsSharedMemory = "items.sqlite-shm"
     case itemsJournal = "items.sqlite-journal"
     case importMark = "import"
+    /// Items that are to take the place of the present ones.
+    case newItems = "items.sqlite.new"
+    /// A copy of damaged items that is looked through.
+    case savedItems = "items.sqlite.saved"
+    case repairMark = "repair"
 }
 
 extension KeychainError {

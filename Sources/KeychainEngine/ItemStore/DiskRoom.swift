@@ -7,7 +7,7 @@ internal import KeychainModel
 /// that a disk full of log would leave no room to bring it into the file, and none to delete anything.
 extension ItemStore {
     /// What a few deletions write to the log before it is emptied.
-    private static let reserve = 64 * 1024
+    static let reserve = 64 * 1024
     /// By how much the log is made longer at once: the next flush takes it along.
     private static let mostRoomInLog = 256 * 1024
     /// What an item changes beside its own octets: pages of seven indexes, and the set.
@@ -65,7 +65,7 @@ extension ItemStore {
             * ItemSchema.pageByteCount
     }
 
-    private func room() throws(KeychainError) -> Int {
+    func room() throws(KeychainError) -> Int {
         var status = statvfs()
         guard unsafe fstatvfs(directory.descriptor, &status) == 0 else {
             throw FileError.keychainError(errno)
@@ -97,7 +97,7 @@ extension PendingWrite {
     fileprivate var growth: Int {
         switch operation {
         case .add(let item):
-            ItemStore.growth(of: item.attributes.count + item.keys.count + (item.data?.count ?? 0))
+            ItemStore.growth(of: item.attributes.count + (item.keys?.count ?? 0) + (item.data?.count ?? 0))
         case .update(let update): ItemStore.growth(of: update.changes.value.data.octetCount)
         case .delete: 0
         }

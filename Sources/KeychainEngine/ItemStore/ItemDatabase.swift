@@ -12,13 +12,14 @@ final class ItemDatabase {
     static let checkpointPageCount = 4000
     /// As long as the log gets, but for a large last change: a header, and 24 octets before each page.
     static let longestLog = logByteCount(pages: checkpointPageCount)
-    private static let file = StoreFile.items.rawValue
     /// Whether SQLite goes to its files as it is to; done at the first use, by one thread.
     static let hasFiles = citemfiles_register() == SQLITE_OK
 
     private let queue: DatabaseQueue
     /// The queue's own connection: whoever owns the store runs one thing at a time already.
     private let connection: OpaquePointer
+    /// The file's format.
+    private(set) var version: Int
     /// How far the log is filled: what its last commit said.
     private(set) var usedLogByteCount = 0
     /// Those whose text is in the program, by where it is there: a dozen, found without hashing texts.
@@ -29,34 +30,33 @@ final class ItemDatabase {
     /// Opens the file that is there.
     ///
     /// - Throws: ``KeychainError`` with `errSecDecode` where there is none, or it is not what this program makes, and
-    ///   `errSecReadOnly` where it cannot be written.
-    init(openingIn directory: StoreDirectory) throws(KeychainError) {
+    ///   `errSecReadOnly` where it cannot be written; with the cause ``DriverCause/logDamaged`` where its log was flushed
+    ///   and is not what was written: then SQLite was not given either, and both are as they were.
+    init(openingIn directory: StoreDirectory, _ name: StoreFile = .items) throws(KeychainError) {
         // As SQLite will open it, which would take a file that cannot be written and fail at its lock.
-        guard let file = try directory.openFile(Self.file, O_RDWR) else { throw .damaged }
+        guard let file = try directory.openFile(name.rawValue, O_RDWR) else { throw .damaged }
         defer { close(file) }
         try Self.checkVersion(file)
-        queue = try Self.connect(directory)
+        if name == .items, try ItemLog.verdict(in: directory) == .damaged {
+            throw KeychainError(.decode, cause: .logDamaged, remedy: .check)
+        }
+        queue = try Self.connect(directory, name)
         unsafe connection = try Self.connection(of: queue)
-        try perform { database in
-            try ItemSchema.check(database)
+        version = 0
+        version = try perform { database in
+            let version = try ItemSchema.check(database)
             try Self.configure(database)
+            return version
         }
         takeHooks()
     }
 
     /// Makes a new file in the place of whatever is there.
-    init(makingIn directory: StoreDirectory) throws(KeychainError) {
-        for file in [StoreFile.itemsLog, .itemsSharedMemory, .itemsJournal, .items] {
-            let removed = unsafe unlinkat(directory.descriptor, file.rawValue, 0)
-            guard removed == 0 || errno == ENOENT else { throw FileError.keychainError(errno) }
-        }
-        // Made here and not by SQLite, so that no umask opens it to others.
-        let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        let file = unsafe openat(directory.descriptor, Self.file, flags, 0o600)
-        guard file >= 0, fchmod(file, 0o600) == 0 else { throw FileError.keychainError(errno) }
-        close(file)
-        queue = try Self.connect(directory)
+    init(makingIn directory: StoreDirectory, _ name: StoreFile = .items) throws(KeychainError) {
+        try directory.makeEmpty(name)
+        queue = try Self.connect(directory, name)
         unsafe connection = try Self.connection(of: queue)
+        version = ItemSchema.version
         try perform { database in
             try ItemSchema.make(in: database)
             try Self.configure(database)
@@ -127,12 +127,73 @@ final class ItemDatabase {
         try statement("RELEASE part").run()
     }
 
+    /// Takes the file to the present format; inside a transaction.
+    func setVersion() throws {
+        try statement(composed: "PRAGMA user_version = \(ItemSchema.version)").run()
+    }
+
+    /// The transaction that called ``setVersion()`` is durable.
+    func hasSetVersion() { version = ItemSchema.version }
+
+    /// The first octets of a row's data, without those behind them.
+    func startOfData(of row: Int64, count: Int) throws -> [UInt8] {
+        var blob: OpaquePointer?
+        var result = unsafe sqlite3_blob_open(connection, "main", "items", "data", row, 0, &blob)
+        defer { unsafe sqlite3_blob_close(blob) }
+        var octets = [UInt8](repeating: 0, count: count)
+        if result == SQLITE_OK {
+            result = unsafe octets.withUnsafeMutableBytes {
+                unsafe sqlite3_blob_read(blob, $0.baseAddress, CInt(count), 0)
+            }
+        }
+        guard result == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
+        return octets
+    }
+
     /// Whether a transaction is open.
     var isInsideTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
 
     /// Brings the write-ahead log into the file and empties it, so that deleted records are gone from both.
     func checkpoint() throws(KeychainError) {
         try perform { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+    }
+
+    /// Writes all that the file holds, without what is free in it, to an empty file; not flushed.
+    ///
+    /// - Throws: ``KeychainError`` with the cause ``DriverCause/interrupted`` once `isAwaited` says so.
+    func write(copyTo path: String, unless isAwaited: () -> Bool) throws(KeychainError) {
+        let result = withoutActuallyEscaping(isAwaited) { isAwaited in
+            let question = Question(isAwaited)
+            let asked = unsafe Unmanaged.passUnretained(question).toOpaque()
+            defer { unsafe sqlite3_progress_handler(connection, 0, nil, nil) }
+            unsafe sqlite3_progress_handler(
+                connection,
+                1000,
+                { asked in
+                    guard let asked = unsafe asked else { return 0 }
+                    return unsafe Unmanaged<Question>.fromOpaque(asked).takeUnretainedValue().ask() ? 1 : 0
+                },
+                asked
+            )
+            return withExtendedLifetime(question) {
+                unsafe sqlite3_exec(
+                    connection,
+                    "VACUUM INTO '\(path.replacing("'", with: "''"))'",
+                    nil,
+                    nil,
+                    nil
+                )
+            }
+        }
+        guard result != SQLITE_INTERRUPT else { throw KeychainError(.notAvailable, cause: .interrupted) }
+        guard result == SQLITE_OK else {
+            throw Self.keychainError(DatabaseError(resultCode: ResultCode(rawValue: result)))
+        }
+    }
+
+    private final class Question {
+        let ask: () -> Bool
+        init(_ ask: @escaping () -> Bool) { self.ask = ask }
     }
 
     /// Closes the file; best effort, because SQLite recovers what is left.
@@ -165,7 +226,10 @@ final class ItemDatabase {
         guard version <= ItemSchema.version else { throw .newerFormat }
     }
 
-    private static func connect(_ directory: StoreDirectory) throws(KeychainError) -> DatabaseQueue {
+    private static func connect(
+        _ directory: StoreDirectory,
+        _ name: StoreFile
+    ) throws(KeychainError) -> DatabaseQueue {
         var configuration = Configuration()
         configuration.foreignKeysEnabled = true
         configuration.busyMode = .immediateError
@@ -183,7 +247,7 @@ final class ItemDatabase {
             throw KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: "vfs"))
         }
         do {
-            return try DatabaseQueue(path: directory.path + "/" + file, configuration: configuration)
+            return try DatabaseQueue(path: directory.path + "/" + name.rawValue, configuration: configuration)
         } catch {
             throw keychainError(error)
         }

@@ -3,17 +3,6 @@ internal import KeychainModel
 internal import SecretMemory
 
 extension ItemRow {
-    /// What the row contributes to the set's digest.
-    func contribution(generation: UInt64, _ context: ItemContext) throws(KeychainError) -> SIMD4<UInt64> {
-        let key = try context.itemSet
-        return unsafe ItemSetDigest.contribution(
-            reference: reference,
-            generation: generation,
-            attributes: attributes,
-            key: key
-        )
-    }
-
     /// Opens the item's data; nil when it has none.
     func openData(
         _ header: OpenedHeader,

@@ -88,6 +88,7 @@ struct ItemRow {
         _ source: ItemSearch.Source,
         hasData: Bool = true,
         after last: Int64,
+        tags: ItemTags,
         _ body: (ItemRow) throws -> Bool
     ) throws {
         switch source {
@@ -98,26 +99,33 @@ struct ItemRow {
             for (place, digest) in digests.enumerated() { statement.bind(CInt(place + 1), digest) }
             statement.bind(CInt(digests.count + 1), last)
             try statement.forEach { try body(ItemRow(statement.columns)) }
-        case .name(let first, let name):
-            let statement = try database.statement(
-                """
-                SELECT id, reference, attributes, keys, data FROM items INDEXED BY items_first \
-                WHERE first = ? AND name = ? AND id > ? ORDER BY id
-                """
-            )
-            statement.bind(1, first)
-            statement.bind(2, name)
-            statement.bind(3, last)
-            try statement.forEach { try body(ItemRow(statement.columns)) }
+        case .name(let name):
+            // What is not among the tags is not there, whatever an index says.
+            for id in tags.names[name] where id > last {
+                guard try forPresentRow(id, database, body) else { return }
+            }
         case .references(let references):
-            for (id, reference) in references where id > last {
-                var isWanted = true
-                try forRow(id, database) { row in
-                    if unsafe row.reference.elementsEqual(reference.octets) { isWanted = try body(row) }
+            for (id, reference) in references where id > last && tags[id] != nil {
+                let isWanted = try forPresentRow(id, database) { row in
+                    unsafe row.reference.elementsEqual(reference.octets) ? try body(row) : true
                 }
                 guard isWanted else { return }
             }
         }
+    }
+
+    /// Calls `body` with one row that is there.
+    ///
+    /// - Throws: ``AEAD/NotAuthentic`` when it is not.
+    private static func forPresentRow(
+        _ id: Int64,
+        _ database: ItemDatabase,
+        _ body: (ItemRow) throws -> Bool
+    ) throws -> Bool {
+        var goesOn: Bool?
+        try forRow(id, database) { goesOn = try body($0) }
+        guard let goesOn else { throw AEAD.NotAuthentic() }
+        return goesOn
     }
 
     /// Calls `body` with one row, if it is there.
@@ -132,20 +140,26 @@ struct ItemRow {
         }
     }
 
-    /// Calls `body` with the rows from one number on, at most `count`, and nil for one that cannot be read.
+    /// Data up to this length are read with their row; of longer ones, only the start is.
+    private static let shortData = 2048
+
+    /// Calls `body` with the rows from one number on, at most `count`, with all columns, and nil for one that cannot be
+    /// read; without `hasData`, long data are left where they are.
     ///
     /// - Returns: the number of the last row, or nil when there was none.
     static func forEach(
         _ database: ItemDatabase,
+        hasData: Bool = true,
         after last: Int64,
         atMost count: Int,
         _ body: (ItemRow?) throws -> Void
     ) throws -> Int64? {
+        let data = hasData ? "data" : "CASE WHEN length(data) <= \(shortData) THEN data END"
         let statement = try database.statement(
-            """
-            SELECT id, reference, attributes, keys, data, scope, first, name, second, label FROM items \
-            WHERE id > ? ORDER BY id LIMIT ?
-            """
+            composed: """
+                SELECT id, reference, attributes, keys, \(data), scope, first, name, second, label, length(data) \
+                FROM items WHERE id > ? ORDER BY id LIMIT ?
+                """
         )
         statement.bind(1, last)
         statement.bind(2, Int64(count))
@@ -156,5 +170,67 @@ struct ItemRow {
             return true
         }
         return lastRow
+    }
+
+    /// A column that the row is found by; nil where it has none.
+    ///
+    /// For rows with all columns.
+    func lookup(_ part: LookupDigests.Part) -> UnsafeRawBufferPointer? {
+        unsafe columns.octets(CInt(5 + part.rawValue))
+    }
+
+    // MARK: Tags
+
+    /// How long the data are, and the nonce they were sealed with; nil without.
+    ///
+    /// For rows with all columns.
+    private func dataMark(_ database: ItemDatabase) throws -> ItemTag.DataMark? {
+        guard !columns.isNull(10) else { return nil }
+        let count = Int(columns.number(10))
+        if let data = unsafe data { return unsafe ItemTag.DataMark(count: count, start: data) }
+        let start = try database.startOfData(of: id, count: AEAD.nonceByteCount)
+        return unsafe start.withUnsafeBytes { unsafe ItemTag.DataMark(count: count, start: $0) }
+    }
+
+    /// The tag that the row has now, with other wraps where they are given; for rows with all columns.
+    func tag(
+        keys other: [UInt8]?? = nil,
+        _ database: ItemDatabase,
+        _ context: ItemContext
+    ) throws -> ItemTag {
+        let key = try context.itemSet
+        let mark = try dataMark(database)
+        let count = LookupDigests.Part.columns.count * LookupDigests.digestByteCount
+        return try unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { digests in
+            unsafe digests.initializeMemory(as: UInt8.self, repeating: 0)
+            for part in LookupDigests.Part.columns {
+                guard let octets = unsafe columns.octets(CInt(5 + part.rawValue)) else { continue }
+                guard octets.count == LookupDigests.digestByteCount else { throw AEAD.NotAuthentic() }
+                unsafe UnsafeMutableRawBufferPointer(rebasing: digests[part.range]).copyMemory(from: octets)
+            }
+            let digests = UnsafeRawBufferPointer(digests)
+            func make(_ keys: UnsafeRawBufferPointer?) -> ItemTag {
+                unsafe ItemTag(
+                    row: id,
+                    reference: reference,
+                    attributes: attributes,
+                    digests: digests,
+                    keys: keys,
+                    data: mark,
+                    key: key
+                )
+            }
+            switch other {
+            case .none: return unsafe make(keys)
+            case .some(.none): return make(nil)
+            case .some(.some(let keys)): return unsafe keys.withUnsafeBytes { unsafe make($0) }
+            }
+        }
+    }
+
+    /// Whether the attributes are those that the set knows of the row: the cheap part of its tag, asked at each look.
+    func isCurrent(_ tags: ItemTags) -> Bool {
+        guard let tag = tags[id] else { return false }
+        return unsafe tag.attributes == ItemTag.end(of: attributes)
     }
 }

@@ -5,7 +5,11 @@ internal import KeychainModel
 /// The tables, word for word: a file whose schema reads otherwise is refused.
 enum ItemSchema {
     /// `PRAGMA user_version`; a file with a greater one is of a newer program and left as it is.
-    static let version = 1
+    ///
+    /// 1: the set's record (`item_set`) is one row, over the attributes of each item. 2: with the tags of all rows
+    /// (``ItemTags``). The tables are the same; a file of format 1 gets the new record at its first unlock.
+    static let version = 2
+    static let formerVersion = 1
     /// `PRAGMA application_id`: "TchS".
     static let applicationID = 0x5463_6853
     /// Small pages: a change rewrites whole pages, one for each index, and these are mostly one entry each.
@@ -53,10 +57,12 @@ enum ItemSchema {
     }
 
     /// Compares what the file holds with what this program would make.
-    static func check(_ database: Database) throws {
+    ///
+    /// - Returns: the file's format.
+    static func check(_ database: Database) throws -> Int {
         let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         guard found <= version else { throw KeychainError.newerFormat }
-        guard found == version,
+        guard found == version || found == formerVersion,
             try Int.fetchOne(database, sql: "PRAGMA application_id") == applicationID
         else { throw KeychainError.damaged }
         let rows = try Row.fetchAll(database, sql: "SELECT name, sql FROM sqlite_schema")
@@ -66,5 +72,6 @@ enum ItemSchema {
                 statements[name] == statement
             else { throw KeychainError.damaged }
         }
+        return found
     }
 }

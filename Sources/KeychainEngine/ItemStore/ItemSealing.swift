@@ -10,7 +10,8 @@ struct SealedItem {
     let digests: LookupDigests
     let generation: UInt64
     let attributes: [UInt8]
-    let keys: [UInt8]
+    /// Nil where the enrolled set that opened it is gone.
+    let keys: [UInt8]?
     let data: [UInt8]?
     /// The attributes' map as callers get it.
     let map: ArraySlice<UInt8>

@@ -9,9 +9,14 @@ final class ItemSearch {
         /// Rows whose column has one of these digests.
         case rows(Column, [[UInt8]])
         /// Rows of one name.
-        case name(first: [UInt8], name: [UInt8])
+        case name([UInt8])
         /// These rows, with the references that led to them, in the order of their numbers.
         case references([(row: Int64, reference: PersistentReference)])
+
+        /// Whether an index says which rows there are; of the others the set's tags do.
+        var needsIndex: Bool {
+            if case .rows = self { true } else { false }
+        }
     }
 
     /// An indexed column.
@@ -73,10 +78,7 @@ final class ItemSearch {
     ) -> Source {
         let nameKeys = LookupDigester.nameKeys(of: itemClass)
         if groups.count == 1, !nameKeys.isEmpty, nameKeys.allSatisfy({ attributes[$0] != nil }) {
-            return .name(
-                first: digester.first(attributes, itemClass, groups[0]),
-                name: digester.name(attributes, itemClass, groups[0])
-            )
+            return .name(digester.name(attributes, itemClass, groups[0]))
         }
         if let key = LookupDigester.firstKey(of: itemClass), let value = attributes[key], !value.isBlank {
             return .rows(.first, groups.map { digester.first(attributes, itemClass, $0) })

@@ -1,30 +1,28 @@
 internal import KeychainModel
 
-/// A digest over the set of items that grows and shrinks with it: the sum, modulo 2^256, of a keyed digest of
-/// each item's reference, generation and attributes.
+/// A digest over the set of items that grows and shrinks with it: the sum, modulo 2^256, of a keyed digest of each
+/// group of rows' tags (``ItemTags``).
 ///
-/// Kept sealed in the file and changed in the same transaction as the rows, so that a row which was removed,
-/// doubled or put back from an older file shows.
+/// Kept sealed in the file and changed in the same transaction as the rows and their tags, so that a row which was
+/// removed, doubled or put back from an older file shows, and a group of tags that was put back with it.
 struct ItemSetDigest: Equatable {
     /// What hardware's counter said when the store was last counted on; 0 without hardware.
     var generation: UInt64 = 0
+    /// How many contributions it is the sum of.
     private(set) var count: UInt64 = 0
     private var words: SIMD4<UInt64> = .zero
 
-    /// What one item contributes.
+    /// What one group contributes.
     static func contribution(
-        reference: UnsafeRawBufferPointer,
-        generation: UInt64,
-        attributes: UnsafeRawBufferPointer,
+        group number: Int64,
+        _ tags: UnsafeRawBufferPointer,
         key: KeyedDigest
     ) -> SIMD4<UInt64> {
-        // The tag stands for all of the sealed attributes.
-        let parts = PersistentReference.octetCount + 8 + AEAD.tagByteCount
-        return unsafe withUnsafeTemporaryAllocation(byteCount: parts, alignment: 8) { octets in
-            unsafe octets.copyMemory(from: UnsafeRawBufferPointer(rebasing: reference.prefix(16)))
-            unsafe octets.storeBytes(of: generation.bigEndian, toByteOffset: 16, as: UInt64.self)
-            let tag = unsafe UnsafeRawBufferPointer(rebasing: attributes.suffix(AEAD.tagByteCount))
-            unsafe UnsafeMutableRawBufferPointer(rebasing: octets[24...]).copyMemory(from: tag)
+        unsafe withUnsafeTemporaryAllocation(byteCount: 9 + tags.count, alignment: 8) { octets in
+            // Another first octet than that of a row's own digest.
+            unsafe octets[0] = 2
+            unsafe octets.storeBytes(of: number.bigEndian, toByteOffset: 1, as: Int64.self)
+            unsafe UnsafeMutableRawBufferPointer(rebasing: octets[9...]).copyMemory(from: tags)
             return unsafe key.words(of: UnsafeRawBufferPointer(octets))
         }
     }
@@ -57,22 +55,32 @@ struct ItemSetDigest: Equatable {
 
     // MARK: Sealed form
 
-    private static func context(_ storeID: [UInt8]) -> [UInt8] {
-        Array("touchstone 1 item set ".utf8) + storeID
+    /// The record's format is the file's (``ItemSchema/version``).
+    private static func context(_ storeID: [UInt8], _ version: Int) -> [UInt8] {
+        Array("touchstone \(version) item set ".utf8) + storeID
     }
 
     func sealed(with key: AEADKey, storeID: [UInt8]) -> [UInt8] {
         let numbers = [generation, count, words[0], words[1], words[2], words[3]].map { $0.littleEndian }
         return unsafe numbers.withUnsafeBytes {
-            unsafe AEAD.seal($0, with: key, authenticating: Self.context(storeID))
+            unsafe AEAD.seal(
+                $0,
+                with: key,
+                authenticating: Self.context(storeID, ItemSchema.version)
+            )
         }
     }
 
     init() {}
 
     /// Opens a sealed digest; nil when it is not authentic.
-    init?(opening sealed: [UInt8], with key: AEADKey, storeID: [UInt8]) {
-        let context = Self.context(storeID)
+    init?(
+        opening sealed: [UInt8],
+        with key: AEADKey,
+        storeID: [UInt8],
+        version: Int = ItemSchema.version
+    ) {
+        let context = Self.context(storeID, version)
         let numbers = try? unsafe AEAD.open(sealed, with: key, authenticating: context) { octets in
             stride(from: 0, to: octets.count - 7, by: 8).map { offset in
                 unsafe UInt64(littleEndian: octets.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -85,48 +93,20 @@ struct ItemSetDigest: Equatable {
     }
 }
 
-/// The set's digest as it is in memory, and how far the rows were compared with it.
-///
-/// A value, so that a commit that fails puts back all of it.
+/// The set as the last commit left it, in memory.
 struct ItemSetState {
-    /// As the last commit left it; nil before the first unlock, or when the recorded one is damaged.
-    private(set) var digest: ItemSetDigest?
-    /// Nil when there is nothing more to look at.
-    var sweep: ItemSetSweep?
-
-    init(_ digest: ItemSetDigest? = nil, sweep: ItemSetSweep? = nil) {
-        self.digest = digest
-        self.sweep = sweep
-    }
+    /// Nil before the first unlock, or when the recorded one is damaged: then nothing says which rows are the newest,
+    /// and none is read.
+    var digest: ItemSetDigest?
+    var tags = ItemTags()
 
     /// The generation as the last commit left it.
-    var generation: UInt64? {
-        get { digest?.generation }
-        set { if let newValue { digest?.generation = newValue } }
-    }
-
-    var isSweepDue: Bool { sweep != nil }
-
-    mutating func endSweep() {
-        sweep = nil
-    }
-
-    mutating func insert(_ contribution: SIMD4<UInt64>, row: Int64) {
-        digest?.insert(contribution)
-        // What comes later is looked at then.
-        if let sweep, row <= sweep.row { self.sweep?.found.insert(contribution) }
-    }
-
-    mutating func remove(_ contribution: SIMD4<UInt64>, row: Int64) {
-        digest?.remove(contribution)
-        if let sweep, row <= sweep.row { self.sweep?.found.remove(contribution) }
-    }
+    var generation: UInt64? { digest?.generation }
 }
 
-/// What looking through the items has found so far.
+/// How far the items were looked through in the background.
 struct ItemSetSweep {
     /// The last row that was looked at.
     var row = Int64.min
-    var found = ItemSetDigest()
     var report = ItemStore.unknown
 }

@@ -116,6 +116,8 @@ struct ItemColumns {
         return unsafe UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
     }
 
+    func isNull(_ column: CInt) -> Bool { unsafe sqlite3_column_type(handle, column) == SQLITE_NULL }
+
     func number(_ column: CInt) -> Int64 {
         unsafe sqlite3_column_int64(handle, column)
     }

@@ -4,32 +4,31 @@ internal import SecretMemory
 
 /// Looking through all items: at once where somebody asks, and little by little after the first unlock.
 extension ItemStore {
-    /// Reads every item and the set's digest; the data of items that need no user are opened too.
+    /// Reads every item and the set's record; the data of items that need no user are opened too.
     func check(_ context: ItemContext) -> StoreReport {
         var report = Self.unknown
         report.isSetAuthentic = false
         do throws(KeychainError) {
             forgetStructure()
             report.faults += try structureFaults()
-            var found = ItemSetDigest()
+            comparison = nil
+            let compared = try compared(context)
+            var count = 0
             try ItemDatabase.translatingErrors {
                 _ = try ItemRow.forEach(database, after: .min, atMost: .max) { row in
-                    guard let contribution = row.flatMap({ inspect($0, context, readsData: true, &report) })
-                    else {
-                        report.damaged += 1
-                        return
-                    }
-                    found.insert(contribution)
+                    count += 1
+                    inspect(row, context, readsData: true, &report)
                 }
             }
             let recorded = try readSet(context)
             if recorded == nil { report.faults.append(Self.setIsDamaged) }
-            report.isSetAuthentic = recorded?.hasItems(of: found) == true && recorded == itemSet.digest
+            report.isSetAuthentic =
+                compared.isWhole && recorded?.digest == itemSet.digest && count == itemSet.tags.count
         } catch {
             report.faults.append(Self.description(of: error))
         }
         health = report
-        itemSet.endSweep()
+        sweepState = nil
         return report
     }
 
@@ -40,70 +39,75 @@ extension ItemStore {
     ///
     /// - Returns: what was found when these were the last, nil while there are more.
     func sweep(_ context: ItemContext) -> StoreReport? {
-        guard var sweep = itemSet.sweep, !needsReopening else { return health }
+        guard var sweep = sweepState, !needsReopening else { return health }
         do throws(KeychainError) {
-            var stale: [(row: Int64, keys: [UInt8]?)] = []
+            var stale: [Rewrapped] = []
             let last = try ItemDatabase.translatingErrors {
-                try ItemRow.forEach(database, after: sweep.row, atMost: Self.sweptAtOnce) { row in
-                    guard let row,
-                        let contribution = inspect(row, context, readsData: false, &sweep.report),
-                        try row.isIndexed(in: database)
-                    else {
-                        sweep.report.damaged += 1
-                        return
-                    }
-                    sweep.found.insert(contribution)
-                    if let keys = row.keysWithoutCurrentSet(context) { stale.append((row.id, keys)) }
+                try ItemRow.forEach(database, hasData: false, after: sweep.row, atMost: Self.sweptAtOnce) {
+                    row in
+                    inspect(row, context, readsData: false, &sweep.report)
+                    guard let row else { return }
+                    if try !row.isIndexed(in: database) { sweep.report.damaged += 1 }
+                    if let change = try rewrapped(row, context) { stale.append(change) }
                 }
             }
-            try replaceKeys(stale)
+            try replaceKeys(stale, context)
             guard let last else {
-                sweep.report.isSetAuthentic = itemSet.digest?.hasItems(of: sweep.found) == true
+                // Each row that is there is one of the set's: as many as there are is all of them.
+                if try counts().count != itemSet.tags.count { sweep.report.isSetAuthentic = false }
                 sweep.report.faults = health.faults
                 if sweep.report.damaged > 0 { forgetStructure() }
                 health = sweep.report
                 if sweep.report.damaged > 0 { health.faults += try structureFaults() }
-                itemSet.endSweep()
+                sweepState = nil
                 return health
             }
             sweep.row = last
-            itemSet.sweep = sweep
+            sweepState = sweep
             return nil
         } catch {
             needsReopening = error.status == .io
             health.faults.append(Self.description(of: error))
-            itemSet.endSweep()
+            sweepState = nil
             return health
         }
     }
 
-    /// Judges one row; nil when it is damaged.
+    /// Judges one row, which has all columns, and counts it.
+    ///
+    /// A row that is another state of an item, or one that was deleted, opens like any other: it is an item, and the set
+    /// is not authentic.
     private func inspect(
-        _ row: ItemRow,
+        _ row: ItemRow?,
         _ context: ItemContext,
         readsData: Bool,
         _ report: inout StoreReport
-    ) -> SIMD4<UInt64>? {
-        let judged: (isInvalidated: Bool, contribution: SIMD4<UInt64>)? = try? row.open(in: context) {
-            header in
-            guard row.hasDigests(of: header) else { throw AEAD.NotAuthentic() }
-            unsafe namedRows.note(row.id, header.digest(.name))
-            let control = header.accessControl(atEpoch: context.epoch)
-            if readsData, case .some(.some(let control)) = control, ItemKeyWrap.demands(of: control) == [[]],
-                context.keys[KeybagKeyName(control.accessibility.classKey)] != nil
-            {
-                _ = try row.openData(header, control, proofs: [], password: nil, context)
+    ) {
+        do {
+            guard let row else { throw AEAD.NotAuthentic() }
+            let fault = try row.fault(itemSet.tags, database, context)
+            if fault != nil { report.isSetAuthentic = false }
+            guard fault == nil || fault == .attributes || fault == .unknown else { throw AEAD.NotAuthentic() }
+            let isInvalidated = try row.open(in: context) { header in
+                guard row.hasDigests(of: header) else { throw AEAD.NotAuthentic() }
+                let control = header.accessControl(atEpoch: context.epoch)
+                if readsData, case .some(.some(let control)) = control,
+                    ItemKeyWrap.demands(of: control) == [[]],
+                    context.keys[KeybagKeyName(control.accessibility.classKey)] != nil
+                {
+                    _ = try row.openData(header, control, proofs: [], password: nil, context)
+                }
+                return control == nil
             }
-            return (control == nil, try row.contribution(generation: header.generation, context))
+            if isInvalidated { report.invalidated += 1 } else { report.items += 1 }
+        } catch {
+            report.damaged += 1
         }
-        guard let judged else { return nil }
-        if judged.isInvalidated { report.invalidated += 1 } else { report.items += 1 }
-        return judged.contribution
     }
 
     /// Nothing seen, nothing wrong.
     static let unknown = StoreReport(items: 0, invalidated: 0, damaged: 0, isSetAuthentic: true, faults: [])
-    static let setIsDamaged = "the digest over the items is damaged"
+    static let setIsDamaged = "the record of the set of items is damaged"
 
     static func description(of error: KeychainError) -> String {
         let cause = error.cause.map { " (\($0.domain) \($0.code))" } ?? ""

@@ -61,6 +61,8 @@ extension ItemStore {
         try ItemDatabase.translatingErrors {
             func take(_ row: ItemRow) throws -> Bool {
                 do {
+                    guard row.isCurrent(itemSet.tags) else { throw AEAD.NotAuthentic() }
+                    if search.query.returns.contains(.data) { try checkAbsentData(of: row, context) }
                     return try row.open(in: context) { header in
                         guard search.matches(header) else { return true }
                         if page.isFull {
@@ -75,25 +77,29 @@ extension ItemStore {
                     return search.limit == 1
                 }
             }
-            var name: [UInt8]?
-            if case .name(_, let digest) = search.source { name = digest }
-            if let name, search.limit == 1, cursor == nil, let row = namedRows[name] {
-                try ItemRow.forRow(row, database) { _ = try take($0) }
-                guard page.count == 0, reader.needed.isEmpty else { return }
-                namedRows.forget(name)
-                reader.forget()
+            // Who wants all is not given less.
+            if search.source.needsIndex, search.limit > 1, cursor == nil, try mayHideItems(context) {
+                throw KeychainError.damaged
             }
-            let hasData = search.query.returns.contains(.data)
-            try ItemRow.forEach(database, search.source, hasData: hasData, after: cursor?.row ?? 0) { row in
-                if let name { namedRows.note(row.id, name) }
-                return try take(row)
+            do {
+                try ItemRow.forEach(
+                    database,
+                    search.source,
+                    hasData: search.query.returns.contains(.data),
+                    after: cursor?.row ?? 0,
+                    tags: itemSet.tags,
+                    take
+                )
+            } catch is AEAD.NotAuthentic {
+                reader.isDamageSeen = true
             }
         }
         if !reader.needed.isEmpty { return .needsAuthentication(reader.needed) }
         if reader.isDamageSeen, search.limit > 1 || page.count == 0 { throw .damaged }
         if page.count == 0, cursor == nil {
             if reader.isInvalidatedSeen { throw KeychainError(.itemNotFound, cause: .invalidated) }
-            throw try mayHideItems() ? .damaged : KeychainError(.itemNotFound)
+            if search.source.needsIndex, try mayHideItems(context) { throw .damaged }
+            throw KeychainError(.itemNotFound)
         }
         return .page(page, next: next)
     }
@@ -128,12 +134,6 @@ private struct PageReader {
         self.authorization = authorization
         self.password = password
         self.key = key
-    }
-
-    /// Has not seen anything.
-    mutating func forget() {
-        isDamageSeen = false
-        isInvalidatedSeen = false
     }
 
     /// - Returns: whether to go on.

@@ -26,14 +26,11 @@ extension ItemStore {
     /// Gives the store a generation, durably.
     func set(generation: UInt64, _ context: ItemContext) throws(KeychainError) {
         try reopenIfNeeded(context)
-        guard itemSet.generation != generation, var digest = itemSet.digest else { return }
-        digest.generation = generation
-        let key = try context.setRecord
-        try database.transaction {
-            try write(digest, with: key, storeID: context.storeID)
+        guard let digest = itemSet.digest, digest.generation != generation else { return }
+        try changeSet(context) {
+            itemSet.digest?.generation = generation
             return true
         }
-        itemSet.generation = generation
         hasCounted()
     }
 }

@@ -36,8 +36,8 @@ extension ItemStore {
         } else {
             try replaceContent(new.item)
         }
-        itemSet.remove(old.contribution, row: old.id)
-        itemSet.insert(try new.item.contribution(context), row: old.id)
+        itemSet.tags.set(new.item.tag(key: try context.itemSet), row: old.id)
+        comparison?.forget(old.id)
         noteDeleted(1)
     }
 

@@ -9,36 +9,31 @@ extension ItemStore {
     func commit(_ writes: [PendingWrite], _ context: ItemContext, counting: Counting = .later) {
         do throws(KeychainError) {
             try reopenIfNeeded(context)
+            guard itemSet.digest != nil else {
+                throw KeychainError(.decode, cause: .setDamaged, remedy: .check)
+            }
             let writes = try admit(writes)
             guard !writes.isEmpty else { return }
-            let former = itemSet
             do throws(KeychainError) {
-                try database.transaction {
+                try changeSet(context) {
                     for write in writes { try run(write, alone: writes.count == 1, context) }
                     guard writes.contains(where: \.hasChanged) else { return false }
                     commitsSinceCount += 1
-                    if isCountDue {
-                        switch counting {
-                        case .on:
-                            itemSet.generation? += 1
-                            hasCounted()
-                        case .later: break
-                        case .refused:
-                            itemSet = former
-                            commitsSinceCount -= 1
-                            for write in writes { write.result = nil }
-                            return false
-                        }
-                    }
-                    if let digest = itemSet.digest {
-                        try self.write(digest, with: context.setRecord, storeID: context.storeID)
+                    guard isCountDue else { return true }
+                    switch counting {
+                    case .on:
+                        itemSet.digest?.generation += 1
+                        hasCounted()
+                    case .later: break
+                    case .refused:
+                        commitsSinceCount -= 1
+                        for write in writes { write.result = nil }
+                        return false
                     }
                     return true
                 }
                 lengthenLog()
-                // Rolled back because nothing changed: the digest did not either.
             } catch {
-                itemSet = former
                 logLength = logByteCount()
                 needsReopening = error.status == .io
                 throw error
@@ -53,7 +48,7 @@ extension ItemStore {
         alone: Bool,
         _ context: ItemContext
     ) throws {
-        let former = itemSet
+        let mark = itemSet.tags.mark
         do {
             if alone {
                 write.result = .success(try perform(write.operation, context))
@@ -61,7 +56,7 @@ extension ItemStore {
                 try database.savepoint { write.result = .success(try perform(write.operation, context)) }
             }
         } catch {
-            itemSet = former
+            itemSet.tags.rollBack(to: mark)
             write.result = .failure(ItemDatabase.keychainError(error))
             // Some failures end the whole transaction: then nobody's change is there.
             if alone || !database.isInsideTransaction { throw error }
@@ -88,27 +83,26 @@ extension ItemStore {
     func makeRoom(for item: SealedItem, besides own: Int64?, _ context: ItemContext) throws {
         let name = item.digests[.name]
         var old: [OldRow] = []
-        try ItemRow.forEach(database, .name(first: item.digests[.first], name: name), after: 0) { row in
-            namedRows.note(row.id, name)
-            guard row.id != own else { return true }
-            do {
+        do {
+            try ItemRow.forEach(database, .name(name), after: 0, tags: itemSet.tags) { row in
+                guard row.id != own else { return true }
+                guard row.isCurrent(itemSet.tags) else { throw AEAD.NotAuthentic() }
                 try row.open(in: context) { header in
                     guard unsafe header.digest(.variant).elementsEqual(item.digests[.variant]) else { return }
                     guard header.accessControl(atEpoch: context.epoch) == nil else {
                         throw KeychainError(.duplicateItem)
                     }
-                    old.append(try OldRow(row, header, context))
+                    old.append(OldRow(row, header))
                 }
-            } catch is AEAD.NotAuthentic {
-                throw KeychainError.damaged
+                return true
             }
-            return true
+        } catch is AEAD.NotAuthentic {
+            throw KeychainError.damaged
         }
         for row in old { try remove(row) }
-        namedRows.note(item.row, name)
     }
 
-    private func insert(_ item: SealedItem, _ context: ItemContext) throws {
+    func insert(_ item: SealedItem, _ context: ItemContext) throws {
         let statement = try database.statement(
             """
             INSERT INTO items (scope, first, name, second, label, attributes, keys, data, id, reference) \
@@ -118,7 +112,7 @@ extension ItemStore {
         item.bindColumns(of: statement)
         statement.bind(10, item.reference)
         try statement.run()
-        itemSet.insert(try item.contribution(context), row: item.row)
+        itemSet.tags.set(item.tag(key: try context.itemSet), row: item.row)
     }
 
     // MARK: Delete
@@ -135,7 +129,8 @@ extension ItemStore {
         let statement = try database.statement("DELETE FROM items WHERE id = ?")
         statement.bind(1, row.id)
         try statement.run()
-        itemSet.remove(row.contribution, row: row.id)
+        itemSet.tags.set(nil, row: row.id)
+        comparison?.forget(row.id)
         hasRemovedProtected = hasRemovedProtected || row.isProtected
         noteDeleted(1)
     }
@@ -143,14 +138,12 @@ extension ItemStore {
     /// A row that is to be changed or to go.
     struct OldRow {
         let id: Int64
-        let contribution: SIMD4<UInt64>
         /// Whether its access control demands anything: bringing it back would undo a decision.
         let isProtected: Bool
 
-        init(_ row: ItemRow, _ header: OpenedHeader, _ context: ItemContext) throws(KeychainError) {
+        init(_ row: ItemRow, _ header: OpenedHeader) {
             id = row.id
             isProtected = !header.flags.isEmpty
-            contribution = try row.contribution(generation: header.generation, context)
         }
     }
 
@@ -172,11 +165,14 @@ extension ItemStore {
     ) throws -> Found {
         var found = Found()
         var isDamageSeen = false
-        try ItemRow.forEach(database, search.source, after: 0) { row in
+        func take(_ row: ItemRow) throws -> Bool {
             do {
+                guard row.isCurrent(itemSet.tags) else { throw AEAD.NotAuthentic() }
+                // Changing an item seals its data anew, or that it has none.
+                if authorization != nil { try checkAbsentData(of: row, context) }
                 try row.open(in: context) { header in
                     guard search.matches(header) else { return }
-                    let old = try OldRow(row, header, context)
+                    let old = OldRow(row, header)
                     let proofs = authorization ?? ItemAuthorization()
                     switch try ItemOpening(header, authorization: proofs, epoch: context.epoch) {
                     case .invalidated: found.invalidated.append(old)
@@ -194,9 +190,15 @@ extension ItemStore {
             }
             return true
         }
+        do {
+            try ItemRow.forEach(database, search.source, after: 0, tags: itemSet.tags, take)
+        } catch is AEAD.NotAuthentic {
+            isDamageSeen = true
+        }
         if isDamageSeen { throw KeychainError.damaged }
         if found.valid.isEmpty, found.needed.isEmpty, found.invalidated.isEmpty {
-            throw try mayHideItems() ? KeychainError.damaged : KeychainError(.itemNotFound)
+            if search.source.needsIndex, try mayHideItems(context) { throw KeychainError.damaged }
+            throw KeychainError(.itemNotFound)
         }
         return found
     }
@@ -221,16 +223,28 @@ extension SealedItem {
         statement.bind(9, row)
     }
 
-    func contribution(_ context: ItemContext) throws(KeychainError) -> SIMD4<UInt64> {
-        let key = try context.itemSet
+    /// What the set says of it.
+    func tag(key: KeyedDigest) -> ItemTag {
+        let columns = LookupDigests.Part.columns.count * LookupDigests.digestByteCount
+        let mark = data.map { data in
+            unsafe data.withUnsafeBytes { unsafe ItemTag.DataMark(count: data.count, start: $0) }
+        }
         return unsafe reference.withUnsafeBytes { reference in
             unsafe attributes.withUnsafeBytes { attributes in
-                unsafe ItemSetDigest.contribution(
-                    reference: reference,
-                    generation: generation,
-                    attributes: attributes,
-                    key: key
-                )
+                unsafe digests.octets.withUnsafeBytes { digests in
+                    func make(_ keys: UnsafeRawBufferPointer?) -> ItemTag {
+                        unsafe ItemTag(
+                            row: row,
+                            reference: reference,
+                            attributes: attributes,
+                            digests: UnsafeRawBufferPointer(rebasing: digests[..<columns]),
+                            keys: keys,
+                            data: mark,
+                            key: key
+                        )
+                    }
+                    return keys.map { unsafe $0.withUnsafeBytes { unsafe make($0) } } ?? make(nil)
+                }
             }
         }
     }

@@ -8,11 +8,13 @@ internal import SecretMemory
 /// Belongs to one actor.
 final class ItemStore {
     let directory: StoreDirectory
-    private(set) var database: ItemDatabase
-    /// The digest over the items as the last commit left it, and how far they were looked through.
+    var database: ItemDatabase
+    /// What the last commit said of all items.
     var itemSet = ItemSetState()
-    /// Where names lead to.
-    var namedRows = NamedRows()
+    /// How far the items were looked through since the first unlock; nil when there is nothing more to look at.
+    var sweepState: ItemSetSweep?
+    /// How the rows compared with what is said of them; nil until they were.
+    var comparison: StoreComparison?
     /// What is known of the items since the first unlock.
     var health = ItemStore.unknown
     /// What SQLite says of its own structures; nil until it was asked.
@@ -38,7 +40,7 @@ final class ItemStore {
         database = try ItemDatabase(openingIn: directory)
     }
 
-    private init(directory: StoreDirectory, database: ItemDatabase) {
+    init(directory: StoreDirectory, database: ItemDatabase) {
         self.directory = directory
         self.database = database
     }
@@ -51,14 +53,9 @@ final class ItemStore {
         generation: UInt64 = 0
     ) throws(KeychainError) -> ItemStore {
         let store = ItemStore(directory: directory, database: try ItemDatabase(makingIn: directory))
-        var empty = ItemSetDigest()
-        empty.generation = generation
-        try store.database.transaction {
-            try store.write(empty, with: setKey.symmetric, storeID: storeID)
-            return true
-        }
-        store.itemSet = ItemSetState(empty)
+        try store.writeEmptySet(with: setKey, storeID: storeID, generation: generation)
         store.integrityFaults = []
+        store.comparison = StoreComparison()
         return store
     }
 
@@ -84,21 +81,28 @@ final class ItemStore {
     /// - Returns: whether all is well as far as is known now.
     func load(_ context: ItemContext) -> Bool {
         itemSet = ItemSetState()
-        namedRows = NamedRows()
+        sweepState = nil
+        comparison = nil
         integrityFaults = nil
         health = Self.unknown
         do throws(KeychainError) {
+            if database.version != ItemSchema.version, try !migrate(context) {
+                health.isSetAuthentic = false
+                health.faults.append(Self.setIsDamaged)
+                return false
+            }
             let recorded = try readSet(context)
             let (count, last) = try counts()
-            rows.start(after: last)
             health.items = count
             if let recorded {
-                itemSet = ItemSetState(recorded, sweep: ItemSetSweep())
-                health.isSetAuthentic = recorded.count == UInt64(count)
+                itemSet = recorded
+                sweepState = ItemSetSweep()
+                health.isSetAuthentic = recorded.tags.count == count
             } else {
                 health.isSetAuthentic = false
                 health.faults.append(Self.setIsDamaged)
             }
+            rows.start(after: max(itemSet.tags.last, last > Self.lastRow ? 0 : last))
         } catch {
             health.isSetAuthentic = false
             health.faults.append(Self.description(of: error))
@@ -106,10 +110,13 @@ final class ItemStore {
         return health.isWell
     }
 
+    /// More rows were never made: a greater number is not ours.
+    private static let lastRow = Int64(1) << 48
+
     /// How many rows there are, and the number of the last.
-    private func counts() throws(KeychainError) -> (Int, Int64) {
+    func counts() throws(KeychainError) -> (count: Int, last: Int64) {
         try ItemDatabase.translatingErrors {
-            var result = (0, Int64(0))
+            var result = (count: 0, last: Int64(0))
             let statement = try database.statement("SELECT count(*), max(id) FROM items")
             try statement.forEach {
                 result = (Int(statement.columns.number(0)), statement.columns.number(1))
@@ -129,10 +136,23 @@ final class ItemStore {
         needsReopening = false
     }
 
-    /// Closes the file.
+    /// Closes the file, with nothing left in the log.
     func close() {
-        purge()
+        settleLog()
         database.shut()
+    }
+
+    /// Brings what the log holds into the file: nothing is in the log alone then.
+    ///
+    /// What fails is tried again.
+    func settleLog() {
+        guard !needsReopening, logByteCount() > 0 else { return }
+        do throws(KeychainError) {
+            try emptyLog()
+            deletedCount = 0
+        } catch {
+            needsReopening = error.status == .io
+        }
     }
 
     // MARK: Deleted records
@@ -159,29 +179,7 @@ final class ItemStore {
         }
     }
 
-    // MARK: The set
-
-    func write(_ itemSet: ItemSetDigest, with key: AEADKey, storeID: [UInt8]) throws {
-        let statement = try database.statement("INSERT OR REPLACE INTO item_set (id, sealed) VALUES (1, ?)")
-        statement.bind(1, itemSet.sealed(with: key, storeID: storeID))
-        try statement.run()
-    }
-
-    /// The recorded digest; nil when it is not authentic.
-    func readSet(_ context: ItemContext) throws(KeychainError) -> ItemSetDigest? {
-        let key = try context.setRecord
-        let rows = try ItemDatabase.translatingErrors {
-            var rows: [[UInt8]?] = []
-            let statement = try database.statement("SELECT sealed FROM item_set LIMIT 2")
-            try statement.forEach {
-                rows.append(unsafe statement.columns.octets(0).map { unsafe Array($0) })
-                return true
-            }
-            return rows
-        }
-        guard rows.count == 1, let sealed = rows[0] else { return nil }
-        return ItemSetDigest(opening: sealed, with: key, storeID: context.storeID)
-    }
+    // MARK: Structure
 
     /// Asks SQLite, once, whether its own structures are whole: an entry that is gone would make an item look
     /// absent.
@@ -196,12 +194,6 @@ final class ItemStore {
     /// Has SQLite asked anew.
     func forgetStructure() {
         integrityFaults = nil
-    }
-
-    /// Whether an item that was not found may be there all the same, in a damaged part of the file.
-    func mayHideItems() throws(KeychainError) -> Bool {
-        guard health.faults.isEmpty else { return true }
-        return itemSet.isSweepDue ? try !structureFaults().isEmpty : false
     }
 }
 

@@ -71,7 +71,11 @@ extension KeychainEngine {
     private func finish(_ writes: [PendingWrite]) {
         if let store = try? reachableStore(), store.isPurgeDue { store.purge() }
         purgeLater()
-        for write in writes { write.tell() }
+        settleLater()
+        for write in writes {
+            if case .failure(let error)? = write.result { noteDamage(error) }
+            write.tell()
+        }
     }
 
     /// How long a deleted record may stay in the log: one emptying then serves many deletions.
@@ -88,5 +92,36 @@ extension KeychainEngine {
     private func purgeNow() {
         purge = nil
         store?.purge()
+    }
+
+    /// For how long no change must have come before the log is brought into the file.
+    private static let idleDelay = Duration.seconds(10)
+
+    /// Brings the log into the file once no more changes come, and gives the disk back what deletions left free: what is
+    /// in one place alone is lost with that place.
+    private func settleLater() {
+        lastCommit = .now
+        guard settling == nil else { return }
+        settling = Task(priority: .background) { [weak self] in
+            repeat {
+                guard (try? await Task.sleep(for: Self.idleDelay)) != nil else { return }
+            } while await self?.settle() == true
+        }
+    }
+
+    /// - Returns: whether to wait once more.
+    private func settle() -> Bool {
+        guard ContinuousClock.now - lastCommit >= Self.idleDelay else { return true }
+        settling = nil
+        guard let store else { return false }
+        store.settleLog()
+        guard let context = try? context(), store.isShrinkDue else { return false }
+        do throws(KeychainError) {
+            try store.shrink(context) { executor.isAwaited }
+        } catch {
+            // Whoever came in between goes first; without a change nothing is tried again.
+            return error.cause == .interrupted
+        }
+        return false
     }
 }

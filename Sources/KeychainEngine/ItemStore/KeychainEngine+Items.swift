@@ -161,13 +161,19 @@ extension KeychainEngine: ItemVault {
         let context = try context()
         let store = try usableStore(context)
         let search = try ItemSearch(query, groups: groups, in: context)
-        let outcome = try store.page(
-            search,
-            context,
-            authorization: authorization,
-            password: password,
-            after: cursor
-        )
+        let outcome: ItemStore.PageOutcome
+        do throws(KeychainError) {
+            outcome = try store.page(
+                search,
+                context,
+                authorization: authorization,
+                password: password,
+                after: cursor
+            )
+        } catch {
+            noteDamage(error)
+            throw error
+        }
         switch outcome {
         case .page(let page, let next): return .items(page.finish(next: next))
         case .needsAuthentication(let controls): return .needsAuthentication(controls)
@@ -264,6 +270,7 @@ extension KeychainEngine: ItemVault {
     public func close() {
         keys = KeyRing()
         purge?.cancel()
+        settling?.cancel()
         sweep?.cancel()
         store?.close()
         store = nil
@@ -299,7 +306,11 @@ extension KeychainEngine {
     func usableStore(_ context: ItemContext) throws(KeychainError) -> ItemStore {
         let store = try reachableStore()
         try store.reopenIfNeeded(context)
-        if store.itemSet.isSweepDue { sweepLater() }
+        if store.sweepState != nil { sweepLater() }
+        // Nothing would say which rows are the newest.
+        guard store.itemSet.digest != nil else {
+            throw KeychainError(.decode, cause: .setDamaged, remedy: .check)
+        }
         return store
     }
 

@@ -50,7 +50,7 @@ extension KeychainEngine {
 
     /// - Returns: whether there is more to look at.
     private func sweepOn() -> Bool {
-        guard let store, store.itemSet.isSweepDue, let context = try? context() else {
+        guard let store, store.sweepState != nil, let context = try? context() else {
             sweep = nil
             return false
         }
@@ -58,6 +58,13 @@ extension KeychainEngine {
         sweep = nil
         if !found.isWell { reportTampering(found) }
         return false
+    }
+
+    /// What a request came upon is told as what a look through all items finds.
+    func noteDamage(_ error: KeychainError) {
+        guard error.status == .decode, let store else { return }
+        store.health.damaged = max(1, store.health.damaged)
+        reportTampering(store.health)
     }
 
     /// Tells once in a run that the items are not as they were left.

@@ -1,34 +1,48 @@
-/// The first row of each name, as far as it was seen: a look-up of one item goes to its row without an index.
+/// The rows of each name, of all rows that there are: a look-up by name goes to its rows without an index, and what
+/// is not here is not there.
 ///
-/// Hints: what the row itself says decides, and where it does not answer the index is asked. Names are their digests
-/// (``LookupDigests/name``).
+/// Names are their digests (``LookupDigests/name``); two names may share one, and the row itself decides.
 struct NamedRows {
-    /// More are left to the index; they take 4 MiB.
-    private static let most = 1 << 17
+    private var first: [UInt64: Int64] = [:]
+    /// The rows of names that have more than one, all of them in order.
+    private var several: [UInt64: [Int64]] = [:]
 
-    private var rows: [UInt64: Int64] = [:]
+    /// The rows of a name, in the order of their numbers.
+    subscript(name: [UInt8]) -> [Int64] {
+        let name = Self.number(name)
+        guard let row = first[name] else { return [] }
+        return several[name] ?? [row]
+    }
 
-    subscript(name: [UInt8]) -> Int64? { unsafe name.withUnsafeBytes { unsafe rows[Self.number($0)] } }
-
-    /// Notes a row when all before it that have the name are noted, or gone.
-    mutating func note(_ row: Int64, _ name: UnsafeRawBufferPointer) {
-        let name = unsafe Self.number(name)
-        if let first = rows[name] {
-            if row < first { rows[name] = row }
-        } else if rows.count < Self.most {
-            rows[name] = row
+    mutating func insert(_ row: Int64, _ name: UInt64) {
+        guard let former = first[name] else {
+            first[name] = row
+            return
         }
+        var rows = several[name] ?? [former]
+        rows.insert(row, at: rows.firstIndex { $0 > row } ?? rows.endIndex)
+        first[name] = rows[0]
+        several[name] = rows
     }
 
-    mutating func note(_ row: Int64, _ name: [UInt8]) {
-        unsafe name.withUnsafeBytes { unsafe note(row, $0) }
+    mutating func remove(_ row: Int64, _ name: UInt64) {
+        guard let rows = several[name] else {
+            if first[name] == row { first[name] = nil }
+            return
+        }
+        let rest = rows.filter { $0 != row }
+        first[name] = rest.first
+        several[name] = rest.count > 1 ? rest : nil
     }
 
-    mutating func forget(_ name: [UInt8]) {
-        unsafe name.withUnsafeBytes { unsafe rows[Self.number($0)] = nil }
+    mutating func reserve(_ count: Int) { first.reserveCapacity(count) }
+
+    static func number(_ name: [UInt8]) -> UInt64 {
+        unsafe name.withUnsafeBytes { unsafe number($0) }
     }
 
-    private static func number(_ name: UnsafeRawBufferPointer) -> UInt64 {
-        unsafe name.loadUnaligned(as: UInt64.self)
+    static func number(_ name: UnsafeRawBufferPointer) -> UInt64 {
+        guard name.count >= 8 else { return 0 }
+        return unsafe name.loadUnaligned(as: UInt64.self)
     }
 }

@@ -13,6 +13,7 @@ extension KeychainEngine {
         let recovered = try recoveredKeys(code)
         guard let store else { throw storeFault ?? .damaged }
         try store.reopenIfNeeded(recovered.context)
+        if store.itemSet.digest == nil { _ = store.load(recovered.context) }
         let export = try store.export(with: recovered, code: code, into: UnnamedFile(in: directory))
         let leftOut = export.report.leftOut.values.reduce(0, +)
         report(.keybagRecovered, detail: "export of \(export.report.items) items, \(leftOut) left out")
@@ -52,14 +53,15 @@ extension ItemStore {
         try file.append(seal.head)
         try file.append(seal.sealed(ExportRecord.encodedStart(), number: 0))
         var report = ExportReport()
-        var found = ItemSetDigest()
+        var found = 0
         try ItemDatabase.translatingErrors {
             _ = try ItemRow.forEach(database, after: .min, atMost: .max) { row in
-                guard let row, let leaving = try? row.leaving(seal, UInt64(report.items) + 1, keys) else {
-                    return report.leaveOut(.damaged)
-                }
-                found.insert(leaving.contribution)
-                switch leaving.outcome {
+                // An older state of an item is not the item.
+                guard let row, try row.fault(itemSet.tags, database, keys.context) == nil,
+                    let outcome = try? row.leaving(seal, UInt64(report.items) + 1, keys)
+                else { return report.leaveOut(.damaged) }
+                found += 1
+                switch outcome {
                 case .sealed(let octets):
                     guard report.items < MigrationLimits.mostItems else { throw KeychainError(.dataTooLarge) }
                     try file.append(octets)
@@ -71,7 +73,7 @@ extension ItemStore {
         try file.append(
             seal.sealed(ExportRecord.encodedEnd(items: report.items), number: UInt64(report.items) + 1)
         )
-        report.isSetAuthentic = try readSet(keys.context)?.hasItems(of: found) == true
+        report.isSetAuthentic = itemSet.digest != nil && found == itemSet.tags.count
         return KeychainExport(file: file, report: report)
     }
 }
@@ -88,22 +90,21 @@ extension ItemRow {
         _ seal: ExportSeal,
         _ number: UInt64,
         _ keys: RecoveredKeys
-    ) throws -> (outcome: Leaving, contribution: SIMD4<UInt64>) {
+    ) throws -> Leaving {
         let context = keys.context
         return try open(in: context) { header in
             guard hasDigests(of: header) else { throw AEAD.NotAuthentic() }
-            let contribution = try contribution(generation: header.generation, context)
             var content = try ItemContent(header)
             let effective = header.accessControl(atEpoch: context.epoch)
             if case .some(.some(let control)) = effective { content.accessControl = control }
             if let reason = content.reasonToStay ?? (effective == nil ? .enrolledSet : nil) {
                 let item = ExportReport.LeftOut(reason: reason, group: content.group, name: content.name)
-                return (.stays(item), contribution)
+                return .stays(item)
             }
             let count = try unsafe data.map { try unsafe AEAD.plaintextByteCount(of: $0) }
             var record = ExportRecord.encoded(content, dataByteCount: count)
             if let count { try appendData(count, to: &record, header, content.accessControl, with: keys) }
-            return (.sealed(seal.sealed(record, number: number)), contribution)
+            return .sealed(seal.sealed(record, number: number))
         }
     }
 

@@ -37,6 +37,14 @@ public protocol Authenticator: Sendable {
     /// Asks for the recovery code, then twice for a new passcode, and opens the keybag with it.
     func recover(_ request: PromptRequest) async throws(AuthenticationError)
 
+    /// Asks for the passcode, whatever was shown before.
+    ///
+    /// - Returns: a proof that holds it.
+    func confirm(
+        _ request: PromptRequest,
+        heading: String
+    ) async throws(AuthenticationError) -> AuthenticationProof
+
     /// Locks the keybag and forgets every success; the machine sleeps, the user leaves, or asked for it.
     func lock() async
 

@@ -74,6 +74,14 @@ public protocol ItemVault: Sendable {
 
     /// Reads every item and the set's digest, and reports what is not authentic.
     func check() async -> StoreReport
+
+    /// What is known to be wrong with the items, in words, without looking for more; empty where nothing is.
+    func storeFaults() async -> [String]
+
+    /// Looks for what is not as it was left; with `accepting`, makes what is good of it the present state.
+    ///
+    /// The proof must hold the passcode.
+    func repair(proof: AuthenticationProof, accepting: Bool) async throws(KeychainError) -> StoreRepair
 }
 
 /// An item to add.

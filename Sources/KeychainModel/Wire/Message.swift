@@ -77,6 +77,8 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case canEvaluatePolicy = 35
     /// ``CancelRequest``: end another request of this connection; answered when it was seen.
     case cancel = 40
+    /// ``RepairRequest``; answered by ``RepairReply``.
+    case repair = 41
     /// No body; answered by ``AppsReply``. For the daemon's own command alone.
     case listApps = 60
     /// ``MoveItems``; answered by ``MoveReply``. For the daemon's own command alone.

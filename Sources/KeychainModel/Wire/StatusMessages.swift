@@ -16,6 +16,8 @@ public struct StatusReply: WireBody, Sendable, Equatable {
     public var daemonVersion: String
     /// The daemon's process number.
     public var daemonProcess: Int64
+    /// What is known to be wrong with the items, in words.
+    public var storeFaults: [String]
 
     /// Reports the state.
     public init(
@@ -25,7 +27,8 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         authentication: AuthenticationStatus,
         promptFault: String?,
         daemonVersion: String,
-        daemonProcess: Int64
+        daemonProcess: Int64,
+        storeFaults: [String] = []
     ) {
         self.keybag = keybag
         self.assurance = assurance
@@ -34,12 +37,13 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         self.promptFault = promptFault
         self.daemonVersion = daemonVersion
         self.daemonProcess = daemonProcess
+        self.storeFaults = storeFaults
     }
 
     /// Writes the state.
     public func encode(to writer: inout WireWriter) {
         let status = authentication
-        writer.writeArrayHead(count: 21)
+        writer.writeArrayHead(count: 22)
         writer.write(unsigned: UInt64(keybag.rawValue))
         writer.write(unsigned: UInt64(assurance.rawValue))
         writer.write(texts: assuranceReasons)
@@ -61,11 +65,12 @@ public struct StatusReply: WireBody, Sendable, Equatable {
             writer.write(optionalText: fault?.code)
         }
         writer.write(status.isTamperedWith)
+        writer.write(texts: storeFaults)
     }
 
     /// Reads the state.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(21)
+        try reader.readFields(22)
         guard let keybag = UInt8(exactly: try reader.readUnsigned()).flatMap(KeybagState.init),
             let assurance = Assurance(rawValue: Int(truncatingIfNeeded: try reader.readUnsigned()))
         else { throw WireError.malformed }
@@ -89,6 +94,7 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         status.hardwareFault = try Self.readCause(&reader)
         status.storeFault = try Self.readCause(&reader)
         status.isTamperedWith = try reader.readBool()
+        storeFaults = try reader.readTexts()
         authentication = status
     }
 }

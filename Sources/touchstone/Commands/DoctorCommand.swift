@@ -9,7 +9,10 @@ struct DoctorCommand: ParsableCommand {
         commandName: "doctor",
         abstract: "Check every part, one by one, and say what to do.",
         discussion:
-            "Changes nothing and never prompts. The exit status is 0 when nothing failed, otherwise 1."
+            """
+            Changes nothing and never prompts. The exit status is 0 when nothing failed, 9 when the stored secrets are \
+            damaged, otherwise 1.
+            """
     )
 
     @Flag(help: "Write JSON.")
@@ -22,7 +25,9 @@ struct DoctorCommand: ParsableCommand {
         } else {
             for finding in findings { for line in finding.lines { Output.print(line) } }
         }
-        if findings.contains(where: { $0.verdict == .fail }) { throw ExitCode.failed }
+        let failed = findings.filter { $0.verdict == .fail }
+        if failed.contains(where: { $0.part == "store" }) { throw ExitCode.damaged }
+        if !failed.isEmpty { throw ExitCode.failed }
     }
 
     private static func findings() -> [Finding] {
@@ -59,6 +64,8 @@ struct DoctorCommand: ParsableCommand {
             var findings = KeychainChecks.findings(of: status)
             switch status.keybag {
             case .notSetUp, .damaged: break
+            case .locked where !status.storeFaults.isEmpty:
+                findings.append(KeychainChecks.damagedStore(status.storeFaults))
             case .locked:
                 findings.append(.ok("store", "read once the keychain was unlocked: touchstone unlock"))
             case .lockedAfterFirstUnlock, .unlocked:

@@ -14,10 +14,14 @@ struct StatusCommand: ParsableCommand {
 
     func run() throws {
         let status = try RemoteKeychain.shared.status()
-        if json { return Output.print(status.json.rendered()) }
-        for (title, text) in status.lines {
-            Output.print(Printable.text(title.isEmpty ? "            \(text)" : pad(title + ":") + text))
+        if json {
+            Output.print(status.json.rendered())
+        } else {
+            for (title, text) in status.lines {
+                Output.print(Printable.text(title.isEmpty ? "            \(text)" : pad(title + ":") + text))
+            }
         }
+        if !status.storeFaults.isEmpty { throw ExitCode.damaged }
     }
 
     private func pad(_ title: String) -> String {
@@ -36,6 +40,10 @@ extension StatusReply {
         if let hint = Hint.elsewhere(standing.hint) { lines.append(("", hint)) }
         lines.append(("Assurance", assurance.name))
         lines += assuranceReasons.map { ("", $0) }
+        if !storeFaults.isEmpty {
+            lines.append(("Items", "damaged: " + storeFaults.joined(separator: "; ")))
+            lines.append(("", "touchstone repair shows what is wrong, by name"))
+        }
         lines.append(("Sensor", authentication.sensorSentence))
         lines.append(("Fingers", authentication.fingersSentence))
         lines.append(("Lockouts", keybag == .notSetUp ? "none" : authentication.lockoutSentence))
@@ -63,6 +71,7 @@ extension StatusReply {
             ("storeFault", .optional(authentication.storeFault.map { "\($0.domain): \($0.code)" })),
             ("attemptsTamperedWith", .flag(authentication.isTamperedWith)),
             ("promptFault", .optional(promptFault)),
+            ("storeFaults", .list(storeFaults.map(JSONText.text))),
             ("daemonVersion", .text(daemonVersion)),
             ("daemonProcess", .number(daemonProcess)),
         ])

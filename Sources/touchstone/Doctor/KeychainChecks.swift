@@ -15,9 +15,7 @@ enum KeychainChecks {
         var faults = report.faults
         if report.damaged > 0 { faults.append("\(report.damaged) damaged") }
         if !report.isSetAuthentic { faults.append("rows were added, removed or rolled back from outside") }
-        guard faults.isEmpty else {
-            return .fail("store", faults.joined(separator: "; "), "bring a backup of the data directory back")
-        }
+        guard faults.isEmpty else { return damagedStore(faults) }
         guard report.invalidated == 0 else {
             return .warn(
                 "store",
@@ -26,6 +24,15 @@ enum KeychainChecks {
             )
         }
         return .ok("store", report.items == 1 ? "1 item, authentic" : "\(report.items) items, all authentic")
+    }
+
+    /// Items that are not as they were left.
+    static func damagedStore(_ faults: [String]) -> Finding {
+        .fail(
+            "store",
+            "damaged: " + faults.joined(separator: "; "),
+            "touchstone repair shows what is wrong, by name"
+        )
     }
 
     private static func keychain(_ status: StatusReply) -> Finding {

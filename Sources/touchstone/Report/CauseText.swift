@@ -13,6 +13,16 @@ enum CauseText {
                 "the store is an older copy of itself: the TPM counted further",
                 "put the newer one back, or accept this one with the recovery code: touchstone recover"
             )
+        case "store" where cause == .logDamaged:
+            (
+                "the log of the last changes is damaged; nothing was written over",
+                "touchstone repair shows and saves what it holds"
+            )
+        case "store" where cause == .setDamaged:
+            (
+                "the record of all secrets is damaged: nothing says which of them are the newest",
+                "touchstone repair"
+            )
         case "tpm": hardware(cause)
         case "system" where cause.code == "noHome":
             ("the environment names no home directory, and the keychain is in it", "set HOME")
@@ -113,7 +123,11 @@ enum CauseText {
                 "\(subject) is gone for good: it demanded the fingers enrolled when it was stored, and they changed",
                 name.map { "store it again: touchstone set \($0.text) --replace" }
             )
-        case .damaged: return ("\(subject) or its keychain is damaged", "touchstone doctor")
+        case .damaged:
+            return (
+                "\(subject) or its keychain is damaged",
+                "touchstone repair shows what is wrong, by name; touchstone doctor checks every part"
+            )
         case _ where cause.owner != nil:
             let owner = cause.owner ?? ""
             return (

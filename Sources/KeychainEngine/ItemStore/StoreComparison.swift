@@ -1,0 +1,214 @@
+internal import Foundation
+internal import KeychainModel
+
+/// What comparing all rows with the set's tags came to.
+struct StoreComparison {
+    enum Fault {
+        /// The set knows no such row: it was deleted, or made outside.
+        case unknown
+        /// Its attributes are not those of now: those of another time, or altered.
+        case attributes
+        /// It is not found by what it is sealed with.
+        case columns
+        /// Its attributes are those of now; its wraps or data are not.
+        case content
+    }
+
+    /// The rows that are not what the set says of them.
+    var faults: [Int64: Fault] = [:]
+    /// Rows that the set knows and the table does not have.
+    var missing: Set<Int64> = []
+    /// What of the file cannot be read, or does not lead to the rows.
+    var structure: [String] = []
+
+    /// Whether a search may come upon less than there is.
+    var mayMiss: Bool {
+        !missing.isEmpty || !structure.isEmpty || faults.contains { $0.value != .content }
+    }
+
+    var isWhole: Bool { faults.isEmpty && missing.isEmpty && structure.isEmpty }
+
+    /// A row was removed, or replaced, by a change of ours.
+    mutating func forget(_ row: Int64) {
+        faults[row] = nil
+        missing.remove(row)
+    }
+}
+
+extension ItemStore {
+    /// Compares all rows with their tags and all indexes with the rows, once after the file was opened: before a search
+    /// may say that there is nothing, or that there is no more.
+    ///
+    /// Nothing is opened for it; it takes about a microsecond for each row and for each of its entries in an index.
+    func compared(_ context: ItemContext) throws(KeychainError) -> StoreComparison {
+        if let comparison { return comparison }
+        var result = StoreComparison()
+        do throws(KeychainError) {
+            try ItemDatabase.translatingErrors { try compareRows(context, &result) }
+        } catch {
+            guard error.status == .decode else { throw error }
+            result.structure.append("the table of items cannot be read to its end")
+        }
+        comparison = result
+        return result
+    }
+
+    private func compareRows(_ context: ItemContext, _ result: inout StoreComparison) throws {
+        var sums = IndexSums()
+        var seen: Set<Int64> = []
+        var count = 0
+        var last = Int64.min
+        _ = try ItemRow.forEach(database, hasData: false, after: .min, atMost: .max) { row in
+            // A row that cannot be read at all is missed below.
+            guard let row, row.id > last else { return }
+            last = row.id
+            row.add(to: &sums)
+            if let fault = try row.fault(itemSet.tags, database, context) { result.faults[row.id] = fault }
+            count += 1
+            if itemSet.tags[row.id] != nil { seen.insert(row.id) }
+        }
+        if seen.count != itemSet.tags.count {
+            result.missing = Set(itemSet.tags.rows).subtracting(seen)
+        }
+        for index in ItemIndex.allCases {
+            do {
+                if try index.sum(in: database, seed: sums.seed) == sums[index] { continue }
+            } catch {
+                guard ItemDatabase.keychainError(error).status == .decode else { throw error }
+            }
+            result.structure.append("the index \(index.rawValue) does not fit the items")
+        }
+    }
+
+    /// Has the whole tag of a row compared that has no data: one wrong bit makes data look absent, and nothing that is
+    /// sealed says whether an item has any.
+    ///
+    /// - Throws: ``AEAD/NotAuthentic`` when the row is not what the set says of it.
+    func checkAbsentData(of row: ItemRow, _ context: ItemContext) throws {
+        guard unsafe row.data == nil else { return }
+        var isWhole = false
+        _ = try ItemRow.forEach(database, hasData: false, after: row.id - 1, atMost: 1) { whole in
+            isWhole = try whole?.fault(itemSet.tags, database, context) == nil && whole?.id == row.id
+        }
+        guard isWhole else { throw AEAD.NotAuthentic() }
+    }
+
+    /// Whether a search may come upon less than there is: nothing is said to be absent then.
+    func mayHideItems(_ context: ItemContext) throws(KeychainError) -> Bool {
+        try compared(context).mayMiss
+    }
+}
+
+extension ItemRow {
+    /// How the row differs from what the set says of it; nil where it does not.
+    func fault(
+        _ tags: ItemTags,
+        _ database: ItemDatabase,
+        _ context: ItemContext
+    ) throws -> StoreComparison.Fault? {
+        guard let recorded = tags[id] else { return .unknown }
+        guard let found = try? tag(database, context) else { return .columns }
+        if found == recorded { return nil }
+        guard found.attributes == recorded.attributes else { return .attributes }
+        let isFound = try? open(in: context) { hasDigests(of: $0) }
+        guard let isFound else { return .attributes }
+        return isFound ? .content : .columns
+    }
+}
+
+/// The indexes over the items.
+enum ItemIndex: String, CaseIterable {
+    case scope = "items_scope"
+    case first = "items_first"
+    case second = "items_second"
+    case label = "items_label"
+
+    /// The columns of the table that it is over.
+    fileprivate var columns: [LookupDigests.Part] {
+        switch self {
+        case .scope: [.scope]
+        case .first: [.first, .name]
+        case .second: [.second]
+        case .label: [.label]
+        }
+    }
+
+    /// Reads the index alone, in its own order.
+    private var selection: StaticString {
+        switch self {
+        case .scope: "SELECT id, scope FROM items INDEXED BY items_scope ORDER BY scope, id"
+        case .first: "SELECT id, first, name FROM items INDEXED BY items_first ORDER BY first, name, id"
+        case .second:
+            "SELECT id, second FROM items INDEXED BY items_second WHERE second IS NOT NULL ORDER BY second, id"
+        case .label:
+            "SELECT id, label FROM items INDEXED BY items_label WHERE label IS NOT NULL ORDER BY label, id"
+        }
+    }
+
+    /// The sum over the entries; nil where they are in no order, so that some would not be found.
+    fileprivate func sum(in database: ItemDatabase, seed: UInt64) throws -> UInt64? {
+        var sum: UInt64 = 0
+        var last: (words: [UInt64], row: Int64)?
+        var isOrdered = true
+        let statement = try database.statement(selection)
+        try statement.forEach {
+            let row = statement.columns.number(0)
+            let words = columns.indices.map { place in
+                unsafe statement.columns.octets(CInt(place + 1)).map {
+                    unsafe NamedRows.number($0).byteSwapped
+                } ?? 0
+            }
+            if let last,
+                !(last.words.lexicographicallyPrecedes(words) || last.words == words && last.row < row)
+            {
+                isOrdered = false
+                return false
+            }
+            last = (words, row)
+            sum &+= IndexSums.entry(words, row, seed)
+            return true
+        }
+        return isOrdered ? sum : nil
+    }
+}
+
+/// For each index the sum of a digest of each entry that it should have: one that lacks an entry, or has another, has
+/// another sum.
+///
+/// Keyed anew in each comparison, so that nobody can make two that are alike.
+private struct IndexSums {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    private var sums = [UInt64](repeating: 0, count: ItemIndex.allCases.count)
+
+    subscript(_ index: ItemIndex) -> UInt64 {
+        get { sums[ItemIndex.allCases.firstIndex(of: index) ?? 0] }
+        set { sums[ItemIndex.allCases.firstIndex(of: index) ?? 0] = newValue }
+    }
+
+    mutating func add(_ words: [UInt64], _ row: Int64, to index: ItemIndex) {
+        self[index] &+= Self.entry(words, row, seed)
+    }
+
+    /// Swift's `Hasher` is SipHash, keyed by chance in each process.
+    static func entry(_ words: [UInt64], _ row: Int64, _ seed: UInt64) -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(seed)
+        for word in words { hasher.combine(word) }
+        hasher.combine(row)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+}
+
+extension ItemRow {
+    /// Adds what the indexes should have of the row; for rows with all columns.
+    fileprivate func add(to sums: inout IndexSums) {
+        for index in ItemIndex.allCases {
+            let words = index.columns.compactMap { part in
+                unsafe lookup(part).map { unsafe NamedRows.number($0).byteSwapped }
+            }
+            // A missing value is in no index.
+            guard words.count == index.columns.count else { continue }
+            sums.add(words, id, to: index)
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import KeychainModel
+
+/// The call that looks at damaged items, and repairs them.
+extension RequestHandler {
+    /// Asks for the passcode, and has the vault look or repair.
+    func repair(_ request: RepairRequest) async throws(KeychainError) -> StoreRepair {
+        guard request.prompt.interactionAllowed else {
+            throw KeychainError(AuthenticationError(.notInteractive))
+        }
+        let heading =
+            request.accepts
+            ? "Enter the keychain's passcode to accept its items as they are now"
+            : "Enter the keychain's passcode to see what is wrong with its items"
+        let proof: AuthenticationProof
+        do throws(AuthenticationError) {
+            proof = try await services.authenticator.confirm(
+                request.prompt.request(by: caller),
+                heading: heading
+            )
+        } catch {
+            throw KeychainError(asEnded(error))
+        }
+        return try await services.vault.repair(proof: proof, accepting: request.accepts)
+    }
+}

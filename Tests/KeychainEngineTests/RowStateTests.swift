@@ -1,0 +1,215 @@
+import Foundation
+import GRDB
+import KeychainEngine
+import KeychainModel
+import SecretMemory
+import Testing
+import TouchstoneTesting
+
+@Suite("From the first answer on, no deleted or replaced value is current and no present item is absent")
+struct RowStateTests {
+    let keychain = TestKeychain()
+    private static let count = 60
+    private static let row = "reference, scope, first, name, second, label, attributes, keys, data"
+
+    private func edit(_ body: (Database) throws -> Void) throws {
+        let queue = try DatabaseQueue(path: keychain.file("items.sqlite"))
+        try queue.writeWithoutTransaction { database in
+            try body(database)
+            try database.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
+        }
+        try queue.close()
+        unsafe chmod(keychain.file("items.sqlite"), 0o600)
+    }
+
+    /// A closed keychain of 60 items, and beside it the file as it was before "account 20" was changed, "account 21"
+    /// deleted and "account 22" (which demands the passcode) changed.
+    private func prepare() async throws -> String {
+        let key: PasscodeKey
+        let passcode = try AccessControl(accessibility: .whenUnlocked, flags: [.devicePasscode])
+        do {
+            let (engine, opened) = try await keychain.setUp()
+            key = opened
+            for index in 0..<Self.count {
+                let control = index == 22 ? passcode : AccessControl(accessibility: .whenUnlocked)
+                try await engine.add("account \(index)", "secret \(index)", control)
+            }
+            await engine.close()
+        }
+        let older = keychain.file("older.sqlite")
+        try FileManager.default.copyItem(atPath: keychain.file("items.sqlite"), toPath: older)
+        do {
+            let engine = try await keychain.restart()
+            let proof = Proofs.of(passcode, [.passcode], key: key)
+            _ = try await engine.update("account 20", secret: "newer 20")
+            try await engine.delete("account 21")
+            _ = try await engine.update("account 22", secret: "newer 22", proofs: [proof])
+            await engine.close()
+        }
+        return older
+    }
+
+    enum Change: String, CaseIterable {
+        case removed, emptied, older, olderContent, olderProtected, returned, exchanged, renamed, indexEntry
+        /// Rows and what is said of them, from the older file; but not the record over all.
+        case olderWithTags
+
+        /// The items that are not what they were.
+        var touched: Set<Int> {
+            switch self {
+            case .removed, .renamed, .emptied: [10]
+            case .older, .olderContent, .olderWithTags: [20]
+            case .olderProtected: [22]
+            case .returned, .indexEntry: []
+            case .exchanged: [10, 11]
+            }
+        }
+
+        var sql: [String] {
+            func put(_ id: Int, _ columns: String) -> String {
+                "UPDATE items SET (\(columns)) = (SELECT \(columns) FROM older.items WHERE id = \(id)) WHERE id = \(id)"
+            }
+            return switch self {
+            case .emptied: ["UPDATE items SET data = NULL WHERE id = 11"]
+            case .removed: ["DELETE FROM items WHERE id = 11"]
+            case .older: [put(21, RowStateTests.row)]
+            case .olderContent: [put(21, "keys, data")]
+            case .olderProtected: [put(23, "keys, data")]
+            case .returned: ["INSERT INTO items SELECT * FROM older.items WHERE id = 22"]
+            case .exchanged:
+                [
+                    "CREATE TEMP TABLE t AS SELECT * FROM items WHERE id IN (11, 12)",
+                    "UPDATE items SET (\(RowStateTests.row)) = (SELECT \(RowStateTests.row) FROM t WHERE t.id = 23 - items.id) WHERE id IN (11, 12)",
+                ]
+            case .renamed: ["UPDATE items SET first = randomblob(8), name = randomblob(8) WHERE id = 11"]
+            // The row without its entry in an index: as a bit of the index would leave it.
+            case .indexEntry:
+                [
+                    "PRAGMA writable_schema = ON",
+                    "UPDATE sqlite_schema SET sql = 'CREATE INDEX items_scope ON items (scope) WHERE id <> 11' WHERE name = 'items_scope'",
+                    "PRAGMA writable_schema = RESET", "REINDEX items_scope", "PRAGMA writable_schema = ON",
+                    "UPDATE sqlite_schema SET sql = 'CREATE INDEX items_scope ON items (scope)' WHERE name = 'items_scope'",
+                    "PRAGMA writable_schema = OFF",
+                ]
+            case .olderWithTags:
+                [
+                    put(21, RowStateTests.row),
+                    "UPDATE item_set SET sealed = (SELECT sealed FROM older.item_set o WHERE o.id = item_set.id) WHERE id = 1",
+                ]
+            }
+        }
+    }
+
+    @Test("whatever rows were put back, removed or exchanged", arguments: Change.allCases)
+    func rows(_ change: Change) async throws {
+        let older = try await prepare()
+        try edit { database in
+            try database.execute(sql: "ATTACH '\(older)' AS older")
+            for sql in change.sql { try database.execute(sql: sql) }
+            try database.execute(sql: "DETACH older")
+        }
+        let passcode = try AccessControl(accessibility: .whenUnlocked, flags: [.devicePasscode])
+        // The first answer is that of each item in turn: nothing was compared before.
+        for index in [10, 11, 20, 21, 22, 30] {
+            let engine = try keychain.start()
+            let proof = Proofs.of(passcode, [.passcode], key: try await engine.key(TestKeychain.passcode))
+            do {
+                let found = try await engine.secret("account \(index)", proofs: [proof])
+                #expect(found == (index == 20 || index == 22 ? "newer" : "secret") + " \(index)", "\(index)")
+                #expect(index != 21, "a deleted item came back")
+            } catch let error as KeychainError {
+                if index == 21 {
+                    #expect(
+                        error == KeychainError(.itemNotFound) || change == .olderWithTags,
+                        "\(index): \(error)"
+                    )
+                } else {
+                    #expect(error == KeychainError(.decode), "\(index): \(error)")
+                    #expect(change.touched.contains(index) || change == .olderWithTags, "\(index) is whole")
+                }
+            }
+            await engine.close()
+        }
+        // A list is whole, or it is refused; by an attribute that an index leads to as well.
+        let searches: [ItemAttributes] = [
+            [:], [.service: .string("tests")], [.account: .string("account 10")],
+        ]
+        for attributes in searches {
+            let engine = try await keychain.restart()
+            do {
+                let found = try await engine.all(attributes, returns: [.attributes])
+                #expect(found.count == (attributes[.account] != nil ? 1 : Self.count - 1), "\(attributes)")
+                #expect(
+                    change == .emptied || change == .olderContent || change == .olderProtected
+                        || change == .indexEntry,
+                    "\(attributes)"
+                )
+            } catch let error as KeychainError {
+                #expect(error == KeychainError(.decode), "\(attributes): \(error)")
+            }
+            await engine.close()
+        }
+        // A check of everything says so, for what demands the user too.
+        let engine = try await keychain.restart()
+        let report = await engine.check()
+        #expect(!report.isSetAuthentic || report.damaged > 0, "\(report)")
+        #expect(keychain.audit.kinds.contains(.tamperDetected))
+    }
+
+    @Test("a row that is changed under the running daemon is not served either")
+    func underRunning() async throws {
+        do {
+            let (engine, _) = try await keychain.setUp()
+            for index in 0..<40 { try await engine.add("account \(index)", "secret \(index)") }
+            await engine.close()
+        }
+        let before = try keychain.octets("items.sqlite")
+        var running: KeychainEngine? = try await keychain.restart()
+        _ = try await running?.update("account 3", secret: "newer")
+        await running?.close()
+        running = nil
+        running = try await keychain.restart()
+        // What the daemon has not read yet is another file's now; its own lock does not keep others from writing.
+        try keychain.write(before, to: "items.sqlite")
+        await #expect(throws: KeychainError(.decode)) { try await running?.secret("account 3") }
+        #expect(try await running?.secret("account 30") == "secret 30")
+    }
+
+    @Test("what was changed, added and deleted in one run is what the next one finds, in every group of rows")
+    func manyChanges() async throws {
+        var expected: [String: String] = [:]
+        var coins = SplitMix64(seed: 5)
+        do { _ = try await keychain.setUp() }
+        for round in 0..<4 {
+            let engine = try await keychain.restart()
+            for _ in 0..<40 {
+                let name = "account \(Int.random(in: 0..<50, using: &coins))"
+                let value = "\(round) \(UInt32.random(in: 0...9999, using: &coins))"
+                if expected[name] == nil {
+                    try await engine.add(name, value)
+                    await #expect(throws: KeychainError(.duplicateItem)) {
+                        try await engine.add(name, "twice")
+                    }
+                    expected[name] = value
+                } else if Bool.random(using: &coins) {
+                    _ = try await engine.update(name, secret: value)
+                    expected[name] = value
+                } else {
+                    try await engine.delete(name)
+                    expected[name] = nil
+                }
+            }
+            let report = await engine.check()
+            #expect(
+                report.isSetAuthentic && report.damaged == 0 && report.items == expected.count,
+                "\(report)"
+            )
+            await engine.close()
+        }
+        let engine = try await keychain.restart()
+        for index in 0..<50 {
+            let found = try? await engine.secret("account \(index)")
+            #expect(found == expected["account \(index)"])
+        }
+    }
+}
