@@ -21,6 +21,8 @@ public actor AuthenticationEngine: Authenticator {
     let audit: any AuditLog
     let configuration: AuthenticationConfiguration
 
+    /// Where the passcode was typed since this engine was made.
+    var seen: SeenChannels
     var reuse = FactorReuse()
     var rate = PromptRate()
     var silence = CallerSilence()
@@ -35,6 +37,8 @@ public actor AuthenticationEngine: Authenticator {
     var runner: SessionRunner?
     /// The box of a flow that asks one thing after the other.
     var flowBox: Task<BoxAnswer, Never>?
+    /// Where something was typed last in such a flow.
+    var flowChannel: PromptChannel?
     /// Why the request that has its turn was ended from outside.
     var interruption: Interruption?
 
@@ -59,6 +63,32 @@ public actor AuthenticationEngine: Authenticator {
         configuration: AuthenticationConfiguration = AuthenticationConfiguration(),
         timer: any Clock<Duration> = ContinuousClock()
     ) {
+        self.init(
+            reader: reader,
+            prompter: prompter,
+            keybag: keybag,
+            attempts: attempts,
+            clock: clock,
+            audit: audit,
+            configuration: configuration,
+            timer: timer,
+            seen: SeenChannels()
+        )
+    }
+
+    /// Puts an engine together that has seen the passcode typed on some channels.
+    init(
+        reader: any FingerprintReader,
+        prompter: any SecretPrompter,
+        keybag: any KeybagKeeper,
+        attempts: any AttemptStore,
+        clock: any BootClock,
+        audit: any AuditLog,
+        configuration: AuthenticationConfiguration,
+        timer: any Clock<Duration>,
+        seen: SeenChannels
+    ) {
+        self.seen = seen
         self.reader = reader
         self.prompter = prompter
         self.keybag = keybag
@@ -145,6 +175,8 @@ extension AuthenticationEngine {
                 record: record,
                 isKeybagUnlocked: state == .unlocked || isEscrowed,
                 passcodeDue: passcodeDue,
+                seen: seen,
+                channels: prompter.channels(at: request.origin),
                 sensorDelay: backoff.remaining(at: now),
                 request: request,
                 heading: heading,
@@ -251,11 +283,14 @@ extension AuthenticationEngine {
             timer: timer,
             audit: audit,
             checkEnrolment: { await self.checkEnrolment() },
-            passcodeAccepted: { await self.passcodeAccepted() }
+            passcodeAccepted: { await self.passcodeAccepted(on: $0) }
         )
     }
 
-    private func passcodeAccepted() { areFingersDoubted = false }
+    private func passcodeAccepted(on channel: PromptChannel?) {
+        areFingersDoubted = false
+        seen.note(channel)
+    }
 
     /// Tells a running evaluation that the fingers are others now.
     func tellRunner() { runner?.enrolmentChanged() }

@@ -1,5 +1,6 @@
 public import KeychainModel
 import SecretMemory
+import Synchronization
 
 /// Requests that ask one thing after the other: making a keybag, changing its passcode, recovering it.
 ///
@@ -142,6 +143,7 @@ extension AuthenticationEngine {
             throw AuthenticationError(keychain: error)
         }
         areFingersDoubted = false
+        seen.note(flowChannel)
         reuse.clear()
         do {
             try attempts.save(PasscodeThrottle.opened(at: clock.now()))
@@ -268,8 +270,12 @@ extension AuthenticationEngine {
         _ prompt: Prompt,
         _ request: PromptRequest
     ) async throws(AuthenticationError) -> TypedSecret {
-        let answer = await takenAway { [prompter] in await prompter.answer(to: prompt, at: request.origin) }
+        let shown = ShownChannel()
+        let answer = await takenAway { [prompter] in
+            await prompter.answer(to: prompt, at: request.origin) { shown.note($0) }
+        }
         guard case .entered(let secret) = answer else { throw failure(answer) }
+        flowChannel = shown.channel
         return secret
     }
 
@@ -307,6 +313,15 @@ extension AuthenticationEngine {
         case .entered, .confirmed: AuthenticationError(.invalidParameter)
         }
     }
+}
+
+/// Where a box was put up.
+private final class ShownChannel: Sendable {
+    private let noted = Mutex<PromptChannel?>(nil)
+
+    var channel: PromptChannel? { noted.withLock { $0 } }
+
+    func note(_ channel: PromptChannel?) { noted.withLock { $0 = channel } }
 }
 
 extension Prompt {

@@ -9,9 +9,12 @@ struct AssuanConnection: ~Copyable {
     struct Interruptions {
         /// Becomes readable when the task is cancelled.
         var cancel: CInt
-        /// The terminal that the box is drawn on; -1 without one.
-        var terminal: CInt = -1
+        /// The terminal that the box is drawn on.
+        var terminal: PinentryTerminal?
     }
+
+    /// How long a client can be in the background before its box goes: nobody tells of it.
+    static let backgroundCheckMilliseconds: CInt = 100
 
     /// The octets of all answers of one conversation together.
     static let largestConversationByteCount = 64 * 1024
@@ -179,15 +182,18 @@ struct AssuanConnection: ~Copyable {
         var watched = [
             pollfd(fd: interruptions.cancel, events: Int16(POLLIN), revents: 0),
             // Nothing is asked for: a hang-up is always reported.
-            pollfd(fd: interruptions.terminal, events: 0, revents: 0),
+            pollfd(fd: interruptions.terminal?.descriptor ?? -1, events: 0, revents: 0),
             pollfd(fd: descriptor, events: events, revents: 0),
         ]
         while true {
-            let count = unsafe poll(&watched, nfds_t(watched.count), deadline.pollTimeout)
+            let longest = interruptions.terminal == nil ? CInt.max : Self.backgroundCheckMilliseconds
+            let timeout = min(deadline.pollTimeout, longest)
+            let count = unsafe poll(&watched, nfds_t(watched.count), timeout)
             if count < 0 {
                 guard errno == EINTR else { throw .system(errno: errno) }
                 continue
             }
+            if count == 0, interruptions.terminal?.isInBackground == true { throw .inBackground }
             if watched[0].revents != 0 { throw .cancelled }
             if watched[1].revents != 0 { throw .terminalGone }
             if watched[2].revents != 0 { return }

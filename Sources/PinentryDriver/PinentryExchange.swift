@@ -11,6 +11,8 @@ struct PinentryExchange: ~Copyable {
     private let program: String
     private let environment: PinentryEnvironment
     private let terminal: PinentryTerminal?
+    /// Why the box cannot be drawn on the terminal that was named.
+    private let terminalFault: PromptError?
     private let cancel: ThreadSignal
     private var place: PromptPlace
     private var flavor = ""
@@ -37,25 +39,37 @@ struct PinentryExchange: ~Copyable {
         // First: without it no place is good enough.
         let path = try program.resolve()
         var place = PromptPlace(origin)
-        var terminal: PinentryTerminal?
+        var (terminal, fault): (PinentryTerminal?, PromptError?)
         if let name = place.terminal {
             do {
-                terminal = try PinentryTerminal(path: name, owner: user)
+                terminal = try PinentryTerminal(path: name, owner: user, client: origin.client)
             } catch {
                 guard place.hasDisplay else { throw error }
-                place.terminal = nil
+                (place.terminal, fault) = (nil, error)
             }
         }
         guard terminal != nil || place.hasDisplay else {
             throw PromptError(.notInteractive, detail: "no terminal and no display")
         }
         self.program = path
-        (self.place, self.terminal) = (place, terminal)
+        (self.place, self.terminal, terminalFault) = (place, terminal, fault)
         (self.environment, self.cancel) = (environment, cancel)
     }
 
     /// Whether the box can be drawn on a terminal.
     var hasTerminal: Bool { terminal != nil }
+
+    /// The channels that the box could be on, before the program was asked.
+    var channels: Set<PromptChannel> {
+        Set([terminal?.channel, displayChannel].compactMap { $0 })
+    }
+
+    /// The channel that the box is on, by what the program says of itself.
+    private var channel: PromptChannel? { drawsOnDisplay ? displayChannel : terminal?.channel }
+
+    private var displayChannel: PromptChannel? {
+        DisplayChannel.of(place, runtimeDirectory: environment.runtimeDirectory)
+    }
 
     /// Whether a box could be shown on a display, which the program itself is asked for.
     mutating func check() throws(PromptError) {
@@ -86,14 +100,14 @@ struct PinentryExchange: ~Copyable {
     ///   - commands: what makes the box.
     ///   - prompt: what the commands were made for.
     ///   - description: the `SETDESC` line and its end.
-    ///   - whenShown: called once, after the box was put up.
+    ///   - whenShown: called once, after the box was put up, with its channel.
     /// - Returns: what the person did.
     /// - Throws: ``PromptError``; the program has ended all the same.
     mutating func run(
         _ commands: PinentryCommands,
         for prompt: Prompt,
         description: borrowing SecretBytes,
-        whenShown: () -> Void
+        whenShown: (PromptChannel?) -> Void
     ) throws(PromptError) -> PromptAnswer {
         do {
             return try show(commands, for: prompt, description: description, whenShown: whenShown)
@@ -111,7 +125,7 @@ struct PinentryExchange: ~Copyable {
         _ commands: PinentryCommands,
         for prompt: Prompt,
         description: borrowing SecretBytes,
-        whenShown: () -> Void
+        whenShown: (PromptChannel?) -> Void
     ) throws(PromptError) -> PromptAnswer {
         try converse { exchange, connection throws(ExchangeFailure) in
             let handshake = ContinuousClock.now + Self.handshakeLimit
@@ -125,7 +139,7 @@ struct PinentryExchange: ~Copyable {
             let limit = Duration.seconds(prompt.timeoutInSeconds) + Self.watchdogGrace
             let box = PinentryBox(commands, for: prompt, deadline: ContinuousClock.now + limit)
             return try box.ask(on: &connection) {
-                if !exchange.isShown { whenShown() }
+                if !exchange.isShown { whenShown(exchange.channel) }
                 exchange.isShown = true
             }
         }
@@ -152,7 +166,14 @@ struct PinentryExchange: ~Copyable {
             octets.indices.map { String(Unicode.Scalar(octets[$0])) }.joined()
         }
         // pinentry-tty without a terminal would answer "cancelled", as a person does.
-        if terminal == nil, flavor == "tty" || drawsWithCurses { throw .needsTerminal }
+        if terminal == nil, drawsOnTerminal { throw .needsTerminal }
+    }
+
+    private var drawsOnTerminal: Bool { flavor == "tty" || drawsWithCurses }
+
+    /// A program that does not say what it is takes what it was given; the terminal is the stricter guess.
+    private var drawsOnDisplay: Bool {
+        place.hasDisplay && !drawsOnTerminal && (terminal == nil || !flavor.isEmpty)
     }
 
     private var drawsWithCurses: Bool { flavor == "curses" || flavor.hasSuffix(":curses") }
@@ -178,7 +199,7 @@ struct PinentryExchange: ~Copyable {
         )
         var connection = AssuanConnection(
             adopting: sockets.takeOurs(),
-            interruptions: .init(cancel: cancel.descriptor, terminal: terminal?.descriptor ?? -1)
+            interruptions: .init(cancel: cancel.descriptor, terminal: terminal)
         )
         do throws(ExchangeFailure) {
             try greet(&connection)
@@ -221,6 +242,8 @@ struct PinentryExchange: ~Copyable {
             throw ExchangeFailure.terminalGone.promptError
         case .failure(.timedOut) where isShown:
             return .timedOut
+        case .failure(.needsTerminal):
+            throw terminalFault ?? ExchangeFailure.needsTerminal.promptError
         case .failure(let failure):
             throw failure.promptError
         case .success(let answer):

@@ -33,15 +33,8 @@ public struct PinentryPrompter: SecretPrompter {
 
     /// Whether a box could be shown for a request from there.
     public func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) {
-        let isTerminalEnough = try PinentryExchange(
-            program,
-            at: origin,
-            user: user,
-            environment: environment,
-            cancel: ThreadSignal()
-        ).hasTerminal
         // Only the program itself knows about a display.
-        if isTerminalEnough { return }
+        if try exchange(at: origin, cancel: ThreadSignal()).hasTerminal { return }
         _ = try await start(at: origin) { exchange throws(PromptError) in
             try exchange.check()
             return .confirmed
@@ -52,7 +45,7 @@ public struct PinentryPrompter: SecretPrompter {
     public func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,
-        whenShown: @escaping @Sendable () -> Void
+        whenShown: @escaping @Sendable (PromptChannel?) -> Void
     ) async throws(PromptError) -> PromptAnswer {
         try await start(at: origin) { exchange throws(PromptError) in
             try exchange.run(prompt, whenShown: whenShown)
@@ -62,6 +55,11 @@ public struct PinentryPrompter: SecretPrompter {
     /// A prompter whose program for the first box is started at once.
     public func prepared(at origin: PromptOrigin) -> any SecretPrompter {
         PreparedPinentry(self, at: origin) ?? self
+    }
+
+    /// The channels that a box for a request from there could be on.
+    public func channels(at origin: PromptOrigin) -> Set<PromptChannel> {
+        (try? exchange(at: origin, cancel: ThreadSignal()).channels) ?? []
     }
 
     /// Shows a secret below the prompt's text, with one button.
@@ -78,7 +76,7 @@ public struct PinentryPrompter: SecretPrompter {
                 PinentryCommands(for: prompt, showsSecret: true),
                 for: prompt,
                 description: line,
-                whenShown: {}
+                whenShown: { _ in }
             )
         }.answer()
     }
@@ -88,17 +86,17 @@ public struct PinentryPrompter: SecretPrompter {
         at origin: PromptOrigin,
         _ talk: @escaping PinentryConversation.Talk
     ) throws(PromptError) -> PinentryConversation {
-        let (program, user, environment) = (program, user, environment)
-        return try PinentryConversation { cancel throws(PromptError) in
-            var exchange = try PinentryExchange(
-                program,
-                at: origin,
-                user: user,
-                environment: environment,
-                cancel: cancel
-            )
+        try PinentryConversation { cancel throws(PromptError) in
+            var exchange = try exchange(at: origin, cancel: cancel)
             return try talk(&exchange)
         }
+    }
+
+    private func exchange(
+        at origin: PromptOrigin,
+        cancel: ThreadSignal
+    ) throws(PromptError) -> PinentryExchange {
+        try PinentryExchange(program, at: origin, user: user, environment: environment, cancel: cancel)
     }
 }
 
@@ -106,7 +104,7 @@ extension PinentryExchange {
     /// Shows the box of a prompt.
     mutating func run(
         _ prompt: Prompt,
-        whenShown: @Sendable () -> Void
+        whenShown: @Sendable (PromptChannel?) -> Void
     ) throws(PromptError) -> PromptAnswer {
         let description = PromptDescription(of: prompt).line + [UInt8(ascii: "\n")]
         return try run(

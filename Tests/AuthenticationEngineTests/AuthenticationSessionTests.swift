@@ -13,7 +13,8 @@ private struct Drive: ~Copyable {
         _ requirement: AuthenticationRequirement,
         unlocked: Bool = true,
         due: DriverCause? = nil,
-        record: AttemptRecord = AttemptRecord()
+        record: AttemptRecord = AttemptRecord(),
+        seen: [PromptChannel] = [SessionEvent.channel]
     ) {
         guard let group = AccessGroup("tests") else { fatalError("a group has a name") }
         let caller = Caller(uid: 1, pid: 2, processStart: 3, program: nil, accessGroup: group)
@@ -23,6 +24,8 @@ private struct Drive: ~Copyable {
                 record: record,
                 isKeybagUnlocked: unlocked,
                 passcodeDue: due,
+                seen: SeenChannels(seen),
+                channels: [SessionEvent.channel],
                 request: PromptRequest(caller: caller, origin: PromptOrigin())
             )
         )
@@ -48,6 +51,14 @@ private struct Drive: ~Copyable {
         for case .show(let prompt, _) in last { return prompt }
         return nil
     }
+}
+
+extension SessionEvent {
+    /// Where the boxes are.
+    fileprivate static let channel = PromptChannel("the terminal")
+
+    /// A box on that channel.
+    fileprivate static func shown(box: Int) -> SessionEvent { .shown(box: box, on: channel) }
 }
 
 @Suite("The machine of an evaluation")
