@@ -34,6 +34,11 @@ public actor AuthenticationEngine: Authenticator {
 
     var queue = PromptQueue()
     var waiting: [Int: CheckedContinuation<AuthenticationError?, Never>] = [:]
+    /// Where the request that has its turn is asked.
+    var turnOrigin: PromptOrigin?
+    /// Requests that wait for one unlock, by user, while one asks for it.
+    var unlocks: [UInt32: UnlockGroup] = [:]
+    var lastUnlockTicket = 0
     var runner: SessionRunner?
     /// The box of a flow that asks one thing after the other.
     var flowBox: Task<BoxAnswer, Never>?
@@ -129,16 +134,23 @@ public actor AuthenticationEngine: Authenticator {
     }
 
     /// Unlocks the keybag, unless it is unlocked: asks for the passcode, or for a finger where hardware holds the
-    /// key in escrow.
+    /// key in escrow. Requests that come meanwhile get the outcome of the same prompt.
     public func unlock(_ request: PromptRequest) async throws(AuthenticationError) -> AuthenticationProof? {
         guard try await usableState() != .unlocked else { return nil }
-        return try await takingTurns(request) {
+        return try await joiningUnlocks(request) {
             () async throws(AuthenticationError) -> AuthenticationProof? in
-            // Whoever had the turn before may have opened it.
-            guard await self.keybag.state() != .unlocked else { return nil }
-            let requirement: AuthenticationRequirement =
-                await self.keybag.holdsEscrow() ? .biometryOrPasscode : .passcode
-            return try await self.ask(EvaluationDemand(policyRequirement: requirement), for: request)
+            try await self.takingTurns(request) {
+                () async throws(AuthenticationError) -> AuthenticationProof? in
+                // Whoever had the turn before may have opened it.
+                guard await self.keybag.state() != .unlocked else { return nil }
+                let requirement: AuthenticationRequirement =
+                    await self.keybag.holdsEscrow() ? .biometryOrPasscode : .passcode
+                return try await self.ask(
+                    EvaluationDemand(policyRequirement: requirement),
+                    for: request,
+                    isUnlock: true
+                )
+            }
         }
     }
 
@@ -157,6 +169,7 @@ extension AuthenticationEngine {
         _ demand: EvaluationDemand,
         for request: PromptRequest,
         heading: String? = nil,
+        isUnlock: Bool = false,
         context: ContextID = ContextID(connection: 0, number: 0)
     ) async throws(AuthenticationError) -> AuthenticationProof {
         guard let requirement = demand.requirement else { throw AuthenticationError(.invalidParameter) }
@@ -166,7 +179,7 @@ extension AuthenticationEngine {
         let passcodeDue = passcodeDue(record, at: now)
         if passcodeDue != nil || BiometryAttempts(record).isLockedOut { await keybag.forgetEscrow() }
         let isEscrowed = await keybag.holdsEscrow()
-        let runner = SessionRunner(ports, request: request)
+        let runner = SessionRunner(ports(isUnlock ? request.caller.uid : nil), request: request)
         self.runner = runner
         if let interruption { runner.interrupt(interruption) }
         let outcome = await runner.run(
@@ -273,7 +286,8 @@ extension AuthenticationEngine {
         )
     }
 
-    private var ports: SessionRunner.Ports {
+    /// The world of an evaluation; `unlocking`: whose other requests get its outcome too.
+    private func ports(_ unlocking: UInt32?) -> SessionRunner.Ports {
         SessionRunner.Ports(
             reader: reader,
             prompter: prompter,
@@ -283,7 +297,8 @@ extension AuthenticationEngine {
             timer: timer,
             audit: audit,
             checkEnrolment: { await self.checkEnrolment() },
-            passcodeAccepted: { await self.passcodeAccepted(on: $0) }
+            passcodeAccepted: { await self.passcodeAccepted(on: $0) },
+            countOthers: { if let unlocking { await self.joinedCount(of: unlocking) } else { 0 } }
         )
     }
 

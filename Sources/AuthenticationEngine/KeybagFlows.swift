@@ -164,19 +164,20 @@ extension AuthenticationEngine {
             isGuessingLimited: await keybag.assurance().assurance == .tpm,
             userName: configuration.userName
         )
+        // Judged in the box already where its program can; here for all.
+        let judge: NewSecretJudge = rules.judge
         var message: String?
         for _ in 0..<Self.weakPasscodes {
-            let typed = try await entered(
-                Prompt(
-                    .newSecret,
-                    for: request,
-                    heading: "\(heading): \(rules.rule)",
-                    error: message,
-                    configuration
-                ),
-                request
+            var prompt = Prompt(
+                .newSecret,
+                for: request,
+                heading: "\(heading): \(rules.ruleWithReason)",
+                error: message,
+                configuration
             )
-            switch typed.octets.withOctets(rules.judge) {
+            prompt.judge = judge
+            let typed = try await entered(prompt, request)
+            switch typed.octets.withOctets({ rules.judge($0) }) {
             case .acceptable: return typed
             case .refused(let reason): message = reason.sentence
             }

@@ -1,4 +1,5 @@
 import Glibc
+import KeychainModel
 import SecretMemory
 
 /// Our end of the socket that is a pinentry program's input and output.
@@ -65,7 +66,14 @@ struct AssuanConnection: ~Copyable {
     }
 
     /// Reads lines up to `OK` or `ERR`; `S` and `#` lines may stand anywhere before it.
-    mutating func answer(until deadline: ContinuousClock.Instant) throws(ExchangeFailure) -> AssuanAnswer {
+    ///
+    /// - Parameters:
+    ///   - deadline: when to give up.
+    ///   - judge: answers what the program asks about a secret that is being typed (`INQUIRE QUALITY`).
+    mutating func answer(
+        until deadline: ContinuousClock.Instant,
+        judgedBy judge: NewSecretJudge? = nil
+    ) throws(ExchangeFailure) -> AssuanAnswer {
         var data = SecretBuffer()
         var statuses: Set<String> = []
         while true {
@@ -91,8 +99,12 @@ struct AssuanConnection: ~Copyable {
             case .comment, .end:
                 continue
             case .inquire:
-                // We ask for nothing that could make it inquire.
-                throw .malformed("a question")
+                // Without a bar that shows how good a secret is, there is nothing to ask.
+                guard let judge, let typed = line.withOctets(AssuanLine.judged) else {
+                    throw .malformed("a question")
+                }
+                let percent = judge.judge(typed).signedPercent
+                try send([Array("D \(percent)".utf8), Array("END".utf8)], until: deadline)
             case .unknown:
                 throw .malformed("a line that is not Assuan's")
             }
@@ -199,6 +211,14 @@ struct AssuanConnection: ~Copyable {
             if watched[2].revents != 0 { return }
             if ContinuousClock.now >= deadline { throw .timedOut }
         }
+    }
+}
+
+extension NewSecretJudge.Verdict {
+    /// As pinentry wants it: below zero, and so red, for what is refused.
+    fileprivate var signedPercent: Int {
+        let percent = min(max(percent, 1), 100)
+        return refusal == nil ? percent : -percent
     }
 }
 

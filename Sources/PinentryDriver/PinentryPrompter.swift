@@ -62,22 +62,27 @@ public struct PinentryPrompter: SecretPrompter {
         (try? exchange(at: origin, cancel: ThreadSignal()).channels) ?? []
     }
 
+    /// Says on the terminal of a request that it waits for a prompt elsewhere; on the same terminal the box is seen.
+    public func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? {
+        let (here, there) = (PromptPlace(origin), PromptPlace(other))
+        guard let name = here.terminal, name != there.terminal,
+            let terminal = try? PinentryTerminal(path: name, owner: user, client: origin.client)
+        else { return nil }
+        let place = there.terminal ?? there.display ?? there.waylandDisplay ?? "another terminal"
+        return terminal.showLine("touchstone: waiting for another prompt, on \(place)")
+    }
+
     /// Shows a secret below the prompt's text, with one button.
     public func show(
         _ secret: borrowing SecretBytes,
         in prompt: Prompt,
         at origin: PromptOrigin
     ) async throws(PromptError) -> PromptAnswer {
-        guard let line = PromptDescription.line(of: prompt, showing: secret) else {
+        guard let secret = ShownSecret(secret, in: prompt) else {
             throw PromptError(.prompterFailed, detail: "a secret of this length cannot be shown")
         }
         return try await start(at: origin) { exchange throws(PromptError) in
-            try exchange.run(
-                PinentryCommands(for: prompt, showsSecret: true),
-                for: prompt,
-                description: line,
-                whenShown: { _ in }
-            )
+            try exchange.run(prompt, showing: secret, whenShown: { _ in })
         }.answer()
     }
 
@@ -106,12 +111,6 @@ extension PinentryExchange {
         _ prompt: Prompt,
         whenShown: @Sendable (PromptChannel?) -> Void
     ) throws(PromptError) -> PromptAnswer {
-        let description = PromptDescription(of: prompt).line + [UInt8(ascii: "\n")]
-        return try run(
-            PinentryCommands(for: prompt),
-            for: prompt,
-            description: SecretBytes(copying: description),
-            whenShown: whenShown
-        )
+        try run(prompt, showing: nil, whenShown: whenShown)
     }
 }

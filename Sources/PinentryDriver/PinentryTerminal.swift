@@ -2,7 +2,7 @@ import Glibc
 import KeychainModel
 
 /// The terminal that a box is drawn on, held open to see it hang up and to put it in order afterwards.
-final class PinentryTerminal {
+final class PinentryTerminal: Sendable {
     /// Reports a hang-up to poll(2).
     let descriptor: CInt
     private let modes: termios
@@ -77,6 +77,22 @@ final class PinentryTerminal {
         let sequence = drewScreen ? "\u{1B}[0m\u{1B}(B\u{1B}[?25h\u{1B}[?1l\u{1B}>\u{1B}[?1049l\r\n" : "\r\n"
         var octets = Array(sequence.utf8)
         _ = unsafe write(descriptor, &octets, octets.count)
+    }
+
+    /// Writes a line, from the line's beginning and without its end.
+    ///
+    /// - Returns: takes it away again, where the client is still in the foreground.
+    func showLine(_ text: String) -> (@Sendable () -> Void)? {
+        guard put("\r\(text)") else { return nil }
+        let blank = "\r" + String(repeating: " ", count: text.count) + "\r"
+        return { [self] in
+            if !isInBackground { _ = put(blank) }
+        }
+    }
+
+    private func put(_ text: String) -> Bool {
+        var octets = Array(text.utf8)
+        return unsafe write(descriptor, &octets, octets.count) == octets.count
     }
 
     private static func isTerminal(_ status: stat, of owner: uid_t) -> Bool {

@@ -37,6 +37,10 @@ final class PreparedPinentry: SecretPrompter {
 
     func channels(at origin: PromptOrigin) -> Set<PromptChannel> { prompter.channels(at: origin) }
 
+    func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? {
+        prompter.showWait(at: origin, for: other)
+    }
+
     func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,

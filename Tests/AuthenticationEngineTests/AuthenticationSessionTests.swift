@@ -312,4 +312,28 @@ struct AuthenticationSessionTests {
         #expect(drive.last.contains(.audit(.biometryLockedOut, [.biometry], "")))
         #expect(drive.shown?.input == .secret)
     }
+
+    @Test("a box that comes up elsewhere than where the passcode was typed takes no touch")
+    func drawnElsewhere() {
+        for elsewhere in [PromptChannel("a display"), nil] {
+            var drive = Drive(.biometryOrPasscode)
+            drive.feed(.started, .enrolment(.ready))
+            #expect(drive.shown?.input == .touchOrSecret)
+            drive.feed(.shown(box: 1, on: elsewhere))
+            #expect(drive.shown?.input == .secret)
+            #expect(!drive.last.contains(.claimSensor))
+            drive.feed(.shown(box: 2, on: elsewhere), .answered(box: 2, .passcode), .opened)
+            #expect(drive.last.last == .succeed([.passcode]))
+        }
+    }
+
+    @Test("after the passcode, a box for the finger on another channel ends it")
+    func fingerElsewhere() {
+        var drive = Drive(.biometryAndPasscode, seen: [])
+        drive.feed(.started, .enrolment(.ready), .shown(box: 1), .answered(box: 1, .passcode), .opened)
+        drive.feed(.enrolment(.ready))
+        #expect(drive.shown?.input == .touch)
+        drive.feed(.shown(box: 2, on: PromptChannel("a display")))
+        #expect(drive.end?.cause == .passcodeDue)
+    }
 }

@@ -34,6 +34,8 @@ actor SessionRunner {
         let checkEnrolment: @Sendable () async -> EnrolmentCheck
         /// Hears of a right passcode, and where it was typed, at once, before fingers are looked at again.
         let passcodeAccepted: @Sendable (PromptChannel?) async -> Void
+        /// How many other requests wait for this very evaluation.
+        let countOthers: @Sendable () async -> Int
     }
 
     /// An event, with what the machine must not see.
@@ -216,7 +218,9 @@ extension SessionRunner {
         wasPrompted = true
         let prompter = prepared.take() ?? ports.prompter
         boxChannel = nil
-        boxTask = Task { [mailbox, ports, request] in
+        var prompt = prompt
+        prompt.othersWaiting = await ports.countOthers()
+        boxTask = Task { [mailbox, ports, request, prompt] in
             let answer = await prompter.answer(to: prompt, at: request.origin) { channel in
                 mailbox.yield(.shown(box: number, on: channel, at: ports.clock.now()))
             }

@@ -75,6 +75,8 @@ public struct Prompt: Sendable, Equatable {
     public var input: Input
     /// Who asks, from the socket's peer; never from the message.
     public var requester: String
+    /// How many other requests get the outcome of this box too.
+    public var othersWaiting = 0
     /// The app's reason: text only, shown as the app's words.
     public var reason: String
     /// What the box says first, our words: "Unlock the keychain".
@@ -83,6 +85,8 @@ public struct Prompt: Sendable, Equatable {
     public var fieldLabel: String
     /// What went wrong the time before: "No match. 4 tries left."
     public var error: String?
+    /// Judges a new secret while it is typed, or before it is asked for again; nil takes any.
+    public var judge: NewSecretJudge?
     /// The title of the cancel button; nil for the usual one.
     public var cancelTitle: String?
     /// The title of the fallback button; nil for the usual one, empty for none.

@@ -36,6 +36,7 @@ public final class ScriptedPrompter: SecretPrompter {
         var mostVisible = 0
         var shownSecret: [UInt8] = []
         var obstacle: PromptError?
+        var waits: [String] = []
     }
 
     private let state = Watched(State())
@@ -79,6 +80,9 @@ public final class ScriptedPrompter: SecretPrompter {
     /// How many boxes were up at the same time, at most.
     public var mostVisible: Int { state.update { $0.mostVisible } }
 
+    /// The terminals that are told of a wait now, each as `TERMINAL for TERMINAL`.
+    public var waits: [String] { state.update { $0.waits } }
+
     /// The secret that was shown last.
     public var shownSecret: String { state.update { String(decoding: $0.shownSecret, as: UTF8.self) } }
 
@@ -97,6 +101,16 @@ public final class ScriptedPrompter: SecretPrompter {
     /// Whether a box could be shown for a request from there.
     public func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) {
         if let obstacle = state.update({ $0.obstacle }) { throw obstacle }
+    }
+
+    /// Notes that a terminal is told of a wait.
+    public func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? {
+        guard let here = origin.terminal, let there = other.terminal, here != there else { return nil }
+        let wait = "\(here) for \(there)"
+        state.update { $0.waits.append(wait) }
+        return { [state] in
+            state.update { $0.waits.removeAll { $0 == wait } }
+        }
     }
 
     /// Shows a box and waits for its end.
