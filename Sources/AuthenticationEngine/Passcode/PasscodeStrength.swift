@@ -48,7 +48,8 @@ struct PasscodeStrength: Sendable {
     /// The same as a sentence with its reason.
     var ruleWithReason: String {
         isGuessingLimited
-            ? "\(rule): the TPM allows ten guesses." : "\(rule): without a TPM, guesses are not limited."
+            ? "\(rule), because the TPM allows ten guesses"
+            : "\(rule), because without a TPM nothing limits guesses"
     }
 
     private static func rule(_ minimum: Int) -> String { "at least \(minimum) characters, or five words" }
@@ -67,19 +68,21 @@ struct PasscodeStrength: Sendable {
         let bits = estimate(octets, lists)
         guard bits < leastBits else { return .acceptable }
         let withoutWords = estimate(octets, Guessability(knowsWords: false, userName: nil))
-        return .refused(bits < withoutWords ? .common : .pattern)
+        // What a pattern gives away by far is told as that, though the list has it too: 1q2w3e4r5t6y.
+        let isPattern = withoutWords <= leastBits / 2 || bits >= withoutWords
+        return .refused(isPattern ? .pattern : .common)
     }
 
     /// The judge of what is typed into a box.
     var judge: NewSecretJudge {
-        NewSecretJudge(rule: ruleWithReason) { octets in
+        NewSecretJudge(rule: "A passcode has \(ruleWithReason).") { octets in
             let refusal: String? =
                 switch judge(octets) {
                 case .acceptable: nil
                 case .refused(let reason): reason.sentence
                 }
             let bits = octets.count > TypedSecret.longestByteCount ? 0 : estimate(octets, lists)
-            return NewSecretJudge.Verdict(percent: 100 * bits / (2 * leastBits), refusal: refusal)
+            return NewSecretJudge.Verdict(percent: min(100, 100 * bits / (2 * leastBits)), refusal: refusal)
         }
     }
 
