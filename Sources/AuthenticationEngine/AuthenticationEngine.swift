@@ -134,7 +134,9 @@ public actor AuthenticationEngine: Authenticator {
     }
 
     /// Unlocks the keybag, unless it is unlocked: asks for the passcode, or for a finger where hardware holds the
-    /// key in escrow. Requests that come meanwhile get the outcome of the same prompt.
+    /// key in escrow.
+    ///
+    /// Requests that come meanwhile get the outcome of the same prompt.
     public func unlock(_ request: PromptRequest) async throws(AuthenticationError) -> AuthenticationProof? {
         guard try await usableState() != .unlocked else { return nil }
         return try await joiningUnlocks(request) {

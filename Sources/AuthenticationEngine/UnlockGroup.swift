@@ -59,6 +59,7 @@ extension AuthenticationEngine {
     ///   - request: who asks, and where.
     ///   - ask: shows the prompt, when it is this request that does.
     /// - Returns: the proof, to the request that asked; nil to those that joined.
+    /// - Throws: ``AuthenticationError``: of the prompt, or of this request alone.
     func joiningUnlocks(
         _ request: PromptRequest,
         _ ask: () async throws(AuthenticationError) -> AuthenticationProof?

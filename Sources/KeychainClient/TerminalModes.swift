@@ -19,7 +19,7 @@ enum TerminalModes {
 
     private static let state = Mutex(State())
     /// The program that draws may be killed a moment after the daemon's socket closes.
-    private static let pauses: [UInt32] = [0, 20_000, 60_000]
+    private static let pauseMilliseconds: [CInt] = [0, 20, 60]
 
     /// Remembers the modes of `terminal`, unless a prompt may be on it now.
     static func remember(_ terminal: String) {
@@ -42,8 +42,8 @@ enum TerminalModes {
             return isLost ? state.saved : nil
         }
         guard let saved else { return }
-        for pause in pauses {
-            usleep(pause)
+        for pause in pauseMilliseconds {
+            _ = unsafe poll(nil, 0, pause)
             restore(saved)
         }
     }

@@ -70,6 +70,8 @@ struct AssuanConnection: ~Copyable {
     /// - Parameters:
     ///   - deadline: when to give up.
     ///   - judge: answers what the program asks about a secret that is being typed (`INQUIRE QUALITY`).
+    /// - Returns: the answer.
+    /// - Throws: ``ExchangeFailure`` for anything that is none.
     mutating func answer(
         until deadline: ContinuousClock.Instant,
         judgedBy judge: NewSecretJudge? = nil

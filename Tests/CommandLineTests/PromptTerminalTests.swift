@@ -30,7 +30,8 @@ struct PromptTerminalTests {
             "/bin/sh",
             [
                 "-c",
-                "cd \(keychain.home.path) && exec 0<>\(terminal.name) 1>&0 2>&0; exec /bin/bash --norc --noprofile -i",
+                "cd \(keychain.home.path) && exec 0<>\(terminal.name) 1>&0 2>&0; "
+                    + "exec /bin/bash --norc --noprofile -i",
             ],
             environment: [
                 "TERM": "xterm", "PATH": "\(directory):/usr/bin:/bin", "PS1": "ready> ", "HISTFILE": "",
@@ -42,7 +43,8 @@ struct PromptTerminalTests {
     }
 
     private func failures(_ keychain: RealKeychain) throws -> Int {
-        try RemoteKeychain(layout: keychain.home.layout, daemon: .none).status().authentication.passcodeFailures
+        try RemoteKeychain(layout: keychain.home.layout, daemon: .none).status().authentication
+            .passcodeFailures
     }
 
     @Test("a job in the background is refused and takes no key from the shell", arguments: programs)
@@ -91,7 +93,10 @@ struct PromptTerminalTests {
         #expect(try failures(keychain) == 0)
     }
 
-    @Test("a client that is stopped in the middle of a prompt loses it, and the shell has its keys", arguments: programs)
+    @Test(
+        "a client that is stopped in the middle of a prompt loses it, and the shell has its keys",
+        arguments: programs
+    )
     func stopped(program: String) async throws {
         let keychain = try await keychain(program)
         let terminal = try PseudoTerminal()
@@ -151,7 +156,8 @@ struct PromptTerminalTests {
     }
 
     private func pinentry(on terminal: PseudoTerminal) throws -> pid_t? {
-        try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.first { process in
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.first {
+            process in
             let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/exe")
             guard program?.contains("pinentry") == true else { return false }
             let files = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd")) ?? []

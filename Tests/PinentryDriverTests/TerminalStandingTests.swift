@@ -106,7 +106,8 @@ struct TerminalStandingTests {
     @Test(
         "what it does not wait for is in the background",
         arguments: [
-            "JOB &", "JOB > /dev/null &", "(JOB &)", "sh -c \"JOB; true\" &", "JOB | cat &", "nohup JOB > /dev/null &",
+            "JOB &", "JOB > /dev/null &", "(JOB &)", "sh -c \"JOB; true\" &", "JOB | cat &",
+            "nohup JOB > /dev/null &",
             "setsid JOB &", "setsid -w JOB &", "setsid -f JOB",
         ]
     )

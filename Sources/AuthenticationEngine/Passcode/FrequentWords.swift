@@ -118,7 +118,9 @@ enum FrequentWords {
         _ reading: Reading
     ) -> Bool {
         guard word.count >= length else { return false }
-        for index in 0..<length where word.octets[index] != fold(octets[start + index], reading) { return false }
+        for index in 0..<length where word.octets[index] != fold(octets[start + index], reading) {
+            return false
+        }
         return true
     }
 

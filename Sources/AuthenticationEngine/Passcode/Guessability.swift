@@ -48,7 +48,9 @@ struct Guessability {
             }
             guard knowsWords else { continue }
             for reading in FrequentWords.Reading.allCases {
-                FrequentWords.forEachWord(in: octets, at: start, upTo: end, reading: reading) { length, bits in
+                FrequentWords.forEachWord(in: octets, at: start, upTo: end, reading: reading) {
+                    length,
+                    bits in
                     reach(start + length, max(Bits.word, bits + Bits.writing))
                 }
             }
@@ -115,7 +117,9 @@ struct Guessability {
         let longest = min(start, end - start, longestRepeat)
         guard longest >= 3 else { return [] }
         return (3...longest).filter { length in
-            for index in start..<(start + length) where octets[index] != octets[index - length] { return false }
+            for index in start..<(start + length) where octets[index] != octets[index - length] {
+                return false
+            }
             return true
         }
     }

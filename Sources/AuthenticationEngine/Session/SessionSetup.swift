@@ -38,9 +38,11 @@ extension SessionSetup {
     /// The box of a stage.
     ///
     /// - Parameters:
+    ///   - stage: what it asks for.
     ///   - isUnlocked: whether a finger can open anything now.
     ///   - isUnseen: whether the passcode is asked for because it was not typed on this channel yet.
     ///   - message: what happened before.
+    /// - Returns: the box.
     func prompt(
         _ stage: SessionStage,
         isUnlocked: Bool,

@@ -134,7 +134,9 @@ public struct PromptOrigin: Sendable, Hashable {
     public var xAuthority: String?
     /// `LC_CTYPE` or what stands for it.
     public var characterType: String?
-    /// Whose terminal it has to be: the socket's peer. Set by the daemon, never part of a message.
+    /// Whose terminal it has to be: the socket's peer.
+    ///
+    /// Set by the daemon, never part of a message.
     public var client: PromptClient?
 
     /// Describes a place; nothing given means that there is none.
