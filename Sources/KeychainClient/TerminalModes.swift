@@ -43,7 +43,7 @@ enum TerminalModes {
         }
         guard let saved else { return }
         for pause in pauseMilliseconds {
-            _ = unsafe poll(nil, 0, pause)
+            _ = poll(nil, 0, pause)
             restore(saved)
         }
     }
