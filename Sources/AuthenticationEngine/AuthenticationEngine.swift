@@ -21,6 +21,8 @@ public actor AuthenticationEngine: Authenticator {
     let audit: any AuditLog
     let configuration: AuthenticationConfiguration
 
+    /// Where the passcode was typed since this engine was made.
+    var seen: SeenChannels
     var reuse = FactorReuse()
     var rate = PromptRate()
     var silence = CallerSilence()
@@ -32,11 +34,18 @@ public actor AuthenticationEngine: Authenticator {
 
     var queue = PromptQueue()
     var waiting: [Int: CheckedContinuation<AuthenticationError?, Never>] = [:]
+    /// Where the request that has its turn is asked.
+    var turnOrigin: PromptOrigin?
+    /// Requests that wait for one unlock, by user, while one asks for it.
+    var unlocks: [UInt32: UnlockGroup] = [:]
+    var lastUnlockTicket = 0
     var runner: SessionRunner?
     /// The box of a flow that asks one thing after the other.
     var flowBox: Task<BoxAnswer, Never>?
     /// Whether hardware was found to have counted more wrong passcodes than the saved counts.
     var isCountPutBack = false
+    /// Where something was typed last in such a flow.
+    var flowChannel: PromptChannel?
     /// Why the request that has its turn was ended from outside.
     var interruption: Interruption?
 
@@ -61,6 +70,32 @@ public actor AuthenticationEngine: Authenticator {
         configuration: AuthenticationConfiguration = AuthenticationConfiguration(),
         timer: any Clock<Duration> = ContinuousClock()
     ) {
+        self.init(
+            reader: reader,
+            prompter: prompter,
+            keybag: keybag,
+            attempts: attempts,
+            clock: clock,
+            audit: audit,
+            configuration: configuration,
+            timer: timer,
+            seen: SeenChannels()
+        )
+    }
+
+    /// Puts an engine together that has seen the passcode typed on some channels.
+    init(
+        reader: any FingerprintReader,
+        prompter: any SecretPrompter,
+        keybag: any KeybagKeeper,
+        attempts: any AttemptStore,
+        clock: any BootClock,
+        audit: any AuditLog,
+        configuration: AuthenticationConfiguration,
+        timer: any Clock<Duration>,
+        seen: SeenChannels
+    ) {
+        self.seen = seen
         self.reader = reader
         self.prompter = prompter
         self.keybag = keybag
@@ -102,15 +137,24 @@ public actor AuthenticationEngine: Authenticator {
 
     /// Unlocks the keybag, unless it is unlocked: asks for the passcode, or for a finger where hardware holds the
     /// key in escrow.
+    ///
+    /// Requests that come meanwhile get the outcome of the same prompt.
     public func unlock(_ request: PromptRequest) async throws(AuthenticationError) -> AuthenticationProof? {
         guard try await usableState() != .unlocked else { return nil }
-        return try await takingTurns(request) {
+        return try await joiningUnlocks(request) {
             () async throws(AuthenticationError) -> AuthenticationProof? in
-            // Whoever had the turn before may have opened it.
-            guard await self.keybag.state() != .unlocked else { return nil }
-            let requirement: AuthenticationRequirement =
-                await self.keybag.holdsEscrow() ? .biometryOrPasscode : .passcode
-            return try await self.ask(EvaluationDemand(policyRequirement: requirement), for: request)
+            try await self.takingTurns(request) {
+                () async throws(AuthenticationError) -> AuthenticationProof? in
+                // Whoever had the turn before may have opened it.
+                guard await self.keybag.state() != .unlocked else { return nil }
+                let requirement: AuthenticationRequirement =
+                    await self.keybag.holdsEscrow() ? .biometryOrPasscode : .passcode
+                return try await self.ask(
+                    EvaluationDemand(policyRequirement: requirement),
+                    for: request,
+                    isUnlock: true
+                )
+            }
         }
     }
 
@@ -129,6 +173,7 @@ extension AuthenticationEngine {
         _ demand: EvaluationDemand,
         for request: PromptRequest,
         heading: String? = nil,
+        isUnlock: Bool = false,
         context: ContextID = ContextID(connection: 0, number: 0)
     ) async throws(AuthenticationError) -> AuthenticationProof {
         guard let requirement = demand.requirement else { throw AuthenticationError(.invalidParameter) }
@@ -138,7 +183,7 @@ extension AuthenticationEngine {
         let passcodeDue = passcodeDue(record, at: now)
         if passcodeDue != nil || BiometryAttempts(record).isLockedOut { await keybag.forgetEscrow() }
         let isEscrowed = await keybag.holdsEscrow()
-        let runner = SessionRunner(ports, request: request)
+        let runner = SessionRunner(ports(isUnlock ? request.caller.uid : nil), request: request)
         self.runner = runner
         if let interruption { runner.interrupt(interruption) }
         let outcome = await runner.run(
@@ -147,6 +192,8 @@ extension AuthenticationEngine {
                 record: record,
                 isKeybagUnlocked: state == .unlocked || isEscrowed,
                 passcodeDue: passcodeDue,
+                seen: seen,
+                channels: prompter.channels(at: request.origin),
                 sensorDelay: backoff.remaining(at: now),
                 request: request,
                 heading: heading,
@@ -244,7 +291,8 @@ extension AuthenticationEngine {
         )
     }
 
-    private var ports: SessionRunner.Ports {
+    /// The world of an evaluation; `unlocking`: whose other requests get its outcome too.
+    private func ports(_ unlocking: UInt32?) -> SessionRunner.Ports {
         SessionRunner.Ports(
             reader: reader,
             prompter: prompter,
@@ -254,11 +302,15 @@ extension AuthenticationEngine {
             timer: timer,
             audit: audit,
             checkEnrolment: { await self.checkEnrolment() },
-            passcodeAccepted: { await self.passcodeAccepted() }
+            passcodeAccepted: { await self.passcodeAccepted(on: $0) },
+            countOthers: { if let unlocking { await self.joinedCount(of: unlocking) } else { 0 } }
         )
     }
 
-    private func passcodeAccepted() { areFingersDoubted = false }
+    private func passcodeAccepted(on channel: PromptChannel?) {
+        areFingersDoubted = false
+        seen.note(channel)
+    }
 
     /// Tells a running evaluation that the fingers are others now.
     func tellRunner() { runner?.enrolmentChanged() }

@@ -1,5 +1,6 @@
 public import KeychainModel
 import SecretMemory
+import Synchronization
 
 /// Requests that ask one thing after the other: making a keybag, changing its passcode, recovering it.
 ///
@@ -161,6 +162,7 @@ extension AuthenticationEngine {
             throw AuthenticationError(keychain: error)
         }
         areFingersDoubted = false
+        seen.note(flowChannel)
         reuse.clear()
         do {
             try attempts.save(PasscodeThrottle.opened(at: clock.now()))
@@ -181,19 +183,20 @@ extension AuthenticationEngine {
             isGuessingLimited: await keybag.assurance().assurance == .tpm,
             userName: configuration.userName
         )
+        // Judged in the box already where its program can; here for all.
+        let judge: NewSecretJudge = rules.judge
         var message: String?
         for _ in 0..<Self.weakPasscodes {
-            let typed = try await entered(
-                Prompt(
-                    .newSecret,
-                    for: request,
-                    heading: "\(heading): \(rules.rule)",
-                    error: message,
-                    configuration
-                ),
-                request
+            var prompt = Prompt(
+                .newSecret,
+                for: request,
+                heading: "\(heading): \(rules.ruleWithReason)",
+                error: message,
+                configuration
             )
-            switch typed.octets.withOctets(rules.judge) {
+            prompt.judge = judge
+            let typed = try await entered(prompt, request)
+            switch typed.octets.withOctets({ rules.judge($0) }) {
             case .acceptable: return typed
             case .refused(let reason): message = reason.sentence
             }
@@ -287,8 +290,12 @@ extension AuthenticationEngine {
         _ prompt: Prompt,
         _ request: PromptRequest
     ) async throws(AuthenticationError) -> TypedSecret {
-        let answer = await takenAway { [prompter] in await prompter.answer(to: prompt, at: request.origin) }
+        let shown = ShownChannel()
+        let answer = await takenAway { [prompter] in
+            await prompter.answer(to: prompt, at: request.origin) { shown.note($0) }
+        }
         guard case .entered(let secret) = answer else { throw failure(answer) }
+        flowChannel = shown.channel
         return secret
     }
 
@@ -326,6 +333,15 @@ extension AuthenticationEngine {
         case .entered, .confirmed: AuthenticationError(.invalidParameter)
         }
     }
+}
+
+/// Where a box was put up.
+private final class ShownChannel: Sendable {
+    private let noted = Mutex<PromptChannel?>(nil)
+
+    var channel: PromptChannel? { noted.withLock { $0 } }
+
+    func note(_ channel: PromptChannel?) { noted.withLock { $0 = channel } }
 }
 
 extension Prompt {

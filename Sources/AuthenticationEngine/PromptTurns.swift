@@ -10,7 +10,8 @@ extension AuthenticationEngine {
         if Task.isCancelled { throw AuthenticationError(.appCancel) }
         guard request.interactionAllowed else { throw AuthenticationError(.notInteractive) }
         try await checkPrompt(at: request.origin)
-        try await takeTurn(request.caller)
+        try await takeTurn(request)
+        turnOrigin = request.origin
         defer { endTurn() }
         if Task.isCancelled { throw AuthenticationError(.appCancel) }
         if let refusal = promptRefusal(of: request.caller) { throw refusal }
@@ -25,13 +26,15 @@ extension AuthenticationEngine {
         }
     }
 
-    private func takeTurn(_ caller: Caller) async throws(AuthenticationError) {
+    private func takeTurn(_ request: PromptRequest) async throws(AuthenticationError) {
         let ticket: Int
-        switch queue.enter(uid: caller.uid, waitingPerUser: configuration.waitingPerUser) {
+        switch queue.enter(uid: request.caller.uid, waitingPerUser: configuration.waitingPerUser) {
         case .go: return
         case .refused: throw AuthenticationError(.systemCancel, cause: .tooManyPrompts, remedy: .retry)
         case .wait(let number): ticket = number
         }
+        let clearWait = showWait(of: request)
+        defer { clearWait?() }
         let error = await withTaskCancellationHandler {
             await withCheckedContinuation {
                 (continuation: CheckedContinuation<AuthenticationError?, Never>) in
@@ -56,6 +59,7 @@ extension AuthenticationEngine {
 
     private func endTurn() {
         interruption = nil
+        turnOrigin = nil
         guard let ticket = queue.finish() else { return }
         waiting.removeValue(forKey: ticket)?.resume(returning: nil)
     }

@@ -8,6 +8,7 @@ extension PromptOrigin {
     /// by its real name, because `/dev/tty` is another terminal to the daemon.
     public static func current() -> PromptOrigin {
         let terminal = Terminal.ofStandardDescriptors() ?? Terminal.controlling()
+        if let terminal { TerminalModes.remember(terminal) }
         return PromptOrigin(
             terminal: terminal,
             terminalType: terminal.flatMap { _ in ProcessEnvironment.variable("TERM") },

@@ -53,10 +53,21 @@ public final class RemoteKeychain: Sendable {
         cancellation: Cancellation? = nil
     ) throws(KeychainError) {
         if let cancellation, cancellation.isCancelled { throw .cancelledByApp }
+        TerminalModes.begin()
+        var isLost = true
+        defer { TerminalModes.end(isLost: isLost) }
         // The second one was made just now, where the first is of a daemon that is gone.
         for _ in 0..<2 {
             let connection = try usableConnection()
-            if try connection.call(method, body, replies: sink, cancellation: cancellation) { return }
+            do throws(KeychainError) {
+                if try connection.call(method, body, replies: sink, cancellation: cancellation) {
+                    isLost = false
+                    return
+                }
+            } catch {
+                isLost = error.status == .internalComponent
+                throw error
+            }
         }
         throw .connectionLost("hung up")
     }

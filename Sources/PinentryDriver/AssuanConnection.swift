@@ -1,4 +1,5 @@
 import Glibc
+import KeychainModel
 import SecretMemory
 
 /// Our end of the socket that is a pinentry program's input and output.
@@ -9,9 +10,12 @@ struct AssuanConnection: ~Copyable {
     struct Interruptions {
         /// Becomes readable when the task is cancelled.
         var cancel: CInt
-        /// The terminal that the box is drawn on; -1 without one.
-        var terminal: CInt = -1
+        /// The terminal that the box is drawn on.
+        var terminal: PinentryTerminal?
     }
+
+    /// How long a client can be in the background before its box goes: nobody tells of it.
+    static let backgroundCheckMilliseconds: CInt = 100
 
     /// The octets of all answers of one conversation together.
     static let largestConversationByteCount = 64 * 1024
@@ -62,7 +66,16 @@ struct AssuanConnection: ~Copyable {
     }
 
     /// Reads lines up to `OK` or `ERR`; `S` and `#` lines may stand anywhere before it.
-    mutating func answer(until deadline: ContinuousClock.Instant) throws(ExchangeFailure) -> AssuanAnswer {
+    ///
+    /// - Parameters:
+    ///   - deadline: when to give up.
+    ///   - judge: answers what the program asks about a secret that is being typed (`INQUIRE QUALITY`).
+    /// - Returns: the answer.
+    /// - Throws: ``ExchangeFailure`` for anything that is none.
+    mutating func answer(
+        until deadline: ContinuousClock.Instant,
+        judgedBy judge: NewSecretJudge? = nil
+    ) throws(ExchangeFailure) -> AssuanAnswer {
         var data = SecretBuffer()
         var statuses: Set<String> = []
         while true {
@@ -88,8 +101,12 @@ struct AssuanConnection: ~Copyable {
             case .comment, .end:
                 continue
             case .inquire:
-                // We ask for nothing that could make it inquire.
-                throw .malformed("a question")
+                // Without a bar that shows how good a secret is, there is nothing to ask.
+                guard let judge, let typed = line.withOctets(AssuanLine.judged) else {
+                    throw .malformed("a question")
+                }
+                let percent = judge.judge(typed).signedPercent
+                try send([Array("D \(percent)".utf8), Array("END".utf8)], until: deadline)
             case .unknown:
                 throw .malformed("a line that is not Assuan's")
             }
@@ -179,20 +196,31 @@ struct AssuanConnection: ~Copyable {
         var watched = [
             pollfd(fd: interruptions.cancel, events: Int16(POLLIN), revents: 0),
             // Nothing is asked for: a hang-up is always reported.
-            pollfd(fd: interruptions.terminal, events: 0, revents: 0),
+            pollfd(fd: interruptions.terminal?.descriptor ?? -1, events: 0, revents: 0),
             pollfd(fd: descriptor, events: events, revents: 0),
         ]
         while true {
-            let count = unsafe poll(&watched, nfds_t(watched.count), deadline.pollTimeout)
+            let longest = interruptions.terminal == nil ? CInt.max : Self.backgroundCheckMilliseconds
+            let timeout = min(deadline.pollTimeout, longest)
+            let count = unsafe poll(&watched, nfds_t(watched.count), timeout)
             if count < 0 {
                 guard errno == EINTR else { throw .system(errno: errno) }
                 continue
             }
+            if count == 0, interruptions.terminal?.isInBackground == true { throw .inBackground }
             if watched[0].revents != 0 { throw .cancelled }
             if watched[1].revents != 0 { throw .terminalGone }
             if watched[2].revents != 0 { return }
             if ContinuousClock.now >= deadline { throw .timedOut }
         }
+    }
+}
+
+extension NewSecretJudge.Verdict {
+    /// As pinentry wants it: below zero, and so red, for what is refused.
+    fileprivate var signedPercent: Int {
+        let percent = min(max(percent, 1), 100)
+        return refusal == nil ? percent : -percent
     }
 }
 

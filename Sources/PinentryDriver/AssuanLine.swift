@@ -65,6 +65,20 @@ enum AssuanLine {
         return true
     }
 
+    /// What is typed so far, out of an `INQUIRE QUALITY` line, in which a space is a `+`; nil for another question.
+    static func judged(_ line: Span<UInt8>) -> SecretBytes? {
+        guard word(of: line, at: 8) == "QUALITY" else { return nil }
+        var plain = SecretBuffer(minimumCapacity: max(1, line.count))
+        let start = min(line.count, 16)
+        for index in start..<line.count {
+            plain.append(line[index] == UInt8(ascii: "+") ? UInt8(ascii: " ") : line[index])
+        }
+        let escaped = plain.finish()
+        var octets = SecretBuffer(minimumCapacity: max(1, line.count))
+        let isDecoded = escaped.withOctets { decode($0, into: &octets) }
+        return isDecoded ? octets.finish() : nil
+    }
+
     /// The octets of a text with `%`, CR and LF as `%XX`.
     static func escaped(_ text: String) -> [UInt8] {
         var octets: [UInt8] = []

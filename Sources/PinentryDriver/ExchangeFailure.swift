@@ -8,6 +8,8 @@ enum ExchangeFailure: Error, Equatable {
     case timedOut
     /// The terminal hung up.
     case terminalGone
+    /// The client went to the background, and somebody else reads from the terminal.
+    case inBackground
     /// The program closed its end.
     case closed
     /// The program said what it must not say; never holds anything that it said.
@@ -28,6 +30,8 @@ enum ExchangeFailure: Error, Equatable {
             PromptError(.prompterFailed, detail: "pinentry did not answer in time")
         case .terminalGone:
             PromptError(.notInteractive, detail: "the terminal went away")
+        case .inBackground:
+            PromptError(.inBackground, detail: "the client went to the background")
         case .closed:
             PromptError(.prompterFailed, detail: "pinentry ended without an answer")
         case .malformed(let what):

@@ -27,21 +27,26 @@ struct PinentryBox {
             case .ended(let answer):
                 return answer
             case .accepted(let first, let isRepeated):
-                guard prompt.input.hasField else { return affirmativeAnswer }
-                guard prompt.input == .newSecret, !isRepeated else { return try Self.entered(first) }
-                // A flavour that cannot ask twice, such as curses: a second box.
-                try set([PinentryCommands.label(PinentryCommands.repeatLabel)], on: &connection)
+                guard prompt.input.hasField else {
+                    guard let affirmativeAnswer else { continue }
+                    return affirmativeAnswer
+                }
+                guard prompt.input == .newSecret else { return try Self.entered(first) }
+                // Before it is asked for again: nobody types a passcode twice that is refused then.
+                if let refusal = prompt.judge?.judge(first).refusal {
+                    try set(commands.anew(prompt, refusal), on: &connection)
+                    continue
+                }
+                guard !isRepeated else { return try Self.entered(first) }
+                // A flavour that does not ask twice, such as curses: a second box.
+                try set(PinentryCommands.again(commands.flavor), on: &connection)
                 switch try put(on: &connection, whenShown: whenShown) {
                 case .ended(let answer):
                     return answer
                 case .accepted(let second, _):
                     if first.matches(second) { return try Self.entered(first) }
                 }
-                let labels = [
-                    PinentryCommands.label(prompt.fieldLabel),
-                    PinentryCommands.error(PinentryCommands.repeatError),
-                ]
-                try set(labels, on: &connection)
+                try set(commands.anew(prompt, PinentryCommands.repeatError), on: &connection)
             }
         }
     }
@@ -77,7 +82,7 @@ struct PinentryBox {
     ) throws(ExchangeFailure) -> AssuanAnswer {
         try connection.send([commands.show.octets], until: deadline)
         whenShown()
-        return try connection.answer(until: deadline)
+        return try connection.answer(until: deadline, judgedBy: prompt.judge)
     }
 
     /// For a terminal of a few lines: who asks goes before what it says.
@@ -85,7 +90,8 @@ struct PinentryBox {
         guard !prompt.reason.isEmpty, !commands.showsSecret else { return nil }
         var brief = prompt
         brief.reason = ""
-        return PinentryCommands.Line(octets: PromptDescription(of: brief).line, isRequired: true)
+        let description = PromptDescription(of: brief, flavor: commands.flavor)
+        return PinentryCommands.Line(octets: description.line, isRequired: true)
     }
 
     private func set(
@@ -104,8 +110,10 @@ struct PinentryBox {
         return .entered(secret)
     }
 
-    private var affirmativeAnswer: PromptAnswer {
+    /// Nil where the box comes back.
+    private var affirmativeAnswer: PromptAnswer? {
         switch commands.affirmative {
+        case .waits: nil
         case .confirmed: .confirmed
         case .fallback: .fallback
         case .cancelled: .cancelled

@@ -33,9 +33,11 @@ struct PinentryCommands {
     let showsSecret: Bool
     /// What the affirmative answer means for a box without field.
     let affirmative: Affirmative
+    /// What draws the box.
+    let flavor: PinentryFlavor
 
     /// What the only or the first button of a box without field stands for.
-    enum Affirmative { case confirmed, fallback, cancelled }
+    enum Affirmative { case confirmed, fallback, cancelled, waits }
 
     /// The options that say where to draw.
     static func options(for place: PromptPlace) -> [Line] {
@@ -56,20 +58,27 @@ struct PinentryCommands {
     /// - Parameters:
     ///   - prompt: the box.
     ///   - showsSecret: whether the description ends in a secret to note: one button then.
-    init(for prompt: Prompt, showsSecret: Bool = false) {
+    ///   - flavor: what draws it.
+    init(for prompt: Prompt, showsSecret: Bool = false, flavor: PinentryFlavor = PinentryFlavor(name: "")) {
         self.showsSecret = showsSecret
-        let labels: [Line]
+        self.flavor = flavor
+        var labels: [Line]
         let cancel = prompt.cancelTitle.nonEmpty ?? "Cancel"
         switch prompt.input {
         case _ where showsSecret:
             labels = Self.buttons(PromptText.button("OK"), cancel: nil)
             (show, affirmative) = (Line("CONFIRM --one-button", isRequired: true), .confirmed)
         case .secret, .newSecret, .touchOrSecret:
-            labels = Self.field(for: prompt) + Self.buttons(PromptText.button("OK"), cancel: cancel)
+            labels = Self.field(for: prompt, flavor) + Self.buttons(PromptText.button("OK"), cancel: cancel)
             (show, affirmative) = (Line("GETPIN", isRequired: true), .confirmed)
         case .confirmation:
             labels = Self.buttons(PromptText.button("OK"), cancel: cancel)
             (show, affirmative) = (Line("CONFIRM", isRequired: true), .confirmed)
+        case .touch where prompt.fallbackTitle == "" && flavor.isGNOME:
+            // There is always a second button: one that lets the box stay, for who presses it in the belief that a
+            // touch is to be confirmed.
+            labels = Self.buttons(PromptText.button("Keep Waiting"), cancel: cancel)
+            (show, affirmative) = (Line("CONFIRM", isRequired: true), .waits)
         case .touch where prompt.fallbackTitle == "":
             labels = Self.buttons(PromptText.button(cancel), cancel: nil)
             (show, affirmative) = (Line("CONFIRM --one-button", isRequired: true), .cancelled)
@@ -79,13 +88,21 @@ struct PinentryCommands {
             labels = Self.buttons(fallback, cancel: cancel)
             (show, affirmative) = (Line("CONFIRM", isRequired: true), .fallback)
         }
+        if flavor.isGNOME {
+            labels.removeAll { $0.command == "SETPROMPT" }
+            labels.append(Line(escaping: "SETPROMPT ", PromptText.ofOurs(prompt.heading)))
+        }
         settings = [Line("SETTITLE Touchstone"), Line("SETTIMEOUT \(prompt.timeoutInSeconds)")] + labels
     }
 
-    private static func field(for prompt: Prompt) -> [Line] {
+    private static func field(for prompt: Prompt, _ flavor: PinentryFlavor) -> [Line] {
         var lines = [label(prompt.fieldLabel)]
         if let error = prompt.error { lines.append(self.error(error)) }
-        if prompt.input == .newSecret {
+        if prompt.input == .newSecret, flavor.asksTwice {
+            if let judge = prompt.judge {
+                lines.append(Line(escaping: "SETQUALITYBAR ", qualityLabel))
+                lines.append(Line(escaping: "SETQUALITYBAR_TT ", PromptText.ofOurs(judge.rule)))
+            }
             lines.append(Line(escaping: "SETREPEAT ", repeatLabel))
             lines.append(Line(escaping: "SETREPEATERROR ", repeatError))
         }
@@ -101,6 +118,18 @@ struct PinentryCommands {
         return lines
     }
 
+    /// The lines that ask for the same once more, in a second box.
+    static func again(_ flavor: PinentryFlavor) -> [Line] {
+        [label(flavor.isGNOME ? "Type it again, to be sure" : repeatLabel)]
+    }
+
+    /// The lines that ask anew after `message`.
+    func anew(_ prompt: Prompt, _ message: String) -> [Line] {
+        [flavor.isGNOME ? Self.label(prompt.heading) : Self.label(prompt.fieldLabel), Self.error(message)]
+    }
+
+    /// The label of the bar that shows how good a new secret is.
+    static let qualityLabel = "Strength:"
     /// The label of the second field.
     static let repeatLabel = "Again:"
     /// Said when the two differ.

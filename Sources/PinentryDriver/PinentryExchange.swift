@@ -1,6 +1,22 @@
 import KeychainModel
 import SecretMemory
 
+/// The lines of a box that shows a secret: the usual one, and that for GNOME.
+final class ShownSecret: Sendable {
+    let line: SecretBytes
+    let gnomeLine: SecretBytes
+
+    /// Writes them; nil for a secret that does not fit.
+    init?(_ secret: borrowing SecretBytes, in prompt: Prompt) {
+        let gnome = PinentryFlavor(name: "gnome3")
+        guard let line = PromptDescription.line(of: prompt, showing: secret),
+            let gnomeLine = PromptDescription.line(of: prompt, flavor: gnome, showing: secret)
+        else { return nil }
+        self.line = line
+        self.gnomeLine = gnomeLine
+    }
+}
+
 /// One conversation with one pinentry program, from its start to its end; blocks its thread.
 struct PinentryExchange: ~Copyable {
     /// How long the program may take to start and to answer what no person has to answer.
@@ -11,9 +27,11 @@ struct PinentryExchange: ~Copyable {
     private let program: String
     private let environment: PinentryEnvironment
     private let terminal: PinentryTerminal?
+    /// Why the box cannot be drawn on the terminal that was named.
+    private let terminalFault: PromptError?
     private let cancel: ThreadSignal
     private var place: PromptPlace
-    private var flavor = ""
+    private var flavor = PinentryFlavor(name: "")
     private var isShown = false
     /// What ``start()`` started, or why it could not.
     private var started: Result<Running, PromptError>?
@@ -37,25 +55,37 @@ struct PinentryExchange: ~Copyable {
         // First: without it no place is good enough.
         let path = try program.resolve()
         var place = PromptPlace(origin)
-        var terminal: PinentryTerminal?
+        var (terminal, fault): (PinentryTerminal?, PromptError?)
         if let name = place.terminal {
             do {
-                terminal = try PinentryTerminal(path: name, owner: user)
+                terminal = try PinentryTerminal(path: name, owner: user, client: origin.client)
             } catch {
                 guard place.hasDisplay else { throw error }
-                place.terminal = nil
+                (place.terminal, fault) = (nil, error)
             }
         }
         guard terminal != nil || place.hasDisplay else {
             throw PromptError(.notInteractive, detail: "no terminal and no display")
         }
         self.program = path
-        (self.place, self.terminal) = (place, terminal)
+        (self.place, self.terminal, terminalFault) = (place, terminal, fault)
         (self.environment, self.cancel) = (environment, cancel)
     }
 
     /// Whether the box can be drawn on a terminal.
     var hasTerminal: Bool { terminal != nil }
+
+    /// The channels that the box could be on, before the program was asked.
+    var channels: Set<PromptChannel> {
+        Set([terminal?.channel, displayChannel].compactMap { $0 })
+    }
+
+    /// The channel that the box is on, by what the program says of itself.
+    private var channel: PromptChannel? { drawsOnDisplay ? displayChannel : terminal?.channel }
+
+    private var displayChannel: PromptChannel? {
+        DisplayChannel.of(place, runtimeDirectory: environment.runtimeDirectory)
+    }
 
     /// Whether a box could be shown on a display, which the program itself is asked for.
     mutating func check() throws(PromptError) {
@@ -83,41 +113,48 @@ struct PinentryExchange: ~Copyable {
     /// Shows the box and waits for its end.
     ///
     /// - Parameters:
-    ///   - commands: what makes the box.
-    ///   - prompt: what the commands were made for.
-    ///   - description: the `SETDESC` line and its end.
-    ///   - whenShown: called once, after the box was put up.
+    ///   - prompt: the box.
+    ///   - secret: a secret to note, which ends its description; nil for none.
+    ///   - whenShown: called once, after the box was put up, with its channel.
     /// - Returns: what the person did.
     /// - Throws: ``PromptError``; the program has ended all the same.
     mutating func run(
-        _ commands: PinentryCommands,
-        for prompt: Prompt,
-        description: borrowing SecretBytes,
-        whenShown: () -> Void
+        _ prompt: Prompt,
+        showing secret: ShownSecret?,
+        whenShown: (PromptChannel?) -> Void
     ) throws(PromptError) -> PromptAnswer {
         do {
-            return try show(commands, for: prompt, description: description, whenShown: whenShown)
+            return try show(prompt, secret, whenShown: whenShown)
         } catch {
             // A display that is named and not there must not keep the terminal from being used.
             guard error.code == .prompterFailed, !isShown, terminal != nil, place.hasDisplay else {
                 throw error
             }
             (place.display, place.waylandDisplay) = (nil, nil)
-            return try show(commands, for: prompt, description: description, whenShown: whenShown)
+            return try show(prompt, secret, whenShown: whenShown)
         }
     }
 
     private mutating func show(
-        _ commands: PinentryCommands,
-        for prompt: Prompt,
-        description: borrowing SecretBytes,
-        whenShown: () -> Void
+        _ prompt: Prompt,
+        _ secret: ShownSecret?,
+        whenShown: (PromptChannel?) -> Void
     ) throws(PromptError) -> PromptAnswer {
         try converse { exchange, connection throws(ExchangeFailure) in
             let handshake = ContinuousClock.now + Self.handshakeLimit
-            try connection.send(commands.settings.map(\.octets), until: handshake)
-            try connection.send(description, until: handshake)
             try exchange.readOptions(&connection, until: handshake)
+            let flavor = exchange.flavor
+            let commands = PinentryCommands(for: prompt, showsSecret: secret != nil, flavor: flavor)
+            try connection.send(commands.settings.map(\.octets), until: handshake)
+            if let secret {
+                if flavor.isGNOME {
+                    try connection.send(secret.gnomeLine, until: handshake)
+                } else {
+                    try connection.send(secret.line, until: handshake)
+                }
+            } else {
+                try connection.send([PromptDescription(of: prompt, flavor: flavor).line], until: handshake)
+            }
             try Self.readAnswers(to: commands.settings, on: &connection, until: handshake)
             let described = try connection.answer(until: handshake)
             if let code = described.error { throw .refused(code, command: "SETDESC") }
@@ -125,7 +162,7 @@ struct PinentryExchange: ~Copyable {
             let limit = Duration.seconds(prompt.timeoutInSeconds) + Self.watchdogGrace
             let box = PinentryBox(commands, for: prompt, deadline: ContinuousClock.now + limit)
             return try box.ask(on: &connection) {
-                if !exchange.isShown { whenShown() }
+                if !exchange.isShown { whenShown(exchange.channel) }
                 exchange.isShown = true
             }
         }
@@ -148,14 +185,18 @@ struct PinentryExchange: ~Copyable {
         try Self.readAnswers(to: PinentryCommands.options(for: place), on: &connection, until: deadline)
         let answer = try connection.answer(until: deadline)
         // No secret yet: "curses", "tty", "gnome3", "gtk2:curses" where it fell back.
-        flavor = answer.data.withOctets { octets in
+        let name = answer.data.withOctets { octets in
             octets.indices.map { String(Unicode.Scalar(octets[$0])) }.joined()
         }
+        flavor = PinentryFlavor(name: name)
         // pinentry-tty without a terminal would answer "cancelled", as a person does.
-        if terminal == nil, flavor == "tty" || drawsWithCurses { throw .needsTerminal }
+        if terminal == nil, flavor.drawsOnTerminal { throw .needsTerminal }
     }
 
-    private var drawsWithCurses: Bool { flavor == "curses" || flavor.hasSuffix(":curses") }
+    /// A program that does not say what it is takes what it was given; the terminal is the stricter guess.
+    private var drawsOnDisplay: Bool {
+        place.hasDisplay && !flavor.drawsOnTerminal && (terminal == nil || !flavor.name.isEmpty)
+    }
 
     private static func readAnswers(
         to lines: [PinentryCommands.Line],
@@ -178,7 +219,7 @@ struct PinentryExchange: ~Copyable {
         )
         var connection = AssuanConnection(
             adopting: sockets.takeOurs(),
-            interruptions: .init(cancel: cancel.descriptor, terminal: terminal?.descriptor ?? -1)
+            interruptions: .init(cancel: cancel.descriptor, terminal: terminal)
         )
         do throws(ExchangeFailure) {
             try greet(&connection)
@@ -205,7 +246,7 @@ struct PinentryExchange: ~Copyable {
             try? program.connection.send([Array("BYE".utf8)], until: soon)
         }
         let wasKilled = program.process.end(politely: isAnswered)
-        terminal?.restore(wasKilled: wasKilled || !isAnswered, drewScreen: drawsWithCurses)
+        terminal?.restore(wasKilled: wasKilled || !isAnswered, drewScreen: flavor.drawsWithCurses)
         return try conclude(result)
     }
 
@@ -221,6 +262,8 @@ struct PinentryExchange: ~Copyable {
             throw ExchangeFailure.terminalGone.promptError
         case .failure(.timedOut) where isShown:
             return .timedOut
+        case .failure(.needsTerminal):
+            throw terminalFault ?? ExchangeFailure.needsTerminal.promptError
         case .failure(let failure):
             throw failure.promptError
         case .success(let answer):

@@ -33,15 +33,8 @@ public struct PinentryPrompter: SecretPrompter {
 
     /// Whether a box could be shown for a request from there.
     public func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) {
-        let isTerminalEnough = try PinentryExchange(
-            program,
-            at: origin,
-            user: user,
-            environment: environment,
-            cancel: ThreadSignal()
-        ).hasTerminal
         // Only the program itself knows about a display.
-        if isTerminalEnough { return }
+        if try exchange(at: origin, cancel: ThreadSignal()).hasTerminal { return }
         _ = try await start(at: origin) { exchange throws(PromptError) in
             try exchange.check()
             return .confirmed
@@ -52,7 +45,7 @@ public struct PinentryPrompter: SecretPrompter {
     public func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,
-        whenShown: @escaping @Sendable () -> Void
+        whenShown: @escaping @Sendable (PromptChannel?) -> Void
     ) async throws(PromptError) -> PromptAnswer {
         try await start(at: origin) { exchange throws(PromptError) in
             try exchange.run(prompt, whenShown: whenShown)
@@ -64,22 +57,32 @@ public struct PinentryPrompter: SecretPrompter {
         PreparedPinentry(self, at: origin) ?? self
     }
 
+    /// The channels that a box for a request from there could be on.
+    public func channels(at origin: PromptOrigin) -> Set<PromptChannel> {
+        (try? exchange(at: origin, cancel: ThreadSignal()).channels) ?? []
+    }
+
+    /// Says on the terminal of a request that it waits for a prompt elsewhere; on the same terminal the box is seen.
+    public func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? {
+        let (here, there) = (PromptPlace(origin), PromptPlace(other))
+        guard let name = here.terminal, name != there.terminal,
+            let terminal = try? PinentryTerminal(path: name, owner: user, client: origin.client)
+        else { return nil }
+        let place = there.terminal ?? there.display ?? there.waylandDisplay ?? "another terminal"
+        return terminal.showLine("touchstone: waiting for another prompt, on \(place)")
+    }
+
     /// Shows a secret below the prompt's text, with one button.
     public func show(
         _ secret: borrowing SecretBytes,
         in prompt: Prompt,
         at origin: PromptOrigin
     ) async throws(PromptError) -> PromptAnswer {
-        guard let line = PromptDescription.line(of: prompt, showing: secret) else {
+        guard let secret = ShownSecret(secret, in: prompt) else {
             throw PromptError(.prompterFailed, detail: "a secret of this length cannot be shown")
         }
         return try await start(at: origin) { exchange throws(PromptError) in
-            try exchange.run(
-                PinentryCommands(for: prompt, showsSecret: true),
-                for: prompt,
-                description: line,
-                whenShown: {}
-            )
+            try exchange.run(prompt, showing: secret, whenShown: { _ in })
         }.answer()
     }
 
@@ -88,17 +91,17 @@ public struct PinentryPrompter: SecretPrompter {
         at origin: PromptOrigin,
         _ talk: @escaping PinentryConversation.Talk
     ) throws(PromptError) -> PinentryConversation {
-        let (program, user, environment) = (program, user, environment)
-        return try PinentryConversation { cancel throws(PromptError) in
-            var exchange = try PinentryExchange(
-                program,
-                at: origin,
-                user: user,
-                environment: environment,
-                cancel: cancel
-            )
+        try PinentryConversation { cancel throws(PromptError) in
+            var exchange = try exchange(at: origin, cancel: cancel)
             return try talk(&exchange)
         }
+    }
+
+    private func exchange(
+        at origin: PromptOrigin,
+        cancel: ThreadSignal
+    ) throws(PromptError) -> PinentryExchange {
+        try PinentryExchange(program, at: origin, user: user, environment: environment, cancel: cancel)
     }
 }
 
@@ -106,14 +109,8 @@ extension PinentryExchange {
     /// Shows the box of a prompt.
     mutating func run(
         _ prompt: Prompt,
-        whenShown: @Sendable () -> Void
+        whenShown: @Sendable (PromptChannel?) -> Void
     ) throws(PromptError) -> PromptAnswer {
-        let description = PromptDescription(of: prompt).line + [UInt8(ascii: "\n")]
-        return try run(
-            PinentryCommands(for: prompt),
-            for: prompt,
-            description: SecretBytes(copying: description),
-            whenShown: whenShown
-        )
+        try run(prompt, showing: nil, whenShown: whenShown)
     }
 }

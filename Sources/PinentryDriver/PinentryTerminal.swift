@@ -2,15 +2,18 @@ import Glibc
 import KeychainModel
 
 /// The terminal that a box is drawn on, held open to see it hang up and to put it in order afterwards.
-final class PinentryTerminal {
+final class PinentryTerminal: Sendable {
     /// Reports a hang-up to poll(2).
     let descriptor: CInt
     private let modes: termios
+    private let client: PromptClient?
+    private let status: stat
 
     /// Opens a terminal of the user who asks, and remembers its modes.
     ///
-    /// - Throws: ``PromptError`` with `notInteractive` for anything but a terminal of that user.
-    init(path: String, owner: uid_t) throws(PromptError) {
+    /// - Throws: ``PromptError`` with `notInteractive` for anything but a terminal of that user, with `inBackground`
+    ///   where somebody else than the client reads from it.
+    init(path: String, owner: uid_t, client: PromptClient? = nil) throws(PromptError) {
         var before = stat()
         // Before it is opened: opening a device may act on it.
         guard unsafe lstat(path, &before) == 0 else {
@@ -29,9 +32,23 @@ final class PinentryTerminal {
         }
         self.descriptor = descriptor
         self.modes = modes
+        self.client = client
+        status = after
+        guard !isInBackground else {
+            throw PromptError(.inBackground, detail: "\(path): the client is in the background")
+        }
     }
 
     deinit { close(descriptor) }
+
+    /// Whether somebody else than the client reads from it now.
+    var isInBackground: Bool { client != nil && TerminalStanding(of: client, to: status) == .background }
+
+    /// The channel of a box on it; nil where it cannot be told.
+    var channel: PromptChannel? {
+        guard case .foreground(let channel) = TerminalStanding(of: client, to: status) else { return nil }
+        return channel
+    }
 
     /// Whether the terminal is still there.
     var isConnected: Bool {
@@ -47,16 +64,35 @@ final class PinentryTerminal {
     ///   - drewScreen: whether it drew on the whole screen, with curses.
     func restore(wasKilled: Bool, drewScreen: Bool) {
         guard isConnected else { return }
-        if wasKilled { tcflush(descriptor, TCIFLUSH) }
-        var modes = modes
-        // At once: with the output stopped, waiting for it to drain would have no end.
-        _ = unsafe tcsetattr(descriptor, TCSANOW, &modes)
+        // A shell that took the terminal back has set the modes that it wants, and what is typed is meant for it.
+        if !isInBackground {
+            if wasKilled { tcflush(descriptor, TCIFLUSH) }
+            var modes = modes
+            // At once: with the output stopped, waiting for it to drain would have no end.
+            _ = unsafe tcsetattr(descriptor, TCSANOW, &modes)
+        }
         guard wasKilled else { return }
         // xterm's names: end of attributes and of line drawing, cursor on, cursor keys and keypad as usual,
         // back from the other screen. A terminal that has none of these ignores them.
         let sequence = drewScreen ? "\u{1B}[0m\u{1B}(B\u{1B}[?25h\u{1B}[?1l\u{1B}>\u{1B}[?1049l\r\n" : "\r\n"
         var octets = Array(sequence.utf8)
         _ = unsafe write(descriptor, &octets, octets.count)
+    }
+
+    /// Writes a line, from the line's beginning and without its end.
+    ///
+    /// - Returns: takes it away again, where the client is still in the foreground.
+    func showLine(_ text: String) -> (@Sendable () -> Void)? {
+        guard put("\r\(text)") else { return nil }
+        let blank = "\r" + String(repeating: " ", count: text.count) + "\r"
+        return { [self] in
+            if !isInBackground { _ = put(blank) }
+        }
+    }
+
+    private func put(_ text: String) -> Bool {
+        var octets = Array(text.utf8)
+        return unsafe write(descriptor, &octets, octets.count) == octets.count
     }
 
     private static func isTerminal(_ status: stat, of owner: uid_t) -> Bool {

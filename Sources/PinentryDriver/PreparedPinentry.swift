@@ -35,10 +35,16 @@ final class PreparedPinentry: SecretPrompter {
         try await prompter.checkCanPrompt(at: origin)
     }
 
+    func channels(at origin: PromptOrigin) -> Set<PromptChannel> { prompter.channels(at: origin) }
+
+    func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? {
+        prompter.showWait(at: origin, for: other)
+    }
+
     func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,
-        whenShown: @escaping @Sendable () -> Void
+        whenShown: @escaping @Sendable (PromptChannel?) -> Void
     ) async throws(PromptError) -> PromptAnswer {
         let usable = start.withLock { start in start?.origin == origin ? start.take() : nil }
         guard let usable else { return try await prompter.ask(prompt, at: origin, whenShown: whenShown) }
@@ -60,7 +66,7 @@ final class PinentryOrder: Sendable {
     /// The box.
     struct Content: Sendable {
         let prompt: Prompt
-        let whenShown: @Sendable () -> Void
+        let whenShown: @Sendable (PromptChannel?) -> Void
     }
 
     private let placed: ThreadSignal

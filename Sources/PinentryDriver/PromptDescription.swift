@@ -15,13 +15,26 @@ struct PromptDescription {
     ///
     /// - Parameters:
     ///   - prompt: the box.
+    ///   - flavor: what draws it.
     ///   - reserved: octets to leave free for what follows.
-    init(of prompt: Prompt, reserving reserved: Int = 0) {
-        var before = PromptText.ofOurs(prompt.heading)
+    init(
+        of prompt: Prompt,
+        flavor: PinentryFlavor = PinentryFlavor(name: ""),
+        reserving reserved: Int = 0
+    ) {
+        // GNOME's box has a place of its own for the heading.
+        var before = flavor.isGNOME ? "" : PromptText.ofOurs(prompt.heading)
         // Boxes without a field do not show `SETERROR`.
-        if !prompt.input.hasField, let error = prompt.error { before += "\n" + PromptText.ofOurs(error) }
-        before += "\n\nRequested by " + PromptText.requester(prompt.requester)
-        let after = prompt.input.instruction.map { "\n\n\($0)" } ?? ""
+        if !prompt.input.hasField, let error = prompt.error {
+            before += (before.isEmpty ? "" : "\n") + PromptText.ofOurs(error)
+        }
+        before += (before.isEmpty ? "" : "\n\n") + "Requested by " + PromptText.requester(prompt.requester)
+        switch prompt.othersWaiting {
+        case ...0: break
+        case 1: before += "\nOne more request waits for the same."
+        case let count: before += "\n\(count) more requests wait for the same."
+        }
+        let after = prompt.instruction.map { "\n\n\($0)" } ?? ""
 
         line = Array(Self.command.utf8) + AssuanLine.escaped(before)
         let end = AssuanLine.escaped(after)
@@ -32,11 +45,16 @@ struct PromptDescription {
     /// The line with a secret after the text, and the end of the line.
     ///
     /// - Returns: nil for a secret that does not fit.
-    static func line(of prompt: Prompt, showing secret: borrowing SecretBytes) -> SecretBytes? {
+    static func line(
+        of prompt: Prompt,
+        flavor: PinentryFlavor = PinentryFlavor(name: ""),
+        showing secret: borrowing SecretBytes
+    ) -> SecretBytes? {
         guard secret.count > 0, secret.count <= largestShownByteCount else { return nil }
         // Each octet may need three.
         let description = PromptDescription(
             of: prompt,
+            flavor: flavor,
             reserving: 3 * secret.count + 2 * lineBreak.utf8.count
         )
         var line = SecretBuffer(minimumCapacity: AssuanLine.largestByteCount + 1)
@@ -67,9 +85,13 @@ extension Prompt.Input {
         }
     }
 
-    /// What a person is told to do where the field and the buttons do not say it.
-    var instruction: String? {
-        switch self {
+}
+
+extension Prompt {
+    /// What a person is told to do where the heading, the field and the buttons do not say it.
+    fileprivate var instruction: String? {
+        guard !heading.contains("sensor") else { return nil }
+        return switch input {
         case .touch: "Touch the fingerprint sensor."
         case .touchOrSecret: "Touch the fingerprint sensor, or type the passcode."
         case .secret, .newSecret, .confirmation: nil

@@ -13,7 +13,8 @@ private struct Drive: ~Copyable {
         _ requirement: AuthenticationRequirement,
         unlocked: Bool = true,
         due: DriverCause? = nil,
-        record: AttemptRecord = AttemptRecord()
+        record: AttemptRecord = AttemptRecord(),
+        seen: [PromptChannel] = [SessionEvent.channel]
     ) {
         guard let group = AccessGroup("tests") else { fatalError("a group has a name") }
         let caller = Caller(uid: 1, pid: 2, processStart: 3, program: nil, accessGroup: group)
@@ -23,6 +24,8 @@ private struct Drive: ~Copyable {
                 record: record,
                 isKeybagUnlocked: unlocked,
                 passcodeDue: due,
+                seen: SeenChannels(seen),
+                channels: [SessionEvent.channel],
                 request: PromptRequest(caller: caller, origin: PromptOrigin())
             )
         )
@@ -48,6 +51,14 @@ private struct Drive: ~Copyable {
         for case .show(let prompt, _) in last { return prompt }
         return nil
     }
+}
+
+extension SessionEvent {
+    /// Where the boxes are.
+    fileprivate static let channel = PromptChannel("the terminal")
+
+    /// A box on that channel.
+    fileprivate static func shown(box: Int) -> SessionEvent { .shown(box: box, on: channel) }
 }
 
 @Suite("The machine of an evaluation")
@@ -300,5 +311,29 @@ struct AuthenticationSessionTests {
         drive.feed(.sensorFailed(FingerprintError(.cancelled)), .shown(box: 2), .claimed)
         #expect(drive.last.contains(.audit(.biometryLockedOut, [.biometry], "")))
         #expect(drive.shown?.input == .secret)
+    }
+
+    @Test("a box that comes up elsewhere than where the passcode was typed takes no touch")
+    func drawnElsewhere() {
+        for elsewhere in [PromptChannel("a display"), nil] {
+            var drive = Drive(.biometryOrPasscode)
+            drive.feed(.started, .enrolment(.ready))
+            #expect(drive.shown?.input == .touchOrSecret)
+            drive.feed(.shown(box: 1, on: elsewhere))
+            #expect(drive.shown?.input == .secret)
+            #expect(!drive.last.contains(.claimSensor))
+            drive.feed(.shown(box: 2, on: elsewhere), .answered(box: 2, .passcode), .opened)
+            #expect(drive.last.last == .succeed([.passcode]))
+        }
+    }
+
+    @Test("after the passcode, a box for the finger on another channel ends it")
+    func fingerElsewhere() {
+        var drive = Drive(.biometryAndPasscode, seen: [])
+        drive.feed(.started, .enrolment(.ready), .shown(box: 1), .answered(box: 1, .passcode), .opened)
+        drive.feed(.enrolment(.ready))
+        #expect(drive.shown?.input == .touch)
+        drive.feed(.shown(box: 2, on: PromptChannel("a display")))
+        #expect(drive.end?.cause == .passcodeDue)
     }
 }

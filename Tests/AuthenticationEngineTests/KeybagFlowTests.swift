@@ -26,7 +26,7 @@ struct KeybagFlowTests {
         #expect(
             world.prompter.boxes.map(\.input) == [.newSecret, .newSecret, .newSecret, .confirmation, .secret]
         )
-        #expect(world.prompter.boxes[0].heading.hasSuffix("at least 12 characters, or five words"))
+        #expect(world.prompter.boxes[0].heading.contains(": at least 12 characters, or five words, because"))
         #expect(world.prompter.boxes[1].error?.contains("at least 12 characters") == true)
         #expect(world.prompter.boxes[2].error?.contains("common words") == true)
         #expect(world.prompter.shownSecret == "0123-4567-89AB-CDEF-GHJK-MNPQ-RSTV")

@@ -169,3 +169,125 @@ struct PromptTurnTests {
         #expect(world.prompter.boxes.isEmpty)
     }
 }
+
+/// Requests that wait for one unlock.
+@Suite("Equal waits are one prompt", .timeLimit(.minutes(20)))
+struct JoinedUnlockTests {
+    private typealias Unlocking = Task<Result<Set<AuthenticationFactor>?, AuthenticationError>, Never>
+
+    private func unlock(_ world: World, _ pid: Int32, terminal: String = "/dev/pts/0") -> Unlocking {
+        Task {
+            let request = World.request(World.caller(pid), terminal: terminal)
+            do throws(AuthenticationError) {
+                return .success(try await world.engine.unlock(request)?.factors)
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    private func join(_ world: World, _ count: Int) async {
+        while await world.engine.joinedCount(of: 1000) < count { await Task.yield() }
+    }
+
+    @Test("of 64 programs that unlock at once one asks, and all go on")
+    func all() async throws {
+        let world = World(state: .locked)
+        let tasks = (1...64).map { unlock(world, Int32($0)) }
+        await join(world, 63)
+        _ = await world.prompter.box(1)
+        world.prompter.will(.type("wrong"), .type(World.passcode))
+        var proofs = 0
+        for task in tasks where try await task.value.get() != nil { proofs += 1 }
+        // Who asked has the proof; the passcode was typed for its call alone.
+        #expect(proofs == 1)
+        #expect(world.prompter.boxes.count == 2)
+        #expect(world.prompter.boxes.last?.othersWaiting == 63)
+        #expect(await world.engine.joinedCount(of: 1000) == 0)
+        world.keybag.become(.locked)
+        world.prompter.will(.type(World.passcode))
+        #expect(try await unlock(world, 1).value.get() == [.passcode])
+    }
+
+    @Test("a person who cancels has cancelled all; so has one who closes the keybag")
+    func cancelled() async {
+        let world = World(state: .locked)
+        let tasks = (1...5).map { unlock(world, Int32($0)) }
+        await join(world, 4)
+        _ = await world.prompter.box(1)
+        world.prompter.will(.cancel)
+        for task in tasks { #expect(await task.value.failure?.code == .userCancel) }
+        #expect(world.prompter.boxes.count == 1)
+    }
+
+    @Test("when the one that asks is killed, or its box breaks, the next one asks")
+    func left() async throws {
+        let world = World(state: .locked)
+        let first = unlock(world, 1, terminal: "/dev/pts/1")
+        _ = await world.prompter.box(1)
+        let others = [unlock(world, 2, terminal: "/dev/pts/2"), unlock(world, 3, terminal: "/dev/pts/3")]
+        await join(world, 2)
+        first.cancel()
+        #expect(await first.value.failure?.code == .appCancel)
+        _ = await world.prompter.box(2)
+        world.prompter.will(.fail(PromptError(.notInteractive)))
+        _ = await world.prompter.box(3)
+        world.prompter.will(.type(World.passcode))
+        let results = [await others[0].value, await others[1].value]
+        #expect(results.count { (try? $0.get()) == [.passcode] } == 1)
+        #expect(results.count { $0.failure?.code == .notInteractive } == 1)
+    }
+
+    @Test("one that joined and gives up leaves the others alone")
+    func givingUp() async throws {
+        let world = World(state: .locked)
+        let first = unlock(world, 1)
+        _ = await world.prompter.box(1)
+        let second = unlock(world, 2)
+        await join(world, 1)
+        second.cancel()
+        #expect(await second.value.failure?.code == .appCancel)
+        world.prompter.will(.type(World.passcode))
+        #expect(try await first.value.get() == [.passcode])
+    }
+
+    @Test("another user has a prompt of its own, and evaluations are never joined")
+    func separate() async throws {
+        let world = World(state: .locked)
+        let mine = unlock(world, 1)
+        _ = await world.prompter.box(1)
+        let evaluation = world.start(world.evaluation(.deviceOwner, World.request(World.caller(2))))
+        await world.engine.waits(for: 1)
+        world.prompter.will(.type(World.passcode), .type(World.passcode))
+        #expect(try await mine.value.get() == [.passcode])
+        #expect(await evaluation.value.factors == [.passcode])
+        #expect(world.prompter.boxes.count == 2)
+    }
+
+    @Test("who waits on another terminal is told, until the wait is over")
+    func told() async throws {
+        let world = World(state: .locked)
+        let first = unlock(world, 1, terminal: "/dev/pts/1")
+        _ = await world.prompter.box(1)
+        let joined = unlock(world, 2, terminal: "/dev/pts/2")
+        await join(world, 1)
+        let evaluation = world.start(
+            world.evaluation(.deviceOwner, World.request(World.caller(3), terminal: "/dev/pts/3"))
+        )
+        await world.engine.waits(for: 1)
+        #expect(world.prompter.waits == ["/dev/pts/2 for /dev/pts/1", "/dev/pts/3 for /dev/pts/1"])
+        world.prompter.will(.type(World.passcode))
+        _ = try await (first.value.get(), joined.value.get())
+        _ = await world.prompter.box(2)
+        #expect(world.prompter.waits.isEmpty)
+        world.prompter.will(.type(World.passcode))
+        #expect(await evaluation.value.factors == [.passcode])
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? {
+        guard case .failure(let error) = self else { return nil }
+        return error
+    }
+}

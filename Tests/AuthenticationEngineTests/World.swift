@@ -19,11 +19,12 @@ final class World: Sendable {
 
     static let passcode = "correct horse battery"
 
-    // Nothing has to settle, unless a test is about that.
+    // Nothing has to settle, and the passcode was typed on the terminal, unless a test is about that.
     init(
         state: KeybagState = .unlocked,
         record: AttemptRecord? = nil,
         settlingTime: Duration = .zero,
+        seen: [String] = ["/dev/pts/0"],
         _ adjust: (inout AuthenticationConfiguration) -> Void = { _ in }
     ) {
         reader = ScriptedReader(journal: journal)
@@ -38,12 +39,12 @@ final class World: Sendable {
         configuration.settlingTime = settlingTime
         adjust(&configuration)
         self.configuration = configuration
-        engine = Self.engine(reader, prompter, keybag, attempts, clock, audit, configuration)
+        engine = Self.engine(reader, prompter, keybag, attempts, clock, audit, configuration, seen)
     }
 
     /// Another engine over the same peers, as after the daemon was killed and started again.
     func restartedEngine() -> AuthenticationEngine {
-        Self.engine(reader, prompter, keybag, attempts, clock, audit, configuration)
+        Self.engine(reader, prompter, keybag, attempts, clock, audit, configuration, [])
     }
 
     private static func engine(
@@ -53,7 +54,8 @@ final class World: Sendable {
         _ attempts: MemoryAttemptStore,
         _ clock: ManualClock,
         _ audit: AuditRecorder,
-        _ configuration: AuthenticationConfiguration
+        _ configuration: AuthenticationConfiguration,
+        _ seen: [String]
     ) -> AuthenticationEngine {
         AuthenticationEngine(
             reader: reader,
@@ -63,7 +65,8 @@ final class World: Sendable {
             clock: clock,
             audit: audit,
             configuration: configuration,
-            timer: clock.timer
+            timer: clock.timer,
+            seen: SeenChannels(seen.map { PromptChannel($0) })
         )
     }
 
@@ -78,10 +81,14 @@ final class World: Sendable {
         return Caller(uid: uid, pid: pid, processStart: 7, program: program, accessGroup: group)
     }
 
-    static func request(_ caller: Caller = caller(), interactionAllowed: Bool = true) -> PromptRequest {
+    static func request(
+        _ caller: Caller = caller(),
+        terminal: String? = "/dev/pts/0",
+        interactionAllowed: Bool = true
+    ) -> PromptRequest {
         PromptRequest(
             caller: caller,
-            origin: PromptOrigin(terminal: "/dev/pts/0"),
+            origin: PromptOrigin(terminal: terminal),
             reason: "open the safe",
             interactionAllowed: interactionAllowed
         )

@@ -76,6 +76,25 @@ final class RealKeychain: Sendable {
         return try await run.run()
     }
 
+    /// Lets a real program draw the boxes from now on, for a person at the terminal.
+    func draw(with program: String) throws {
+        try stop(with: SIGTERM)
+        let file = URL(fileURLWithPath: home.layout.configurationFile)
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map { line in
+            line.hasPrefix("test.pinentry-program") ? "test.pinentry-program = \(program)" : String(line)
+        }
+        try (lines.joined(separator: "\n") + "\n").write(to: file, atomically: false, encoding: .utf8)
+    }
+
+    /// Ends the daemon by a signal.
+    func stop(with signal: Int32) throws {
+        let status = try RemoteKeychain(layout: home.layout, daemon: .none).status()
+        guard let process = pid_t(exactly: status.daemonProcess) else { return }
+        kill(process, signal)
+        let end = ContinuousClock.now + Deadline.patience
+        while !ChildProcess.hasEnded(process), ContinuousClock.now < end { usleep(5000) }
+    }
+
     /// Whether the person cancels every box from now on.
     func setCancels(_ cancels: Bool) throws {
         try ScriptedPinentry.tell(cancels ? Array(repeating: .cancels, count: 100) : [], home: home.path)

@@ -210,3 +210,89 @@ struct ScriptedPinentryTests {
         }
     }
 }
+
+/// Boxes as each flavour needs them.
+@Suite("Flavours")
+struct FlavorTests {
+    private let terminal: PseudoTerminal
+    private let judge = NewSecretJudge(rule: "A passcode has three letters.") { octets in
+        NewSecretJudge.Verdict(
+            percent: octets.count * 10,
+            refusal: octets.count < 3 ? "Too short: use three." : nil
+        )
+    }
+
+    init() throws { terminal = try PseudoTerminal() }
+
+    private func ask(_ flavor: String, _ prompt: Prompt, _ answers: [String: String]) async throws
+        -> (answer: Answer, lines: [String], notes: [String])
+    {
+        var answers = answers
+        answers["GETINFO"] = "printf 'D \(flavor)\\nOK\\n'"
+        let scripted = try ScriptedPinentry(answers)
+        let prompter = PinentryPrompter(program: .testing(scripted.path))
+        let answer = try await Answer(prompter, prompt, at: terminal)
+        return (answer, scripted.received, scripted.notes)
+    }
+
+    @Test("GNOME has the heading where it says Message else, and no second button that cancels too")
+    func gnome() async throws {
+        let once = "n=$((n+1)); if [ $n = 2 ]; then echo 'ERR 83886179 x'; else echo OK; fi"
+        let heading = "Touch the fingerprint sensor"
+        let touch = Prompt(.touch, requester: "app", heading: heading, fallbackTitle: "")
+        let (answer, lines, _) = try await ask("gnome3", touch, ["CONFIRM": once])
+        // The affirmative button leaves the box, which comes back.
+        #expect(answer == .cancelled)
+        #expect(lines.filter { $0 == "CONFIRM" }.count == 2)
+        #expect(lines.contains("SETPROMPT Touch the fingerprint sensor"))
+        #expect(lines.contains("SETOK _Keep Waiting") && lines.contains("SETCANCEL _Cancel"))
+        #expect(lines.contains("SETDESC Requested by app"))
+        let (_, others, _) = try await ask("gtk2", touch, ["CONFIRM": "echo 'ERR 83886179 x'"])
+        #expect(others.contains("CONFIRM --one-button") && others.contains("SETOK _Cancel"))
+        #expect(others.contains("SETDESC Touch the fingerprint sensor%0A%0ARequested by app"))
+    }
+
+    @Test(
+        "without a bar a new secret is judged before it is asked for again",
+        arguments: ["gnome3", "curses", "tty"]
+    )
+    func judgedBetween(flavor: String) async throws {
+        var prompt = Prompt(.newSecret, requester: "app", heading: "Choose", fieldLabel: "New:")
+        prompt.judge = judge
+        let typed = "n=$((n+1)); case $n in 1) echo 'D ab' ;; *) echo 'D abc' ;; esac; echo OK"
+        let (answer, lines, _) = try await ask(flavor, prompt, ["GETPIN": typed])
+        #expect(answer == .entered("abc"))
+        #expect(lines.filter { $0 == "GETPIN" }.count == 3)
+        #expect(!lines.contains { $0.hasPrefix("SETREPEAT") || $0.hasPrefix("SETQUALITYBAR") })
+        let again = flavor == "gnome3" ? "SETPROMPT Type it again, to be sure" : "SETPROMPT Again:"
+        let order = lines.filter { $0.hasPrefix("SETERROR") || $0 == again }
+        #expect(order == ["SETERROR Too short: use three.", again])
+    }
+
+    @Test("with a bar a new secret is judged while it is typed", arguments: ["gtk2", "qt"])
+    func bar(flavor: String) async throws {
+        var prompt = Prompt(.newSecret, requester: "app", heading: "Choose")
+        prompt.judge = judge
+        let typed = """
+            for part in a a+ a+%25c; do
+                echo "INQUIRE QUALITY $part"; read -r d; echo "$d" >> "$directory/notes"; read -r d
+            done
+            printf 'S PIN_REPEATED\\nD a %%25c\\nOK\\n'
+            """
+        let (answer, lines, notes) = try await ask(flavor, prompt, ["GETPIN": typed])
+        #expect(answer == .entered("a %c"))
+        #expect(notes == ["D -10", "D -20", "D 40"])
+        #expect(lines.contains("SETQUALITYBAR Strength:"))
+        #expect(lines.contains("SETQUALITYBAR_TT A passcode has three letters."))
+        #expect(lines.contains("SETREPEAT Again:"))
+    }
+
+    @Test("how many more wait for the same is said")
+    func others() async throws {
+        var prompt = Prompt.unlock()
+        prompt.othersWaiting = 15
+        let (_, lines, _) = try await ask("curses", prompt, ["GETPIN": "printf 'D a\\nOK\\n'"])
+        let end = "Requested by /usr/bin/app%0A15 more requests wait for the same."
+        #expect(lines.contains { $0.hasSuffix(end) })
+    }
+}

@@ -26,7 +26,7 @@ enum Answer: Equatable, Sendable {
         _ prompter: any SecretPrompter,
         _ prompt: Prompt,
         at origin: PromptOrigin,
-        whenShown: @escaping @Sendable () -> Void = {}
+        whenShown: @escaping @Sendable (PromptChannel?) -> Void = { _ in }
     ) async throws {
         let answer = try await prompter.ask(prompt, at: origin, whenShown: whenShown)
         self.init(answer)
@@ -36,7 +36,7 @@ enum Answer: Equatable, Sendable {
         _ prompter: any SecretPrompter,
         _ prompt: Prompt,
         at terminal: PseudoTerminal,
-        whenShown: @escaping @Sendable () -> Void = {}
+        whenShown: @escaping @Sendable (PromptChannel?) -> Void = { _ in }
     ) async throws {
         try await self.init(prompter, prompt, at: terminal.origin, whenShown: whenShown)
     }

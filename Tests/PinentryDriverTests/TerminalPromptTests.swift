@@ -42,7 +42,7 @@ struct TerminalPromptTests {
     func announced(program: String) async throws {
         let shown = Mutex(0)
         let terminal = terminal
-        let answer = try await Answer(PinentryPrompter(program), .unlock(), at: terminal) {
+        let answer = try await Answer(PinentryPrompter(program), .unlock(), at: terminal) { _ in
             shown.withLock { $0 += 1 }
             Task {
                 try await terminal.wait(for: "Passcode:")

@@ -1,3 +1,5 @@
+import KeychainModel
+
 /// Judges a new passcode by how soon it would be guessed.
 ///
 /// Pure; looks at the octets where they are, and makes no copy of them.
@@ -29,7 +31,7 @@ struct PasscodeStrength: Sendable {
             case .tooLong: "Too long: use at most \(TypedSecret.longestByteCount) bytes."
             case .unusableCharacter: "It has a character that cannot be typed again."
             case .digitsOnly: "Digits alone are guessed too soon on this machine. Add words."
-            case .common: "It is made of very common words. Add others: five unrelated words are good."
+            case .common: "It is made of very common words or a known phrase. Five unrelated words are good."
             case .pattern: "It repeats itself or follows the keyboard. Use five unrelated words."
             }
         }
@@ -42,6 +44,13 @@ struct PasscodeStrength: Sendable {
 
     /// What is demanded, before anything is typed.
     var rule: String { Self.rule(shortest) }
+
+    /// The same as a sentence with its reason.
+    var ruleWithReason: String {
+        isGuessingLimited
+            ? "\(rule), because the TPM allows ten guesses"
+            : "\(rule), because without a TPM nothing limits guesses"
+    }
 
     private static func rule(_ minimum: Int) -> String { "at least \(minimum) characters, or five words" }
 
@@ -56,11 +65,28 @@ struct PasscodeStrength: Sendable {
         guard let length = Self.length(of: octets) else { return .refused(.unusableCharacter) }
         guard length >= shortest else { return .refused(.tooShort(minimum: shortest)) }
         if !isGuessingLimited, Self.isDigitsOnly(octets) { return .refused(.digitsOnly) }
-        let bits = estimate(octets, Guessability(words: CommonPasscodes.words, userName: userName))
+        let bits = estimate(octets, lists)
         guard bits < leastBits else { return .acceptable }
-        let withoutWords = estimate(octets, Guessability(words: [:], userName: nil))
-        return .refused(bits < withoutWords ? .common : .pattern)
+        let withoutWords = estimate(octets, Guessability(knowsWords: false, userName: nil))
+        // What a pattern gives away by far is told as that, though the list has it too: 1q2w3e4r5t6y.
+        let isPattern = withoutWords <= leastBits / 2 || bits >= withoutWords
+        return .refused(isPattern ? .pattern : .common)
     }
+
+    /// The judge of what is typed into a box.
+    var judge: NewSecretJudge {
+        NewSecretJudge(rule: "A passcode has \(ruleWithReason).") { octets in
+            let refusal: String? =
+                switch judge(octets) {
+                case .acceptable: nil
+                case .refused(let reason): reason.sentence
+                }
+            let bits = octets.count > TypedSecret.longestByteCount ? 0 : estimate(octets, lists)
+            return NewSecretJudge.Verdict(percent: min(100, 100 * bits / (2 * leastBits)), refusal: refusal)
+        }
+    }
+
+    private var lists: Guessability { Guessability(knowsWords: true, userName: userName) }
 
     /// What repeats itself is as good as its beginning.
     private func estimate(_ octets: Span<UInt8>, _ guessability: Guessability) -> Int {

@@ -16,7 +16,8 @@ extension AuthenticationError {
     init(_ error: PromptError) {
         let cause = DriverCause(domain: "prompt", code: error.code.rawValue)
         switch error.code {
-        case .notInteractive: self.init(.notInteractive, cause: cause, remedy: .provideTerminal)
+        case .notInteractive, .inBackground:
+            self.init(.notInteractive, cause: cause, remedy: .provideTerminal)
         case .prompterMissing: self.init(.notInteractive, cause: cause, remedy: .check)
         case .prompterFailed: self.init(.systemCancel, cause: cause, remedy: .check)
         case .dismissed: self.init(.systemCancel, cause: cause, remedy: .retry)

@@ -74,6 +74,8 @@ extension AuthenticationSession {
             return [.relax(record)] + (staysOpen ? [] : [.lockKeybag]) + fail(doom)
         }
         isUnlocked = true
+        isUnseen = false
+        seen.note(typedOn)
         passcodeDue = nil
         message = nil
         factors.insert(.passcode)

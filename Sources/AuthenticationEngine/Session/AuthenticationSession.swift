@@ -52,6 +52,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
         let number: Int
         let message: String?
         var isVisible = false
+        var channel: PromptChannel?
     }
 
     let setup: SessionSetup
@@ -62,6 +63,11 @@ struct AuthenticationSession: ~Copyable, Sendable {
     var factors: Set<AuthenticationFactor> = []
     var box: Box?
     var boxCount = 0
+    var seen: SeenChannels
+    /// Where the passcode being tried was typed.
+    var typedOn: PromptChannel?
+    /// Whether the passcode is asked for because it was not typed on this channel yet.
+    var isUnseen = false
     var message: String?
     var check: Check?
     var sensor = Sensor.off
@@ -84,6 +90,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
         record = setup.record
         isUnlocked = setup.isKeybagUnlocked
         passcodeDue = setup.passcodeDue
+        seen = setup.seen
         sensorDelay = setup.sensorDelay
     }
 
@@ -94,7 +101,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
         case .started: return start(at: now)
         case .enrolment(let found): return checked(found, at: now)
         case .elapsed(let number): return elapsed(number, at: now)
-        case .shown(let number): return shown(number)
+        case .shown(let number, let channel): return shown(number, on: channel, at: now)
         case .answered(let number, let answer): return answered(number, answer, at: now)
         case .claimed: return claimed(at: now)
         case .sensor(let status): return progressed(status, at: now)
@@ -122,12 +129,23 @@ struct AuthenticationSession: ~Copyable, Sendable {
         case .passcode:
             return askPasscode(at: now)
         case .biometryOrPasscode:
-            if isUnlocked, biometryLockout == nil { return look(.atStart) }
-            message = darkness
-            return askPasscode(at: now)
+            guard isUnlocked, biometryLockout == nil else {
+                message = darkness
+                return askPasscode(at: now)
+            }
+            return mayTouch ? look(.atStart) : askPasscodeFirst(at: now)
         case .biometry, .biometryAndPasscode:
             return look(.atStart)
         }
+    }
+
+    /// Whether the box could be where a touch alone counts; where it is, is known once it is visible.
+    private var mayTouch: Bool { seen.containsAny(of: setup.channels) }
+
+    /// Asks for the passcode on a channel on which it was not typed yet.
+    private mutating func askPasscodeFirst(at now: BootTime) -> [SessionAction] {
+        isUnseen = true
+        return askPasscode(at: now)
     }
 
     /// Why no finger counts before the passcode; nil when one does.
@@ -167,6 +185,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
             switch setup.requirement {
             case .biometry where isUnlocked:
                 if let biometryLockout { return end(biometryLockout, at: now) }
+                guard mayTouch else { return askPasscodeFirst(at: now) }
                 stage = .finger
             case .biometryOrPasscode: stage = .either
             default:
@@ -192,12 +211,27 @@ struct AuthenticationSession: ~Copyable, Sendable {
     mutating func show() -> [SessionAction] {
         boxCount += 1
         box = Box(number: boxCount, message: message)
-        return [.show(setup.prompt(stage, isUnlocked: isUnlocked, message: message), box: boxCount)]
+        let prompt = setup.prompt(stage, isUnlocked: isUnlocked, isUnseen: isUnseen, message: message)
+        return [.show(prompt, box: boxCount)]
     }
 
-    private mutating func shown(_ number: Int) -> [SessionAction] {
+    private mutating func shown(
+        _ number: Int,
+        on channel: PromptChannel?,
+        at now: BootTime
+    ) -> [SessionAction] {
         guard box?.number == number, box?.isVisible == false else { return [] }
         box?.isVisible = true
+        box?.channel = channel
+        // Elsewhere than where the passcode was typed: no touch of this box counts.
+        let isTrusted = seen.contains(channel) || factors.contains(.passcode) && typedOn == channel
+        if stage.takesFinger, !isTrusted, next == nil, check == nil {
+            guard factors.isEmpty else {
+                let error = AuthenticationError(.biometryLockout, cause: .passcodeDue, remedy: .usePasscode)
+                return end(error, at: now)
+            }
+            return askPasscodeFirst(at: now)
+        }
         guard stage.takesFinger, next == nil, check == nil else { return [] }
         // Taking it takes time, which the person needs to look at the box; a sensor that failed is left alone.
         let claims = sensorDelay == .zero && claim == .none
@@ -220,6 +254,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
         at now: BootTime
     ) -> [SessionAction] {
         guard box?.number == number else { return [] }
+        typedOn = box?.channel
         box = nil
         switch answer {
         case .passcode, .samePasscode, .unusable:

@@ -8,8 +8,8 @@ enum SessionEvent: Sendable {
     case enrolment(EnrolmentCheck)
     /// The wait of this number is over.
     case elapsed(Int)
-    /// The box of this number is visible.
-    case shown(box: Int)
+    /// The box of this number is visible on this channel; nil for one that cannot be told.
+    case shown(box: Int, on: PromptChannel?)
     /// The box of this number is gone.
     case answered(box: Int, SessionAnswer)
     /// The sensor is ours.

@@ -32,14 +32,16 @@ actor SessionRunner {
         let audit: any AuditLog
         /// Looks at the enrolled fingers.
         let checkEnrolment: @Sendable () async -> EnrolmentCheck
-        /// Hears of a right passcode at once, before fingers are looked at again.
-        let passcodeAccepted: @Sendable () async -> Void
+        /// Hears of a right passcode, and where it was typed, at once, before fingers are looked at again.
+        let passcodeAccepted: @Sendable (PromptChannel?) async -> Void
+        /// How many other requests wait for this very evaluation.
+        let countOthers: @Sendable () async -> Int
     }
 
     /// An event, with what the machine must not see.
     private enum Signal: Sendable {
         case event(SessionEvent)
-        case shown(box: Int, at: BootTime)
+        case shown(box: Int, on: PromptChannel?, at: BootTime)
         case answered(box: Int, BoxAnswer)
         case opened(PasscodeKey)
     }
@@ -57,6 +59,8 @@ actor SessionRunner {
     private var sensorTask: Task<Void, Never>?
     private var claim: (any FingerprintClaim)?
     private var typed: TypedSecret?
+    /// Where the box that was shown last is.
+    private var boxChannel: PromptChannel?
     private var wrong: [TypedSecret] = []
     private var passcodeKey: PasscodeKey?
     private var wasPrompted = false
@@ -163,9 +167,10 @@ actor SessionRunner {
     private func event(for signal: Signal) async -> SessionEvent? {
         eventTime = ports.clock.now()
         switch signal {
-        case .shown(let box, let time):
+        case .shown(let box, let channel, let time):
             eventTime = time
-            return .shown(box: box)
+            boxChannel = channel
+            return .shown(box: box, on: channel)
         case .event(let event):
             switch event {
             case .wrong: if let typed = typed.take() { wrong.append(typed) }
@@ -178,7 +183,7 @@ actor SessionRunner {
             passcodeKey = key
             typed = nil
             wrong = []
-            await ports.passcodeAccepted()
+            await ports.passcodeAccepted(boxChannel)
             return .opened
         case .answered(let box, let answer):
             return .answered(box: box, sessionAnswer(answer))
@@ -212,9 +217,12 @@ extension SessionRunner {
         await takeBoxAway()
         wasPrompted = true
         let prompter = prepared.take() ?? ports.prompter
-        boxTask = Task { [mailbox, ports, request] in
-            let answer = await prompter.answer(to: prompt, at: request.origin) {
-                mailbox.yield(.shown(box: number, at: ports.clock.now()))
+        boxChannel = nil
+        var prompt = prompt
+        prompt.othersWaiting = await ports.countOthers()
+        boxTask = Task { [mailbox, ports, request, prompt] in
+            let answer = await prompter.answer(to: prompt, at: request.origin) { channel in
+                mailbox.yield(.shown(box: number, on: channel, at: ports.clock.now()))
             }
             mailbox.yield(.answered(box: number, answer))
         }

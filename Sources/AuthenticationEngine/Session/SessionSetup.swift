@@ -10,6 +10,10 @@ struct SessionSetup: Sendable {
     var isKeybagUnlocked: Bool
     /// Why the passcode must come before any finger; nil when it need not.
     var passcodeDue: DriverCause?
+    /// Where a touch alone counts.
+    var seen = SeenChannels()
+    /// Where the box could be drawn.
+    var channels: Set<PromptChannel> = []
     /// How long the sensor must be left alone.
     var sensorDelay: Duration = .zero
     /// Who asks, why, and the titles of the buttons.
@@ -32,13 +36,28 @@ enum SessionStage: Sendable, Equatable {
 
 extension SessionSetup {
     /// The box of a stage.
-    func prompt(_ stage: SessionStage, isUnlocked: Bool, message: String?) -> Prompt {
+    ///
+    /// - Parameters:
+    ///   - stage: what it asks for.
+    ///   - isUnlocked: whether a finger can open anything now.
+    ///   - isUnseen: whether the passcode is asked for because it was not typed on this channel yet.
+    ///   - message: what happened before.
+    /// - Returns: the box.
+    func prompt(
+        _ stage: SessionStage,
+        isUnlocked: Bool,
+        isUnseen: Bool = false,
+        message: String?
+    ) -> Prompt {
         let input: Prompt.Input
         let words: String
         switch stage {
         case .passcode where requirement == .biometry || requirement == .biometryAndPasscode:
             input = .secret
             words = "Enter the keychain's passcode first, then touch the sensor"
+        case .passcode where isUnseen:
+            input = .secret
+            words = "Enter the keychain's passcode: the first time here, a finger is not enough"
         case .passcode:
             input = .secret
             words = isUnlocked ? "Enter the keychain's passcode" : "Enter the passcode to unlock the keychain"

@@ -17,13 +17,13 @@ public protocol SecretPrompter: Sendable {
     /// - Parameters:
     ///   - prompt: what the box says.
     ///   - origin: where it goes.
-    ///   - whenShown: called once the box was put up.
+    ///   - whenShown: called once the box was put up, with the channel it is on; nil where that cannot be told.
     /// - Returns: what the person did.
     /// - Throws: ``PromptError``; `dismissed` when the task was cancelled, which takes the box away.
     func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,
-        whenShown: @escaping @Sendable () -> Void
+        whenShown: @escaping @Sendable (PromptChannel?) -> Void
     ) async throws(PromptError) -> PromptAnswer
 
     /// Shows a secret once, after the prompt's text, until the person confirms having noted it.
@@ -37,11 +37,22 @@ public protocol SecretPrompter: Sendable {
     ///
     /// Letting go of it ends what was begun and not used.
     func prepared(at origin: PromptOrigin) -> any SecretPrompter
+
+    /// The channels that a box for a request from there could be on; empty where none can be told.
+    func channels(at origin: PromptOrigin) -> Set<PromptChannel>
+
+    /// Says on the terminal of a request that it waits for a prompt elsewhere.
+    ///
+    /// - Returns: takes the line away again; nil where nothing was said, as for a request from the same terminal.
+    func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)?
 }
 
 extension SecretPrompter {
     /// Itself: nothing can be begun.
     public func prepared(at origin: PromptOrigin) -> any SecretPrompter { self }
+
+    /// Nothing: there is nowhere to say it.
+    public func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? { nil }
 }
 
 /// A box.
@@ -64,6 +75,8 @@ public struct Prompt: Sendable, Equatable {
     public var input: Input
     /// Who asks, from the socket's peer; never from the message.
     public var requester: String
+    /// How many other requests get the outcome of this box too.
+    public var othersWaiting = 0
     /// The app's reason: text only, shown as the app's words.
     public var reason: String
     /// What the box says first, our words: "Unlock the keychain".
@@ -72,6 +85,8 @@ public struct Prompt: Sendable, Equatable {
     public var fieldLabel: String
     /// What went wrong the time before: "No match. 4 tries left."
     public var error: String?
+    /// Judges a new secret while it is typed, or before it is asked for again; nil takes any.
+    public var judge: NewSecretJudge?
     /// The title of the cancel button; nil for the usual one.
     public var cancelTitle: String?
     /// The title of the fallback button; nil for the usual one, empty for none.
@@ -119,6 +134,10 @@ public struct PromptOrigin: Sendable, Hashable {
     public var xAuthority: String?
     /// `LC_CTYPE` or what stands for it.
     public var characterType: String?
+    /// Whose terminal it has to be: the socket's peer.
+    ///
+    /// Set by the daemon, never part of a message.
+    public var client: PromptClient?
 
     /// Describes a place; nothing given means that there is none.
     public init(
@@ -127,7 +146,8 @@ public struct PromptOrigin: Sendable, Hashable {
         display: String? = nil,
         waylandDisplay: String? = nil,
         xAuthority: String? = nil,
-        characterType: String? = nil
+        characterType: String? = nil,
+        client: PromptClient? = nil
     ) {
         self.terminal = terminal
         self.terminalType = terminalType
@@ -135,6 +155,7 @@ public struct PromptOrigin: Sendable, Hashable {
         self.waylandDisplay = waylandDisplay
         self.xAuthority = xAuthority
         self.characterType = characterType
+        self.client = client
     }
 }
 
@@ -158,6 +179,8 @@ public struct PromptError: Error, Sendable, Equatable {
     public enum Code: String, Sendable {
         /// No terminal and no display.
         case notInteractive
+        /// The client is not in the foreground process group of its terminal: a box would take the shell's keys.
+        case inBackground
         /// The program that draws is not installed.
         case prompterMissing
         /// The program failed.

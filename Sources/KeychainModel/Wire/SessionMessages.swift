@@ -95,7 +95,9 @@ public struct PromptFields: WireBody, Sendable, Equatable {
 
     /// The same as the engine wants it, with the caller that the kernel named.
     public func request(by caller: Caller) -> PromptRequest {
-        PromptRequest(
+        var origin = origin
+        origin.client = PromptClient(process: caller.pid, start: caller.processStart)
+        return PromptRequest(
             caller: caller,
             origin: origin,
             reason: reason,

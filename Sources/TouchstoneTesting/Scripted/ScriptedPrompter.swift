@@ -36,6 +36,7 @@ public final class ScriptedPrompter: SecretPrompter {
         var mostVisible = 0
         var shownSecret: [UInt8] = []
         var obstacle: PromptError?
+        var waits: [String] = []
     }
 
     private let state = Watched(State())
@@ -79,23 +80,46 @@ public final class ScriptedPrompter: SecretPrompter {
     /// How many boxes were up at the same time, at most.
     public var mostVisible: Int { state.update { $0.mostVisible } }
 
+    /// The terminals that are told of a wait now, each as `TERMINAL for TERMINAL`.
+    public var waits: [String] { state.update { $0.waits } }
+
     /// The secret that was shown last.
     public var shownSecret: String { state.update { String(decoding: $0.shownSecret, as: UTF8.self) } }
 
+    /// The channel of a request's box: its terminal's name.
+    public static func channel(of origin: PromptOrigin) -> PromptChannel? {
+        origin.terminal.map { PromptChannel($0) }
+    }
+
     // MARK: SecretPrompter
+
+    /// The terminal's name.
+    public func channels(at origin: PromptOrigin) -> Set<PromptChannel> {
+        Set([Self.channel(of: origin)].compactMap { $0 })
+    }
 
     /// Whether a box could be shown for a request from there.
     public func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) {
         if let obstacle = state.update({ $0.obstacle }) { throw obstacle }
     }
 
+    /// Notes that a terminal is told of a wait.
+    public func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? {
+        guard let here = origin.terminal, let there = other.terminal, here != there else { return nil }
+        let wait = "\(here) for \(there)"
+        state.update { $0.waits.append(wait) }
+        return { [state] in
+            state.update { $0.waits.removeAll { $0 == wait } }
+        }
+    }
+
     /// Shows a box and waits for its end.
     public func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,
-        whenShown: @escaping @Sendable () -> Void
+        whenShown: @escaping @Sendable (PromptChannel?) -> Void
     ) async throws(PromptError) -> PromptAnswer {
-        let deed = await put(prompt, whenShown)
+        let deed = await put(prompt, at: origin, whenShown)
         switch deed {
         case .type(let text): return .entered(SecretBytes(copying: Array(text.utf8)))
         case .typeShown: return .entered(SecretBytes(copying: state.update { $0.shownSecret }))
@@ -115,10 +139,14 @@ public final class ScriptedPrompter: SecretPrompter {
     ) async throws(PromptError) -> PromptAnswer {
         let octets = secret.withOctets { octets in octets.indices.map { octets[$0] } }
         state.update { $0.shownSecret = octets }
-        return try await ask(prompt, at: origin, whenShown: {})
+        return try await ask(prompt, at: origin, whenShown: { _ in })
     }
 
-    private func put(_ prompt: Prompt, _ whenShown: @Sendable () -> Void) async -> Deed {
+    private func put(
+        _ prompt: Prompt,
+        at origin: PromptOrigin,
+        _ whenShown: @Sendable (PromptChannel?) -> Void
+    ) async -> Deed {
         journal.note("box")
         let number = state.update { state in
             state.boxes.append(prompt)
@@ -126,7 +154,7 @@ public final class ScriptedPrompter: SecretPrompter {
             state.mostVisible = max(state.mostVisible, state.visible)
             return state.boxes.count
         }
-        whenShown()
+        whenShown(Self.channel(of: origin))
         return await withTaskCancellationHandler {
             await state.wait { [journal] state -> Deed? in
                 let deed: Deed

@@ -110,6 +110,11 @@ enum CauseText {
         switch code {
         case "prompterMissing":
             ("no program draws the prompt", "install pinentry: \(PackageManager.command(for: .pinentry))")
+        case "inBackground":
+            (
+                "it runs in the background, where a prompt would take the shell's keys",
+                "bring it to the foreground with fg"
+            )
         case "prompterFailed": ("the program that draws the prompt failed", "touchstone doctor")
         default: nil
         }

@@ -1,0 +1,72 @@
+import Glibc
+import KeychainModel
+
+/// How a client stands to the terminal that it names.
+enum TerminalStanding: Equatable {
+    /// It may read from it; with the channel, where that can be told.
+    case foreground(PromptChannel?)
+    /// Somebody else reads from it: the shell, for a job in the background.
+    case background
+
+    /// Asks the kernel, each time anew: a client changes its standing by `fg`, `bg` and Ctrl-Z.
+    ///
+    /// A client without that controlling terminal stands as the nearest of its ancestors that has it: `su -c` and
+    /// setsid(1) start programs in a session of their own. A terminal that controls nobody is read by nobody else.
+    init(of client: PromptClient?, to terminal: stat) {
+        let device = UInt64(terminal.st_rdev)
+        // Who cannot be told from a later process of the same number gets a box, and no channel.
+        guard let client, client.start > 0, let stat = ProcessStat(of: client.process),
+            stat.start == client.start
+        else {
+            self = .foreground(nil)
+            return
+        }
+        if let holder = Self.holder(of: device, from: stat) {
+            self = holder.isInForeground ? .foreground(Self.channel(device, holder.session)) : .background
+        } else if Self.controlsSomebody(device) {
+            self = .background
+        } else {
+            // The inode's change time: when the terminal was made, or its owner or mode changed.
+            let made = "\(terminal.st_ctim.tv_sec).\(terminal.st_ctim.tv_nsec)"
+            self = .foreground(PromptChannel("terminal \(Self.name(device)) of nobody, made \(made)"))
+        }
+    }
+
+    /// The channel of a terminal and its session.
+    private static func channel(_ device: UInt64, _ session: Int32) -> PromptChannel? {
+        ProcessStat(of: session).map {
+            PromptChannel("terminal \(name(device)) session \(session) started \($0.start)")
+        }
+    }
+
+    private static func name(_ device: UInt64) -> String {
+        "\((device >> 8) & 0xFFF):\((device & 0xFF) | ((device >> 12) & 0xFFF00))"
+    }
+
+    /// The process itself or its nearest ancestor with this controlling terminal.
+    private static func holder(of device: UInt64, from process: ProcessStat) -> ProcessStat? {
+        var process = process
+        for _ in 0..<mostAncestors {
+            if process.terminal == device { return process }
+            guard let parent = ProcessStat(of: process.parent) else { return nil }
+            process = parent
+        }
+        return nil
+    }
+
+    /// Deeper than any real tree; a bound, because processes come and go under the walk.
+    private static let mostAncestors = 64
+
+    /// Whether some process has this controlling terminal.
+    private static func controlsSomebody(_ device: UInt64) -> Bool {
+        guard let directory = unsafe opendir("/proc") else { return true }
+        defer { unsafe closedir(directory) }
+        while let entry = unsafe readdir(directory) {
+            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { octets in
+                unsafe String(decoding: octets.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if let number = Int32(name), ProcessStat(of: number)?.terminal == device { return true }
+        }
+        return false
+    }
+}

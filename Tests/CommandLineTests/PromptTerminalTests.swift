@@ -1,0 +1,212 @@
+import Foundation
+import Glibc
+import KeychainClient
+import KeychainModel
+import ScriptedDaemon
+import Testing
+import TouchstoneTesting
+
+/// Prompts on a real terminal, drawn by the real programs: who may have one, and what is left of it.
+@Suite(
+    "Prompts on the shell's terminal",
+    .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built"),
+    .serialized
+)
+struct PromptTerminalTests {
+    static let programs = ["/usr/bin/pinentry-tty", "/usr/bin/pinentry-curses"]
+
+    /// A locked keychain with one secret, and a program that draws.
+    private func keychain(_ program: String) async throws -> RealKeychain {
+        let keychain = try await RealKeychain.ready()
+        #expect(try await keychain.run("set", "x", "--require", "passcode", input: "value").status == 0)
+        try keychain.draw(with: program)
+        return keychain
+    }
+
+    /// An interactive shell on a terminal of its own.
+    private func shell(_ keychain: RealKeychain, on terminal: PseudoTerminal) async throws -> ChildProcess {
+        let directory = URL(fileURLWithPath: Programs.touchstone).deletingLastPathComponent().path
+        let shell = try await ChildProcess.start(
+            "/bin/sh",
+            [
+                "-c",
+                "cd \(keychain.home.path) && exec 0<>\(terminal.name) 1>&0 2>&0; "
+                    + "exec /bin/bash --norc --noprofile -i",
+            ],
+            environment: [
+                "TERM": "xterm", "PATH": "\(directory):/usr/bin:/bin", "PS1": "ready> ", "HISTFILE": "",
+                "TOUCHSTONE_HOME": keychain.home.path, "TOUCHSTONE_DAEMON": Programs.touchstoned,
+            ]
+        )
+        try await terminal.wait(for: "ready>")
+        return shell
+    }
+
+    private func failures(_ keychain: RealKeychain) throws -> Int {
+        try RemoteKeychain(layout: keychain.home.layout, daemon: .none).status().authentication
+            .passcodeFailures
+    }
+
+    @Test("a job in the background is refused and takes no key from the shell", arguments: programs)
+    func background(program: String) async throws {
+        let keychain = try await keychain(program)
+        let terminal = try PseudoTerminal()
+        let shell = try await shell(keychain, on: terminal)
+        defer { shell.stop() }
+        terminal.press(.text("(touchstone get x > f; echo ex''it=$?) &"), .enter)
+        for number in 1...5 {
+            terminal.press(.text("echo typ''ed\(number)"), .enter)
+            try await terminal.wait(for: "typed\(number)")
+        }
+        // Twice: with `fg` in the hint.
+        try await Deadline.wait(for: "the refusal") { terminal.text.contains("exit=8") ? true : nil }
+        #expect(terminal.text.contains("it runs in the background"))
+        #expect(terminal.text.contains("bring it to the foreground with fg"))
+        #expect(try failures(keychain) == 0)
+        #expect(!terminal.text.contains("Passcode:"))
+    }
+
+    @Test("pipelines, substitutions and scripts are in the foreground", arguments: programs)
+    func foreground(program: String) async throws {
+        let keychain = try await keychain(program)
+        let terminal = try PseudoTerminal()
+        let shell = try await shell(keychain, on: terminal)
+        defer { shell.stop() }
+        let lines = [
+            "touchstone get x | tr a-z A-Z; echo :do''ne", "v=$(touchstone get x); echo :$v-do''ne",
+            "sh -c 'touchstone get x > f; true'; echo :do''ne",
+        ]
+        for line in lines {
+            terminal.press(.text(line), .enter)
+            // Unlocked by the first; the item asks each time.
+            try await terminal.wait(for: "Passcode:")
+            try await Deadline.wait(for: "raw mode") { terminal.isEchoing ? nil : true }
+            terminal.press(.text(RealKeychain.passcode), .enter)
+            let index = try await terminal.wait(forAnyOf: ["done", "Passcode:"])
+            guard index == 1 else { continue }
+            try await Deadline.wait(for: "raw mode") { terminal.isEchoing ? nil : true }
+            terminal.press(.text(RealKeychain.passcode), .enter)
+            try await terminal.wait(for: "done")
+        }
+        #expect(terminal.text.contains("VALUE"))
+        #expect(terminal.text.contains(":value-done"))
+        #expect(try failures(keychain) == 0)
+    }
+
+    @Test(
+        "a client that is stopped in the middle of a prompt loses it, and the shell has its keys",
+        arguments: programs
+    )
+    func stopped(program: String) async throws {
+        let keychain = try await keychain(program)
+        let terminal = try PseudoTerminal()
+        let shell = try await shell(keychain, on: terminal)
+        defer { shell.stop() }
+        terminal.press(.text("sh -c 'echo $$ > pid; exec touchstone get x > f'; echo ex''it=$?"), .enter)
+        try await terminal.wait(for: "Passcode:")
+        let number = try String(contentsOfFile: keychain.home.path + "/pid", encoding: .utf8)
+        let client = try #require(pid_t(number.trimmingCharacters(in: .whitespacesAndNewlines)))
+        kill(client, SIGSTOP)
+        try await terminal.wait(for: "ready>")
+        // The daemon looks ten times a second.
+        try await Deadline.wait(for: "the end of the prompt") {
+            try pinentry(on: terminal) == nil ? true : nil
+        }
+        terminal.press(.text("echo ali''ve"), .enter)
+        try await terminal.wait(for: "alive")
+        terminal.press(.text("fg; echo co''de=$?"), .enter)
+        try await terminal.wait(for: "code=8")
+        #expect(try failures(keychain) == 0)
+    }
+
+    @Test(
+        "a daemon or a pinentry that is killed in the middle of a prompt leaves the terminal as it was",
+        arguments: programs,
+        [true, false]
+    )
+    func killed(program: String, daemon: Bool) async throws {
+        let keychain = try await keychain(program)
+        let terminal = try PseudoTerminal()
+        let before = try modes(of: terminal)
+        var run = CommandRun("get", "x", home: keychain.home)
+        run.terminal = terminal
+        run.environment = ["TOUCHSTONE_DAEMON": Programs.touchstoned, "TERM": "xterm"]
+        let started = try run.start()
+        try await terminal.wait(for: "Passcode:")
+        try await Deadline.wait(for: "raw mode") { terminal.isEchoing ? nil : true }
+        terminal.type("half a passc")
+        if daemon {
+            try keychain.stop(with: SIGKILL)
+        } else {
+            let process = try #require(try pinentry(on: terminal))
+            kill(process, SIGKILL)
+        }
+        let result = await started.result()
+        #expect(result.status != 0 && result.signal == nil, "\(result.errors)")
+        #expect(try modes(of: terminal) == before)
+        if program.hasSuffix("curses") {
+            let drawn = String(decoding: terminal.octets, as: UTF8.self)
+            #expect(drawn.contains("\u{1B}[?1049l"))
+        }
+        // What was typed is nobody's next command.
+        var waiting: CInt = 0
+        let descriptor = open(terminal.name, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
+        defer { close(descriptor) }
+        #expect(ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 && waiting == 0)
+    }
+
+    private func pinentry(on terminal: PseudoTerminal) throws -> pid_t? {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.first {
+            process in
+            let program = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/exe")
+            guard program?.contains("pinentry") == true else { return false }
+            let files = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd")) ?? []
+            return files.contains { file in
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/fd/\(file)"))
+                    == terminal.name
+            }
+        }
+    }
+
+    private func modes(of terminal: PseudoTerminal) throws -> [UInt8] {
+        let descriptor = open(terminal.name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        defer { close(descriptor) }
+        var modes = termios()
+        guard tcgetattr(descriptor, &modes) == 0 else { throw POSIXError(.EIO) }
+        return withUnsafeBytes(of: &modes) { Array($0) }
+    }
+
+    @Test("who waits for a prompt on another terminal is told there, and the line goes again")
+    func waits() async throws {
+        let keychain = try await keychain(Self.programs[0])
+        let first = try PseudoTerminal()
+        let second = try PseudoTerminal()
+        var run = CommandRun("get", "x", home: keychain.home)
+        run.environment = ["TOUCHSTONE_DAEMON": Programs.touchstoned, "TERM": "xterm"]
+        run.terminal = first
+        let asking = try run.start()
+        try await first.wait(for: "Passcode:")
+        run.terminal = second
+        let waiting = try run.start()
+        try await second.wait(for: "touchstone: waiting for another prompt, on \(first.name)")
+        #expect(!second.text.contains("Passcode:"))
+        first.press(.text(RealKeychain.passcode), .enter)
+        let people = [
+            Task { try await answer(first) }, Task { try await answer(second) },
+        ]
+        #expect(await asking.result().text == "value")
+        #expect(await waiting.result().text == "value")
+        for person in people { person.cancel() }
+        let blank = "\r" + String(repeating: " ", count: 20)
+        #expect(String(decoding: second.octets, as: UTF8.self).contains(blank))
+    }
+
+    /// Types the passcode whenever it is asked for.
+    private func answer(_ terminal: PseudoTerminal) async throws {
+        while true {
+            try await terminal.wait(for: "Passcode:")
+            try await Deadline.wait(for: "raw mode") { terminal.isEchoing ? nil : true }
+            terminal.press(.text(RealKeychain.passcode), .enter)
+        }
+    }
+}

@@ -1,0 +1,224 @@
+import Glibc
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@testable import PinentryDriver
+
+/// A shell with job control on a terminal of its own, and the processes it starts.
+private final class Jobs {
+    let terminal: PseudoTerminal
+    private let directory: TemporaryDirectory
+    private let program: String
+    private let shell: ChildProcess
+    private var started: [Int32] = []
+    private var count = 0
+
+    /// Starts bash as the leader of the terminal's session.
+    init() async throws {
+        terminal = try PseudoTerminal()
+        directory = try TemporaryDirectory()
+        program = try directory.write(
+            "#!/bin/sh\necho $$ > \"$1.new\"\nmv \"$1.new\" \"$1\"\nexec sleep 600\n",
+            to: "job"
+        )
+        shell = try await ChildProcess.start(
+            "/bin/sh",
+            ["-c", "exec 0<>\(terminal.name) 1>&0 2>&0; exec /bin/bash --norc --noprofile -i"],
+            environment: ["TERM": "dumb", "PATH": "/usr/bin:/bin", "PS1": "ready> ", "HISTFILE": ""]
+        )
+        try await terminal.wait(for: "ready>")
+    }
+
+    deinit {
+        for process in started { kill(process, SIGKILL) }
+    }
+
+    /// Types a command line in which `JOB` stands for a program that says who it is and waits.
+    ///
+    /// - Returns: that program.
+    func run(_ line: String) async throws -> PromptClient {
+        count += 1
+        let file = directory.appending("pid\(count)")
+        terminal.press(.text(line.replacing("JOB", with: "sh \(program) \(file)")), .enter)
+        let client: PromptClient = try await Deadline.wait(for: "the job") {
+            guard let octets = contents(of: file), let number = Int32(octets),
+                let stat = ProcessStat(of: number)
+            else { return nil }
+            return PromptClient(process: number, start: stat.start)
+        }
+        started.append(client.process)
+        return client
+    }
+
+    /// Waits until it stands as wanted: a shell hands its terminal over in its own time.
+    func wait(for client: PromptClient, until isWanted: (TerminalStanding) -> Bool) async throws {
+        try await Deadline.wait(for: "the standing of \(client)") {
+            isWanted(standing(of: client)) ? true : nil
+        }
+    }
+
+    /// How it stands to this terminal, or another one.
+    func standing(of client: PromptClient, to other: PseudoTerminal? = nil) -> TerminalStanding {
+        var status = stat()
+        guard unsafe stat((other ?? terminal).name, &status) == 0 else { return .background }
+        return TerminalStanding(of: client, to: status)
+    }
+
+    private func contents(of path: String) -> String? {
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var octets = [UInt8](repeating: 0, count: 32)
+        let count = unsafe read(file, &octets, octets.count)
+        return String(decoding: octets[..<max(0, count)].prefix { $0 > 0x20 }, as: UTF8.self)
+    }
+}
+
+extension TerminalStanding {
+    fileprivate var channel: PromptChannel? {
+        guard case .foreground(let channel) = self else { return nil }
+        return channel
+    }
+}
+
+@Suite("Who may have a box on a terminal")
+struct TerminalStandingTests {
+    @Test(
+        "what the shell waits for is in the foreground",
+        arguments: [
+            "JOB", "JOB | cat", "echo | JOB", "(JOB)", "sh -c \"JOB; true\"", "x=$(JOB)", "env JOB",
+            "timeout 600 JOB", "setsid -w JOB", "script -qc \"JOB\" /dev/null", "bash -ic \"JOB; true\"",
+        ]
+    )
+    func foreground(line: String) async throws {
+        let jobs = try await Jobs()
+        let client = try await jobs.run(line)
+        // The shell may still be about to hand its terminal over.
+        if line.hasPrefix("script") {
+            // On a terminal of its own, made by script(1); on the one around it the shell waits for script.
+            #expect(jobs.standing(of: client).channel != nil)
+            return
+        }
+        try await jobs.wait(for: client) { $0.channel?.identity.contains("session") == true }
+    }
+
+    @Test(
+        "what it does not wait for is in the background",
+        arguments: [
+            "JOB &", "JOB > /dev/null &", "(JOB &)", "sh -c \"JOB; true\" &", "JOB | cat &",
+            "nohup JOB > /dev/null &",
+            "setsid JOB &", "setsid -w JOB &", "setsid -f JOB",
+        ]
+    )
+    func background(line: String) async throws {
+        let jobs = try await Jobs()
+        let client = try await jobs.run(line)
+        try await jobs.wait(for: client) { $0 == .background }
+    }
+
+    @Test("fg, bg and the stop key change it; a new window, and a new shell in it, is another channel")
+    func changes() async throws {
+        let jobs = try await Jobs()
+        let client = try await jobs.run("JOB")
+        try await jobs.wait(for: client) { $0.channel != nil }
+        let channel = jobs.standing(of: client).channel
+        jobs.terminal.press(.text("\u{1A}"))
+        try await jobs.wait(for: client) { $0 == .background }
+        jobs.terminal.press(.text("fg"), .enter)
+        try await jobs.wait(for: client) { $0.channel == channel }
+        jobs.terminal.press(.text("\u{1A}"))
+        try await jobs.wait(for: client) { $0 == .background }
+        jobs.terminal.press(.text("bg"), .enter)
+        let second = try await jobs.run("JOB")
+        try await jobs.wait(for: second) { $0.channel == channel }
+        #expect(jobs.standing(of: client) == .background)
+
+        let others = try await Jobs()
+        let third = try await others.run("JOB")
+        try await others.wait(for: third) { $0.channel != nil }
+        #expect(others.standing(of: third).channel != channel)
+        // The terminal of another session, with a shell that reads from it.
+        #expect(jobs.standing(of: third) == .background)
+        #expect(others.standing(of: second) == .background)
+    }
+
+    @Test("a terminal that controls nobody is nobody's, and each one is another channel")
+    func nobody() async throws {
+        let jobs = try await Jobs()
+        let client = try await jobs.run("JOB")
+        let first = try PseudoTerminal()
+        let channel = jobs.standing(of: client, to: first).channel
+        #expect(channel?.identity.contains("of nobody") == true)
+        #expect(jobs.standing(of: client, to: first).channel == channel)
+        let second = try PseudoTerminal()
+        #expect(jobs.standing(of: client, to: second).channel != channel)
+    }
+
+    @Test("who cannot be told from another process has no channel")
+    func unknown() async throws {
+        let jobs = try await Jobs()
+        let client = try await jobs.run("JOB")
+        let later = PromptClient(process: client.process, start: client.start + 1)
+        #expect(jobs.standing(of: later) == .foreground(nil))
+        #expect(jobs.standing(of: PromptClient(process: 0, start: 0)) == .foreground(nil))
+        #expect(jobs.standing(of: PromptClient(process: client.process, start: 0)) == .foreground(nil))
+    }
+
+    @Test("a line of /proc/PID/stat, whatever the program calls itself")
+    func parsing() throws {
+        let rest = "S 1 22 333 34816 4444 4194304 1 2 3 4 5 6 7 8 20 0 1 0 987654 8 9"
+        for name in ["(sh)", "(a) 1 2)", "(x\n()", "()"] {
+            let stat = try #require(ProcessStat("77 \(name) \(rest)"))
+            #expect(stat.parent == 1 && stat.processGroup == 22 && stat.session == 333)
+            #expect(stat.terminal == 34816 && stat.foregroundGroup == 4444 && stat.start == 987_654)
+        }
+        #expect(ProcessStat("") == nil && ProcessStat("77 (sh) S 1 2") == nil && ProcessStat("77 (sh") == nil)
+    }
+
+    @Test("a display is its socket; one over the network, or that is not there, is no channel")
+    func displays() throws {
+        let directory = try TemporaryDirectory()
+        func channel(_ origin: PromptOrigin) -> PromptChannel? {
+            DisplayChannel.of(PromptPlace(origin), runtimeDirectory: directory.path)
+        }
+        #expect(channel(PromptOrigin()) == nil)
+        #expect(channel(PromptOrigin(display: "localhost:10.0")) == nil)
+        #expect(channel(PromptOrigin(display: ":60999")) == nil)
+        #expect(channel(PromptOrigin(waylandDisplay: "wayland-9")) == nil)
+        let first = try BoundSocket(directory.appending("wayland-9"))
+        let seen = channel(PromptOrigin(waylandDisplay: "wayland-9"))
+        #expect(seen != nil && channel(PromptOrigin(waylandDisplay: "wayland-9")) == seen)
+        #expect(channel(PromptOrigin(display: ":60999", waylandDisplay: "wayland-9")) == nil)
+        first.remove()
+        let second = try BoundSocket(directory.appending("wayland-9"))
+        let other = channel(PromptOrigin(waylandDisplay: "wayland-9"))
+        #expect(other != nil && other != seen)
+        second.remove()
+    }
+}
+
+/// A socket with a name.
+private struct BoundSocket {
+    private let path: String
+    private let descriptor: CInt
+
+    init(_ path: String) throws {
+        self.path = path
+        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
+        let result = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw Timeout() }
+    }
+
+    func remove() {
+        close(descriptor)
+        unlink(path)
+    }
+}
