@@ -168,6 +168,6 @@ int clinux_clear_environment(void);
 
 /// Executes this program anew, with its arguments and descriptors, unless all its variables are among `names`, which
 /// end in null; only those are kept. Returns 0 when there are no others, or -1.
-int clinux_restart_with_variables(const char *_Nullable const *names);
+int clinux_restart_with_variables(const char *_Nullable const *_Nonnull names);
 
 #pragma clang assume_nonnull end
