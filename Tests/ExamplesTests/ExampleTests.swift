@@ -19,7 +19,10 @@ struct ExampleTests {
         let process = try await ChildProcess.start(
             "/bin/sh",
             ["-c", "exec \"$@\" < '\(text)'", "sh", "\(Programs.directory)/\(name)"] + arguments,
-            environment: ["TOUCHSTONE_HOME": keychain.home.path, "DISPLAY": ":0"],
+            environment: [
+                "TOUCHSTONE_HOME": keychain.home.path, "DISPLAY": ":0",
+                "TOUCHSTONE_DAEMON": Programs.touchstoned,
+            ],
             log: log
         )
         let status = try await process.waitUntilEnd()

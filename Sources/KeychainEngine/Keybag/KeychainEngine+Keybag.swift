@@ -21,7 +21,7 @@ extension KeychainEngine: KeybagKeeper {
             reasons.append("The passcode's derivation is reduced for tests (N = 2^\(cost.roundsExponent)).")
         }
         if isForTests {
-            reasons.append("The daemon is one for tests.")
+            reasons.append("Test parts are configured.")
         } else if record?.assurance == .test, report.assurance > .test {
             reasons.append("The keybag was made with test parts.")
         }
