@@ -24,8 +24,8 @@ struct Touchstone: ParsableCommand {
             CommandGroup(
                 name: "Secrets",
                 subcommands: [
-                    SetCommand.self, GetCommand.self, RunCommand.self, ListCommand.self, ShowCommand.self,
-                    DeleteCommand.self,
+                    SetCommand.self, GetCommand.self, GenerateCommand.self, RunCommand.self, InjectCommand.self, ListCommand.self, FindCommand.self,
+                    ShowCommand.self, CopyCommand.self, RenameCommand.self, DeleteCommand.self,
                 ]
             ),
             CommandGroup(
@@ -42,6 +42,7 @@ struct Touchstone: ParsableCommand {
     static func main() {
         StandardStreams.keepClosedOnes()
         StopKey.hold()
+        ClipboardKeeper.runIfAsked(CommandLine.arguments)
         do {
             if let name = GetCommand.plainName(in: CommandLine.arguments) {
                 return try GetCommand.write(name, show: false)

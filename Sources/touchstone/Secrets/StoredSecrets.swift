@@ -67,7 +67,7 @@ struct StoredSecrets {
             guard let secret = secrets(of: results).first else { throw KeychainError(.itemNotFound) }
             return secret
         } catch {
-            throw ErrorText.describe(error, name: name)
+            throw failure(error, name)
         }
     }
 
@@ -85,7 +85,7 @@ struct StoredSecrets {
             }
             return data
         } catch {
-            throw ErrorText.describe(error, name: name)
+            throw failure(error, name)
         }
     }
 
@@ -94,7 +94,7 @@ struct StoredSecrets {
         do throws(KeychainError) {
             try store(name, secret, rule)
         } catch {
-            throw ErrorText.describe(error, name: name)
+            throw failure(error, name)
         }
     }
 
@@ -111,7 +111,7 @@ struct StoredSecrets {
                 guard error.status == .duplicateItem, try overwrite(name, secret, rule) else { throw error }
             }
         } catch {
-            throw ErrorText.describe(error, name: name)
+            throw failure(error, name)
         }
     }
 
@@ -120,7 +120,7 @@ struct StoredSecrets {
         do throws(KeychainError) {
             try keychain.delete(DeleteItems(query: query(name), prompt: prompt("Delete '\(name.text)'.")))
         } catch {
-            throw ErrorText.describe(error, name: name)
+            throw failure(error, name)
         }
     }
 
@@ -145,7 +145,7 @@ struct StoredSecrets {
         }
     }
 
-    private func store(
+    func store(
         _ name: ItemName,
         _ secret: consuming SecretBytes,
         _ rule: AccessControl
@@ -160,7 +160,7 @@ struct StoredSecrets {
         _ = try keychain.add(item)
     }
 
-    private func query(_ name: ItemName, returns: ItemQuery.Returns = []) -> ItemQuery {
+    func query(_ name: ItemName, returns: ItemQuery.Returns = []) -> ItemQuery {
         ItemQuery(
             itemClass: .genericPassword,
             attributes: [.service: .string(Self.service), .account: .string(name.text)],
@@ -168,7 +168,7 @@ struct StoredSecrets {
         )
     }
 
-    private func prompt(_ reason: String, interactionAllowed: Bool = true) -> PromptFields {
+    func prompt(_ reason: String, interactionAllowed: Bool = true) -> PromptFields {
         // No button for the passcode where only a finger opens a secret: it would open nothing.
         PromptFields(
             origin: .current(),
@@ -178,7 +178,7 @@ struct StoredSecrets {
         )
     }
 
-    private func secrets(of results: borrowing ItemResults) -> [StoredSecret] {
+    func secrets(of results: borrowing ItemResults) -> [StoredSecret] {
         var found: [StoredSecret] = []
         results.forEach { item in
             guard let attributes = item.attributes, case .string(let name) = attributes[.account] else {
