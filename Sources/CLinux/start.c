@@ -27,6 +27,14 @@ int clinux_next_signal(int descriptor, bool *from_terminal) {
     return (int)information.ssi_signo;
 }
 
+void clinux_release_signals(int descriptor) {
+    bool from_terminal;
+    while (clinux_next_signal(descriptor, &from_terminal) != 0) {}
+    close(descriptor);
+    if (holds) pthread_sigmask(SIG_SETMASK, &mask_before, NULL);
+    holds = false;
+}
+
 // Runs between vfork(2) and execve(2), in the memory of the process: system calls and locals only.
 static void become(
     const char *path, char *const argv[], char *const envp[], const int given[3], bool owns_terminal,

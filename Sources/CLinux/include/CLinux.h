@@ -106,6 +106,9 @@ int clinux_hold_signals(const int *numbers, size_t count);
 /// `from_terminal` says whether the kernel sent it, to all processes in the foreground, as for Ctrl-C.
 int clinux_next_signal(int descriptor, bool *from_terminal);
 
+/// Reads all held signals away, closes the descriptor and blocks them no more.
+void clinux_release_signals(int descriptor);
+
 /// vfork(2) and execve(2) a program beside this one; its pid, or -1 with execve(2)'s `errno`.
 ///
 /// It has the given descriptors as 0, 1 and 2 (-1 leaves the one that is there), what else is open and not
@@ -143,6 +146,9 @@ int clinux_accept(int socket);
 ///
 /// stat(2) asks for the times too: the next write then takes a new one, and the flush after it writes the inode.
 int64_t clinux_length(int directory, const char *name);
+
+/// statfs(2): whether the files of a directory are kept in memory (tmpfs or ramfs).
+bool clinux_is_in_memory(const char *directory);
 
 // MARK: flags.c: what glibc shows under _GNU_SOURCE only
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import KeychainClient
 import KeychainModel
+import SecretMemory
 
 /// Other names for secrets, and names that are not there.
 extension StoredSecrets {
@@ -37,6 +38,27 @@ extension StoredSecrets {
             try keychain.update(request)
         } catch {
             throw failure(error, error.status == .duplicateItem ? newName : name)
+        }
+    }
+
+    /// Stores another value under a name; its requirement stays.
+    func replaceValue(
+        _ name: ItemName,
+        _ secret: consuming SecretBytes,
+        context: UInt64? = nil
+    ) throws(CommandError) {
+        do throws(KeychainError) {
+            let request = UpdateItems(
+                query: query(name),
+                attributes: [:],
+                accessControl: nil,
+                data: secret,
+                context: context,
+                prompt: prompt("Change '\(name.text)'.")
+            )
+            try keychain.update(request)
+        } catch {
+            throw failure(error, name)
         }
     }
 
