@@ -36,6 +36,10 @@ struct Touchstone: ParsableCommand {
                     DoctorCommand.self,
                 ]
             ),
+            CommandGroup(
+                name: "For other programs",
+                subcommands: [GitCredentialCommand.self, DockerCredentialCommand.self]
+            ),
         ]
     )
 
@@ -47,8 +51,9 @@ struct Touchstone: ParsableCommand {
             if let name = GetCommand.plainName(in: CommandLine.arguments) {
                 return try GetCommand.write(name, show: false)
             }
-            try Usage.check(Array(CommandLine.arguments.dropFirst()))
-            var command = try parseAsRoot()
+            let arguments = ProgramName.arguments(of: CommandLine.arguments)
+            try Usage.check(arguments)
+            var command = try parseAsRoot(arguments)
             try command.run()
         } catch {
             Report.end(error)
