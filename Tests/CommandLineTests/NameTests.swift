@@ -122,7 +122,7 @@ struct NameTests {
             ]
             let result = try await run.run()
             #expect(result.status == (status == "0" ? 0 : 1), "\(terminal.text)")
-            #expect(terminal.text.contains(text))
+            try await terminal.wait(for: text)
             let lines = try String(contentsOfFile: seen, encoding: .utf8).split(separator: "\n")
             #expect(lines == ["600", "700", "tmpfs", status == "0" ? "old" : "new"])
             let directory = try String(contentsOfFile: seen + ".directory", encoding: .utf8)
