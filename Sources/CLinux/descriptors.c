@@ -1,10 +1,12 @@
 #define _GNU_SOURCE 1
 #include "CLinux.h"
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 int clinux_eventfd(unsigned int value) { return eventfd(value, EFD_CLOEXEC | EFD_NONBLOCK); }
 
@@ -16,4 +18,10 @@ int64_t clinux_length(int directory, const char *name) {
     struct statx status;
     if (statx(directory, name, AT_SYMLINK_NOFOLLOW, STATX_SIZE, &status) != 0) return -1;
     return (int64_t)status.stx_size;
+}
+
+bool clinux_is_in_memory(const char *directory) {
+    struct statfs status;
+    if (statfs(directory, &status) != 0) return false;
+    return status.f_type == TMPFS_MAGIC || status.f_type == RAMFS_MAGIC;
 }

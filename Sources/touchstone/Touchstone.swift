@@ -24,8 +24,8 @@ struct Touchstone: ParsableCommand {
             CommandGroup(
                 name: "Secrets",
                 subcommands: [
-                    SetCommand.self, GetCommand.self, RunCommand.self, ListCommand.self, ShowCommand.self,
-                    DeleteCommand.self,
+                    SetCommand.self, GetCommand.self, GenerateCommand.self, EditCommand.self, RunCommand.self, InjectCommand.self, ListCommand.self, FindCommand.self,
+                    ShowCommand.self, CopyCommand.self, RenameCommand.self, DeleteCommand.self,
                 ]
             ),
             CommandGroup(
@@ -36,19 +36,25 @@ struct Touchstone: ParsableCommand {
                     AppsCommand.self, StatusCommand.self, DoctorCommand.self, RepairCommand.self,
                 ]
             ),
+            CommandGroup(
+                name: "For other programs",
+                subcommands: [GitCredentialCommand.self, DockerCredentialCommand.self]
+            ),
         ]
     )
 
     static func main() {
         StandardStreams.keepClosedOnes()
         StopKey.hold()
+        ClipboardKeeper.runIfAsked(CommandLine.arguments)
         do {
             if let name = GetCommand.plainName(in: CommandLine.arguments) {
                 return try GetCommand.write(name, show: false)
             }
-            if CommandLine.arguments.dropFirst().elementsEqual(["-V"]) { return Output.print(Version.text) }
-            try Usage.check(Array(CommandLine.arguments.dropFirst()))
-            var command = try parseAsRoot()
+            let arguments = ProgramName.arguments(of: CommandLine.arguments)
+            if arguments == ["-V"] { return Output.print(Version.text) }
+            try Usage.check(arguments)
+            var command = try parseAsRoot(arguments)
             try command.run()
         } catch {
             Report.end(error)

@@ -173,13 +173,13 @@ _touchstone() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    set|get|run|list|show|delete|setup|unlock|lock|passcode|recover|backup|migrate|attest|apps|status|doctor|help)
+    set|get|generate|edit|run|inject|list|find|show|copy|rename|delete|setup|unlock|lock|passcode|recover|migrate|attest|status|doctor|git-credential|docker-credential|help)
         # Offer subcommand argument completions
         "_touchstone_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'set get run list show delete setup unlock lock passcode recover backup migrate attest apps status doctor help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'set get generate edit run inject list find show copy rename delete setup unlock lock passcode recover migrate attest status doctor git-credential docker-credential help' -- "${cur}"))
         ;;
     esac
 }
@@ -206,10 +206,17 @@ _touchstone_set() {
 
 _touchstone_get() {
     repeating_flags=()
-    non_repeating_flags=(--show --version -h --help)
+    non_repeating_flags=(--show -c --clip --version -h --help)
     repeating_options=()
-    non_repeating_options=()
+    non_repeating_options=(--clear-after)
     __touchstone_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--clear-after')
+        return
+        ;;
+    esac
 
     # Offer positional completions
     case "${positional_number}" in
@@ -220,16 +227,87 @@ _touchstone_get() {
     esac
 }
 
-_touchstone_run() {
+_touchstone_generate() {
+    repeating_flags=()
+    non_repeating_flags=(--replace --show -c --clip --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--length --characters --words --separator --require --clear-after)
+    __touchstone_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--length')
+        return
+        ;;
+    '--characters')
+        return
+        ;;
+    '--words')
+        return
+        ;;
+    '--separator')
+        return
+        ;;
+    '--require')
+        __touchstone_add_completions -W 'finger'$'\n''passcode'$'\n''either'$'\n''none'
+        return
+        ;;
+    '--clear-after')
+        return
+        ;;
+    esac
+}
+
+_touchstone_edit() {
     repeating_flags=()
     non_repeating_flags=(--version -h --help)
-    repeating_options=(--env)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 1
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __touchstone_add_completions -W "$(__touchstone_custom_complete ---completion edit -- positional@0 "${COMP_CWORD}" "$(__touchstone_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_touchstone_run() {
+    repeating_flags=()
+    non_repeating_flags=(--mask --version -h --help)
+    repeating_options=(--env --env-file)
     non_repeating_options=()
     __touchstone_offer_flags_options -1
 
     # Offer option value completions
     case "${prev}" in
     '--env')
+        return
+        ;;
+    '--env-file')
+        __touchstone_add_completions -f
+        return
+        ;;
+    esac
+}
+
+_touchstone_inject() {
+    repeating_flags=()
+    non_repeating_flags=(--replace --show --version -h --help)
+    repeating_options=()
+    non_repeating_options=(-i --in-file -o --out-file)
+    __touchstone_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '-i'|'--in-file')
+        __touchstone_add_completions -f
+        return
+        ;;
+    '-o'|'--out-file')
+        __touchstone_add_completions -f
         return
         ;;
     esac
@@ -241,6 +319,14 @@ _touchstone_list() {
     repeating_options=()
     non_repeating_options=()
     __touchstone_offer_flags_options 0
+}
+
+_touchstone_find() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 1
 }
 
 _touchstone_show() {
@@ -259,16 +345,48 @@ _touchstone_show() {
     esac
 }
 
+_touchstone_copy() {
+    repeating_flags=()
+    non_repeating_flags=(--replace --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 2
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __touchstone_add_completions -W "$(__touchstone_custom_complete ---completion copy -- positional@0 "${COMP_CWORD}" "$(__touchstone_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
+_touchstone_rename() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 2
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __touchstone_add_completions -W "$(__touchstone_custom_complete ---completion rename -- positional@0 "${COMP_CWORD}" "$(__touchstone_cursor_index_in_current_word)")"
+        return
+        ;;
+    esac
+}
+
 _touchstone_delete() {
     repeating_flags=()
     non_repeating_flags=(-y --yes --version -h --help)
     repeating_options=()
     non_repeating_options=()
-    __touchstone_offer_flags_options 1
+    __touchstone_offer_flags_options -1
 
     # Offer positional completions
     case "${positional_number}" in
-    1)
+    *)
         __touchstone_add_completions -W "$(__touchstone_custom_complete ---completion delete -- positional@0 "${COMP_CWORD}" "$(__touchstone_cursor_index_in_current_word)")"
         return
         ;;
@@ -338,22 +456,6 @@ _touchstone_recover() {
     __touchstone_offer_flags_options 0
 }
 
-_touchstone_backup() {
-    repeating_flags=()
-    non_repeating_flags=(--restore --replace --json --version -h --help)
-    repeating_options=()
-    non_repeating_options=()
-    __touchstone_offer_flags_options 1
-
-    # Offer positional completions
-    case "${positional_number}" in
-    1)
-        __touchstone_add_completions -f
-        return
-        ;;
-    esac
-}
-
 _touchstone_migrate() {
     repeating_flags=()
     non_repeating_flags=(--replace --json --version -h --help)
@@ -393,45 +495,6 @@ _touchstone_attest() {
     esac
 }
 
-_touchstone_apps() {
-    repeating_flags=()
-    non_repeating_flags=(--version -h --help)
-    repeating_options=()
-    non_repeating_options=()
-    __touchstone_offer_flags_options 0
-
-    # Offer subcommand / subcommand argument completions
-    local -r subcommand="${unparsed_words[0]}"
-    unset 'unparsed_words[0]'
-    unparsed_words=("${unparsed_words[@]}")
-    case "${subcommand}" in
-    list|move)
-        # Offer subcommand argument completions
-        "_touchstone_apps_${subcommand}"
-        ;;
-    *)
-        # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'list move' -- "${cur}"))
-        ;;
-    esac
-}
-
-_touchstone_apps_list() {
-    repeating_flags=()
-    non_repeating_flags=(--json --version -h --help)
-    repeating_options=()
-    non_repeating_options=()
-    __touchstone_offer_flags_options 0
-}
-
-_touchstone_apps_move() {
-    repeating_flags=()
-    non_repeating_flags=(--dry-run --version -h --help)
-    repeating_options=()
-    non_repeating_options=()
-    __touchstone_offer_flags_options 2
-}
-
 _touchstone_status() {
     repeating_flags=()
     non_repeating_flags=(--json --version -h --help)
@@ -448,12 +511,28 @@ _touchstone_doctor() {
     __touchstone_offer_flags_options 0
 }
 
-_touchstone_repair() {
+_touchstone_git-credential() {
     repeating_flags=()
-    non_repeating_flags=(--accept --json --version -h --help)
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=(--require)
+    __touchstone_offer_flags_options 1
+
+    # Offer option value completions
+    case "${prev}" in
+    '--require')
+        __touchstone_add_completions -W 'finger'$'\n''passcode'$'\n''either'$'\n''none'
+        return
+        ;;
+    esac
+}
+
+_touchstone_docker-credential() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
     repeating_options=()
     non_repeating_options=()
-    __touchstone_offer_flags_options 0
+    __touchstone_offer_flags_options 1
 }
 
 _touchstone_help() {

@@ -122,6 +122,36 @@ int32_t clinux_spawn(
     int stderr_fd
 );
 
+// MARK: start.c
+
+/// Blocks signals and makes a descriptor that they are read from (signalfd(2), close-on-exec and non-blocking).
+///
+/// What they were blocked by before is kept for the programs of `clinux_start`. Once in a process: a descriptor or -1.
+int clinux_hold_signals(const int *numbers, size_t count);
+
+/// Reads a signal from the descriptor of `clinux_hold_signals`: its number, or 0 when there is none.
+///
+/// `from_terminal` says whether the kernel sent it, to all processes in the foreground, as for Ctrl-C.
+int clinux_next_signal(int descriptor, bool *from_terminal);
+
+/// Reads all held signals away, closes the descriptor and blocks them no more.
+void clinux_release_signals(int descriptor);
+
+/// vfork(2) and execve(2) a program beside this one; its pid, or -1 with execve(2)'s `errno`.
+///
+/// It has the given descriptors as 0, 1 and 2 (-1 leaves the one that is there), what else is open and not
+/// close-on-exec, default actions for all signals that are not ignored, and the signal mask of before
+/// `clinux_hold_signals`. With `owns_terminal` it leads a session whose terminal is its standard input.
+int32_t clinux_start(
+    const char *path,
+    char *_Nullable const *_Nonnull argv,
+    char *_Nullable const *_Nonnull envp,
+    int stdin_fd,
+    int stdout_fd,
+    int stderr_fd,
+    bool owns_terminal
+);
+
 // MARK: pty.c
 
 /// posix_openpt(3), grantpt(3), unlockpt(3), ptsname_r(3): a close-on-exec primary and its secondary's name.
@@ -144,6 +174,9 @@ int clinux_accept(int socket);
 ///
 /// stat(2) asks for the times too: the next write then takes a new one, and the flush after it writes the inode.
 int64_t clinux_length(int directory, const char *name);
+
+/// statfs(2): whether the files of a directory are kept in memory (tmpfs or ramfs).
+bool clinux_is_in_memory(const char *directory);
 
 // MARK: flags.c: what glibc shows under _GNU_SOURCE only
 

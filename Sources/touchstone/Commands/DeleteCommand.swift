@@ -1,22 +1,30 @@
 import ArgumentParser
 
-/// `touchstone delete`: delete a secret for good.
+/// `touchstone delete`: delete secrets for good.
 struct DeleteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Delete a secret for good.",
-        discussion: "Asks once on the terminal, unless --yes is given."
+        abstract: "Delete secrets for good.",
+        discussion: """
+            Asks once on the terminal, unless --yes is given. Several names are deleted together or, when one of them \
+            is not there, not at all.
+            """,
+        aliases: ["rm"]
     )
 
     @Argument(help: ItemName.help, completion: ItemName.completion, transform: ItemName.init(argument:))
-    var name: ItemName
+    var names: [ItemName]
 
     @Flag(name: [.short, .long], help: "Do not ask.")
     var yes = false
 
     func run() throws {
         if !yes { try confirm() }
-        try StoredSecrets().delete(name)
+        if names.count == 1, let name = names.first {
+            try StoredSecrets().delete(name)
+        } else {
+            try StoredSecrets().delete(names)
+        }
     }
 
     private func confirm() throws(CommandError) {
@@ -27,7 +35,8 @@ struct DeleteCommand: ParsableCommand {
                 exitCode: .notInteractive
             )
         }
-        let answer = try terminal.ask("Delete '\(Printable.text(name.text))'? [y/N] ") ?? ""
+        let list = names.map { "'\(Printable.text($0.text))'" }.joined(separator: ", ")
+        let answer = try terminal.ask("Delete \(list)? [y/N] ") ?? ""
         guard ["y\n", "Y\n", "yes\n"].contains(answer) else {
             throw CommandError("nothing was deleted", exitCode: .cancelled)
         }

@@ -9,7 +9,8 @@ struct GetCommand: ParsableCommand {
         commandName: "get",
         abstract: "Write a secret to standard output.",
         discussion: """
-            The octets are written as they were stored, with no newline added. A terminal is refused without --show.
+            The octets are written as they were stored, with no newline added. A terminal is refused without --show. \
+            With -c the secret goes to the clipboard in place of that.
             """
     )
 
@@ -19,7 +20,14 @@ struct GetCommand: ParsableCommand {
     @Flag(help: "Show the secret on the terminal.")
     var show = false
 
-    func run() throws { try Self.write(name, show: show) }
+    @OptionGroup var clipboard: ClipboardOptions
+
+    func run() throws {
+        guard let clipboard = try clipboard.clipboard() else { return try Self.write(name, show: show) }
+        let context = RemoteKeychain.shared.makeContextNumber()
+        let reason = "Copy '\(name.text)' to the clipboard."
+        try clipboard.copy(StoredSecrets().read(name, reason: reason, context: context))
+    }
 
     /// The name, when the arguments are `get NAME` and nothing else.
     ///
@@ -36,7 +44,7 @@ struct GetCommand: ParsableCommand {
         guard show || !isTerminal else {
             throw CommandError(
                 "standard output is a terminal; the secret would stay on the screen",
-                hint: "pipe it, use touchstone run, or say --show"
+                hint: "pipe it, use touchstone run, copy it with -c, or say --show"
             )
         }
         let context = RemoteKeychain.shared.makeContextNumber()

@@ -11,7 +11,8 @@ struct ListCommand: ParsableCommand {
             On a terminal a table; otherwise one line each, separated by tabs: name, requirement, created, changed,
             state. The state is 'usable', or 'lost' with the time at which the fingers that the secret demanded were
             seen to be others.
-            """
+            """,
+        aliases: ["ls"]
     )
 
     @Flag(help: "Write JSON.")
@@ -19,12 +20,17 @@ struct ListCommand: ParsableCommand {
 
     func run() throws {
         let secrets = try StoredSecrets().all()
+        if secrets.isEmpty, !json, isatty(STDOUT_FILENO) == 1 {
+            return Output.complain("There are no secrets yet: touchstone set NAME")
+        }
+        Self.write(secrets, json: json)
+    }
+
+    /// Writes what is known of secrets: as JSON, as a table on a terminal, otherwise as lines with tabs.
+    static func write(_ secrets: [StoredSecret], json: Bool) {
         if json {
             Output.print(JSONText.list(secrets.map(\.json)).rendered())
         } else if isatty(STDOUT_FILENO) == 1 {
-            guard !secrets.isEmpty else {
-                return Output.complain("There are no secrets yet: touchstone set NAME")
-            }
             var table = Table(headings: ["NAME", "DEMANDS", "CREATED", "CHANGED", "STATE"])
             for secret in secrets { table.append(secret.columns(DateText.local)) }
             for line in table.lines() { Output.print(line) }

@@ -13,7 +13,11 @@ struct RunCommand: ParsableCommand {
             becomes the command, so that signals and the exit status are the command's own; 127 says that there is \
             no such command and 126 that it cannot be executed.
 
+            A file of variables has lines NAME=value; a value can be, or hold in {{ }}, a reference touchstone://SECRET. \
+            With --mask this process stays and conceals the secrets in what the command writes.
+
               touchstone run --env GITHUB_TOKEN=github -- gh release list
+              touchstone run --env-file .env -- docker compose up
             """
     )
 
@@ -24,12 +28,24 @@ struct RunCommand: ParsableCommand {
     )
     var bindings: [EnvironmentBinding] = []
 
+    @Option(
+        name: .customLong("env-file"),
+        help: ArgumentHelp("A file of variables and references, or - for standard input.", valueName: "file"),
+        completion: .file()
+    )
+    var files: [String] = []
+
+    @Flag(help: "Conceal the secrets in what the command writes.")
+    var mask = false
+
     @Argument(parsing: .postTerminator, help: "After --: the command and its arguments.")
     var command: [String] = []
 
     func validate() throws {
         guard !command.isEmpty else { throw ValidationError("no command: it follows after --") }
-        guard !bindings.isEmpty else { throw ValidationError("no secret: --env VAR=NAME names one") }
+        guard !bindings.isEmpty || !files.isEmpty else {
+            throw ValidationError("no secret: --env VAR=NAME names one")
+        }
         guard Set(bindings.map(\.variable)).count == bindings.count else {
             throw ValidationError("a variable can hold one secret only")
         }
@@ -38,33 +54,21 @@ struct RunCommand: ParsableCommand {
     func run() throws {
         guard let program = command.first else { throw ValidationError("no command") }
         var image = ProcessImage(try Executable(program), argumentCount: command.count)
-        let context = RemoteKeychain.shared.makeContextNumber()
-        let secrets = StoredSecrets()
-        for binding in try inOrderOfDemand(secrets) {
-            let reason =
-                "Run '\(program)' with \(bindings.map { "'\($0.name.text)'" }.joined(separator: ", "))."
-            try image.setVariable(binding, to: secrets.read(binding.name, reason: reason, context: context))
+        let variables = try variables()
+        let secrets = try ReleasedSecrets(variables.flatMap(\.value.names)) { names in
+            "Run '\(program)' with \(names)."
         }
-        throw image.become()
+        for (variable, value) in variables { try image.setVariable(variable, to: value, secrets) }
+        guard mask else { throw image.become() }
+        try MaskedRun(image, masking: secrets).finish()
     }
 
-    /// The strictest first, so that what is shown for it is good for the others too.
-    ///
-    /// What is missing is found before anybody is asked.
-    private func inOrderOfDemand(_ secrets: StoredSecrets) throws(CommandError) -> [EnvironmentBinding] {
-        var ranked: [(rank: Int, binding: EnvironmentBinding)] = []
-        for binding in bindings {
-            let rule = try secrets.find(binding.name).accessControl
-            let rank =
-                switch Requirement(rule) {
-                case nil: 0
-                case .finger: 1
-                case .passcode: 2
-                case .either: 3
-                case .nothing: 4
-                }
-            ranked.append((rank, binding))
-        }
-        return ranked.sorted { $0.rank < $1.rank }.map(\.binding)
+    /// What is said later counts: a second file more than the first, and --env more than both.
+    private func variables() throws(CommandError) -> [(variable: String, value: SecretTemplate)] {
+        var all: [(variable: String, value: SecretTemplate)] = []
+        for file in files { all += try EnvironmentFile.variables(file) }
+        all += bindings.map { ($0.variable, SecretTemplate($0.name)) }
+        var seen: Set<String> = []
+        return all.reversed().filter { seen.insert($0.variable).inserted }.reversed()
     }
 }

@@ -14,7 +14,8 @@ struct SetCommand: ParsableCommand {
 
               pwgen 32 1 | touchstone set mail
               touchstone set signing-key --from-file key.pem --exact --require finger
-            """
+            """,
+        aliases: ["add"]
     )
 
     @Argument(help: ItemName.help, transform: ItemName.init(argument:))

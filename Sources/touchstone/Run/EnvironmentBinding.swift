@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `VAR=NAME`: an environment variable, and the secret that becomes its value.
+/// `VAR=NAME` or `VAR=touchstone://NAME`: an environment variable, and the secret that becomes its value.
 struct EnvironmentBinding {
     let variable: String
     let name: ItemName
@@ -11,14 +11,25 @@ struct EnvironmentBinding {
     init(argument: String) throws(ValidationError) {
         guard let equals = argument.firstIndex(of: "=") else { throw ValidationError("it takes VAR=NAME") }
         variable = String(argument[..<equals])
-        // POSIX.1-2017, section 8.1: letters, digits and underscore, no digit first.
-        guard let first = variable.utf8.first, !(0x30...0x39).contains(first),
-            variable.utf8.allSatisfy(Self.isPlain)
-        else { throw ValidationError("a variable has letters, digits and '_', and no digit first") }
-        name = try ItemName(argument: String(argument[argument.index(after: equals)...]))
+        guard Self.isName(variable) else {
+            throw ValidationError("a variable has letters, digits and '_', and no digit first")
+        }
+        let value = String(argument[argument.index(after: equals)...])
+        if let referred = try SecretTemplate.reference(value) {
+            name = referred
+        } else {
+            name = try ItemName(argument: value)
+        }
     }
 
-    private static func isPlain(_ octet: UInt8) -> Bool {
+    /// Whether a text can name a variable (POSIX.1-2017, section 8.1): letters, digits and underscore, no digit first.
+    static func isName(_ text: String) -> Bool {
+        guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
+        return text.utf8.allSatisfy(isPlain)
+    }
+
+    /// Whether an octet can stand in a variable's name.
+    static func isPlain(_ octet: UInt8) -> Bool {
         switch octet {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):

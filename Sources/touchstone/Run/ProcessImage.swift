@@ -1,78 +1,104 @@
+import CLinux
 import Glibc
 import SecretMemory
 
-/// What this process becomes: a program, its arguments and its environment, secrets among it.
+/// A program with its arguments and its environment, secrets among it.
 ///
-/// execve(2) copies the strings into the new program and drops this process's memory, the locked pages with it.
-/// Signals, terminal, and exit status are the program's own from then on, because nobody stands in between.
+/// execve(2) copies the strings into the new program. Where this process becomes it, that drops this process's memory,
+/// the locked pages with it, and signals, terminal and exit status are the program's own from then on.
 struct ProcessImage: ~Copyable {
     /// The longest string of an environment: `MAX_ARG_STRLEN` of Linux's binfmts.h, less its NUL.
     static let longestEntry = 32 * 4096 - 1
 
     private let executable: Executable
     private let argumentCount: Int
-    /// `VARIABLE=secret` and a NUL, one after the other.
-    private var secrets = SecretBuffer(minimumCapacity: 4096)
+    /// `VARIABLE=value` and a NUL, one after the other.
+    private var entries = SecretBuffer(minimumCapacity: 4096)
     private var offsets: [(variable: String, offset: Int)] = []
 
-    /// Plans to become a program, whose arguments, its own name among them, are the last ones of this process.
+    /// Plans a program, whose arguments, its own name among them, are the last ones of this process.
     init(_ executable: Executable, argumentCount: Int) {
         self.executable = executable
         self.argumentCount = argumentCount
     }
 
-    /// Gives the program a variable whose value is a secret.
-    mutating func setVariable(_ binding: EnvironmentBinding, to secret: borrowing SecretBytes)
-        throws(CommandError)
-    {
-        let holdsNUL = secret.withOctets { octets in octets.indices.contains { octets[$0] == 0 } }
-        guard !holdsNUL else {
+    /// Gives the program a variable, whose value may be made of secrets.
+    mutating func setVariable(
+        _ variable: String,
+        to value: SecretTemplate,
+        _ secrets: ReleasedSecrets
+    ) throws(CommandError) {
+        for name in value.names {
+            let holdsNUL = secrets.withSecret(name) { secret in
+                secret.withOctets { octets in octets.indices.contains { octets[$0] == 0 } }
+            }
+            guard !holdsNUL else {
+                throw CommandError(
+                    "'\(name.text)' holds a NUL octet, which no environment variable can",
+                    hint: "read it with touchstone get"
+                )
+            }
+        }
+        let start = entries.count
+        for octet in variable.utf8 { entries.append(octet) }
+        entries.append(UInt8(ascii: "="))
+        value.render(secrets, to: &entries)
+        guard entries.count - start <= Self.longestEntry else {
+            let subject = value.names.first.map { "'\($0.text)'" } ?? "the value of '\(variable)'"
             throw CommandError(
-                "'\(binding.name.text)' holds a NUL octet, which no environment variable can",
+                "\(subject) is too long for an environment variable",
                 hint: "read it with touchstone get"
             )
         }
-        guard binding.variable.utf8.count + 1 + secret.count <= Self.longestEntry else {
-            throw CommandError(
-                "'\(binding.name.text)' is too long for an environment variable",
-                hint: "read it with touchstone get"
-            )
-        }
-        offsets.append((binding.variable, secrets.count))
-        for octet in binding.variable.utf8 { secrets.append(octet) }
-        secrets.append(UInt8(ascii: "="))
-        secret.withOctets { secrets.append(contentsOf: $0) }
-        secrets.append(0)
+        entries.append(0)
+        offsets.append((variable, start))
     }
 
     /// Becomes the program; returns only with the reason why not.
     consuming func become() -> CommandError {
         let path = executable.path
+        unsafe withStrings { argv, envp in unsafe _ = execve(path, argv, envp) }
+        return Executable.notExecutable(path, errno)
+    }
+
+    /// Starts the program beside this one; -1 leaves it the stream of this process.
+    ///
+    /// - Returns: its process number.
+    /// - Throws: ``CommandError`` with status 126 where it cannot be executed.
+    borrowing func start(
+        input: CInt,
+        output: CInt,
+        errors: CInt,
+        ownsTerminal: Bool
+    ) throws(CommandError) -> pid_t {
+        let path = executable.path
+        var processID: pid_t = -1
+        unsafe withStrings { argv, envp in
+            processID = unsafe clinux_start(path, argv, envp, input, output, errors, ownsTerminal)
+        }
+        guard processID > 0 else { throw Executable.notExecutable(path, errno) }
+        return processID
+    }
+
+    private borrowing func withStrings(
+        _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>, UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Void
+    ) {
         // As they came: arguments and variables need not be text.
         let first = Int(CommandLine.argc) - argumentCount
-        var argv = unsafe (first...Int(CommandLine.argc)).map { unsafe CommandLine.unsafeArgv[$0] }
-        var envp = unsafe inheritedVariables()
-        return unsafe secrets.withUnsafeBytes { octets in
+        let argv = unsafe (first...Int(CommandLine.argc)).map { unsafe CommandLine.unsafeArgv[$0] }
+        var envp = unsafe Environment.entries(without: offsets.map(\.variable))
+        unsafe entries.withUnsafeBytes { octets in
             for (_, offset) in offsets {
                 let entry = unsafe octets.baseAddress.map { unsafe $0 + offset }
                 unsafe envp.append(UnsafeMutablePointer(mutating: entry?.assumingMemoryBound(to: CChar.self)))
             }
             unsafe envp.append(nil)
-            unsafe execve(path, &argv, &envp)
-            return Executable.notExecutable(path, errno)
+            unsafe argv.withUnsafeBufferPointer { argv in
+                unsafe envp.withUnsafeBufferPointer { envp in
+                    guard let argv = argv.baseAddress, let envp = envp.baseAddress else { return }
+                    unsafe body(argv, envp)
+                }
+            }
         }
-    }
-
-    /// This process's variables, but those that are to hold a secret.
-    private borrowing func inheritedVariables() -> [UnsafeMutablePointer<CChar>?] {
-        let replaced = offsets.map { $0.variable + "=" }
-        var entries: [UnsafeMutablePointer<CChar>?] = unsafe []
-        var next = unsafe environ
-        while let entry = unsafe next.pointee {
-            let isReplaced = replaced.contains { unsafe strncmp(entry, $0, $0.utf8.count) == 0 }
-            if !isReplaced { unsafe entries.append(entry) }
-            unsafe next += 1
-        }
-        return unsafe entries
     }
 }

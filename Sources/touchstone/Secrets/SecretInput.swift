@@ -28,6 +28,20 @@ enum SecretInput {
         return first
     }
 
+    /// Reads what an editor left, which may be nothing.
+    static func edited(_ path: String, keepsNewline: Bool) throws(CommandError) -> SecretBytes {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure(path) }
+        defer { close(descriptor) }
+        guard let secret = Descriptor.read(descriptor, upTo: ItemLimits.longestData + 1) else { throw tooLarge }
+        let length = secret.withOctets { octets in
+            let endsWithNewline = octets.count > 0 && octets[octets.count - 1] == UInt8(ascii: "\n")
+            return endsWithNewline && !keepsNewline ? octets.count - 1 : octets.count
+        }
+        guard length <= ItemLimits.longestData else { throw tooLarge }
+        return secret.withOctets { SecretBytes(copying: $0.extracting(..<length)) }
+    }
+
     private static var empty: CommandError {
         CommandError(
             "the secret is empty; nothing was stored",

@@ -70,7 +70,7 @@ struct StoredSecrets {
             guard let secret = secrets(of: results).first else { throw KeychainError(.itemNotFound) }
             return secret
         } catch {
-            throw ErrorText.describe(error, name: name)
+            throw failure(error, name)
         }
     }
 
@@ -88,7 +88,7 @@ struct StoredSecrets {
             }
             return data
         } catch {
-            throw ErrorText.describe(error, name: name)
+            throw failure(error, name)
         }
     }
 
@@ -128,7 +128,7 @@ struct StoredSecrets {
                 )
             )
         } catch {
-            throw ErrorText.describe(error, name: name)
+            throw failure(error, name)
         }
     }
 
@@ -153,7 +153,7 @@ struct StoredSecrets {
         }
     }
 
-    private func store(
+    func store(
         _ name: ItemName,
         _ secret: consuming SecretBytes,
         _ rule: AccessControl
@@ -168,7 +168,7 @@ struct StoredSecrets {
         _ = try keychain.add(item)
     }
 
-    private func query(_ name: ItemName, returns: ItemQuery.Returns = []) -> ItemQuery {
+    func query(_ name: ItemName, returns: ItemQuery.Returns = []) -> ItemQuery {
         ItemQuery(
             itemClass: .genericPassword,
             attributes: [.service: .string(Self.service), .account: .string(name.text)],
@@ -176,7 +176,7 @@ struct StoredSecrets {
         )
     }
 
-    private func prompt(_ reason: String, interactionAllowed: Bool = true) -> PromptFields {
+    func prompt(_ reason: String, interactionAllowed: Bool = true) -> PromptFields {
         // No button for the passcode where only a finger opens a secret: it would open nothing.
         PromptFields(
             origin: .current(),
@@ -186,7 +186,7 @@ struct StoredSecrets {
         )
     }
 
-    private func secrets(of results: borrowing ItemResults) -> [StoredSecret] {
+    func secrets(of results: borrowing ItemResults) -> [StoredSecret] {
         var found: [StoredSecret] = []
         results.forEach { item in
             guard let attributes = item.attributes, case .string(let name) = attributes[.account] else {

@@ -3,7 +3,9 @@ enum Likeness {
     /// The word that begins with what was typed, or that at most two slips away is nearest; nil for none.
     static func nearest(to typed: String, among words: [String]) -> String? {
         if let word = words.first(where: { typed.count > 1 && $0.hasPrefix(typed) }) { return word }
-        let ranked = words.map { (word: $0, slips: slips(Array(typed), Array($0))) }
+        // A difference in length of more than two is more than two slips.
+        let near = words.filter { abs($0.count - typed.count) <= 2 }
+        let ranked = near.map { (word: $0, slips: slips(Array(typed), Array($0))) }
         guard let best = ranked.min(by: { $0.slips < $1.slips }) else { return nil }
         return best.slips <= 2 && best.slips < typed.count - 1 ? best.word : nil
     }

@@ -3,8 +3,11 @@ import ArgumentParser
 /// What the parser lets pass, or explains badly, and nobody meant.
 enum Usage {
     /// Options with one value; the parser would take the last of several.
-    private static let single: Set = ["--require", "--from-file", "--nonce", "--export", "--import"]
-    private static let short: Set = ["-h", "-y", "-V"]
+    private static let single: Set = [
+        "--require", "--from-file", "--nonce", "--export", "--import", "--clear-after", "--length", "--characters",
+        "--words", "--separator",
+    ]
+    private static let short: Set = ["-h", "-y", "-c", "-i", "-o", "-V"]
 
     /// Refuses an unknown command, an option given twice, and short options in one word.
     ///
@@ -32,7 +35,9 @@ enum Usage {
 
     private static func checkCommand(_ typed: String) throws(CommandError) {
         let groups = Touchstone.configuration.groupedSubcommands
-        let commands = groups.flatMap(\.subcommands).compactMap { $0.configuration.commandName }
+        let commands = groups.flatMap(\.subcommands).flatMap { command in
+            [command.configuration.commandName].compactMap { $0 } + command.configuration.aliases
+        }
         guard !typed.hasPrefix("-"), typed != "help", !commands.contains(typed) else { return }
         let meant = Likeness.nearest(to: typed, among: commands)
         throw refusal(

@@ -1,0 +1,126 @@
+import ArgumentParser
+import Glibc
+import KeychainModel
+import SecretMemory
+
+/// `docker-credential-touchstone`: docker's logins, by the protocol of docker-credential-helpers.
+///
+/// Errors go to standard output, which docker reads; "credentials not found in native keychain" is the one that it
+/// knows, and is said of nothing but what is not there.
+struct DockerCredentialCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "docker-credential",
+        abstract: "Keep docker's logins; docker calls it.",
+        discussion: """
+            Under the name docker-credential-touchstone (a link to this program) it is what "credsStore": "touchstone" \
+            in ~/.docker/config.json names. A new login needs nothing while the keychain is unlocked; \
+            \(CredentialStore.variable) names another requirement.
+            """
+    )
+
+    private static let label = "docker"
+    /// docker-credential-helpers, credentials/error.go.
+    private static let notFound = "credentials not found in native keychain"
+    private static let noServer = "no credentials server URL"
+    private static let noUser = "no credentials username"
+
+    @Argument(help: "get, store, erase, list or version.")
+    var operation: String
+
+    func run() throws {
+        do {
+            switch operation {
+            case "get": try get(Self.server())
+            case "store": try store()
+            case "erase": try erase(Self.server())
+            case "list": try list()
+            case "version": Output.print("docker-credential-touchstone \(Version.text)")
+            default: throw CommandError("unknown credential action `\(operation)`")
+            }
+        } catch let error as KeychainError {
+            throw Self.told(ErrorText.describe(error))
+        } catch let error as CommandError {
+            throw Self.told(error)
+        }
+    }
+
+    private func get(_ server: [UInt8]) throws {
+        let store = CredentialStore()
+        guard let found = try Self.find(server, in: store) else { throw CommandError(Self.notFound) }
+        let secret = try store.read(found, reason: "Give docker '\(found.item.name)'.")
+        var json = SecretBuffer()
+        json.append(text: "{\"ServerURL\":")
+        json.append(quoted: server.span)
+        json.append(text: ",\"Username\":")
+        json.append(quoted: Self.user(of: found).span)
+        json.append(text: ",\"Secret\":")
+        secret.withOctets { json.append(quoted: $0) }
+        json.append(text: "}\n")
+        try unsafe json.withUnsafeBytes { octets throws(CommandError) in try unsafe Output.write(octets) }
+    }
+
+    private func store() throws {
+        guard let text = Descriptor.read(STDIN_FILENO, upTo: 2 * ItemLimits.longestData),
+            let members = JSONMembers(text)
+        else { throw CommandError("the credentials are no JSON object of texts") }
+        guard let server = members.plain("ServerURL"), !server.isEmpty else { throw CommandError(Self.noServer) }
+        guard let user = members.plain("Username"), !user.isEmpty else { throw CommandError(Self.noUser) }
+        let details = server + [0x0A] + user
+        let store = CredentialStore()
+        let secret = members.secret("Secret")
+        if let old = try Self.find(server, in: store) {
+            if old.needsNobody { return try store.replace(old, details: details, secret) }
+            try store.delete(old)
+        }
+        let requirement = try CredentialStore.requirement() ?? .nothing
+        let name = try CredentialStore.name(Array("docker:".utf8) + server)
+        try store.add(name, label: Self.label, details: details, secret, requirement)
+    }
+
+    private func erase(_ server: [UInt8]) throws {
+        let store = CredentialStore()
+        guard let found = try Self.find(server, in: store) else { throw CommandError(Self.notFound) }
+        try store.delete(found)
+    }
+
+    private func list() throws {
+        var json = SecretBuffer()
+        json.append(text: "{")
+        for (index, credential) in try CredentialStore().all(label: Self.label).enumerated() {
+            json.append(text: index == 0 ? "" : ",")
+            json.append(quoted: Self.server(of: credential).span)
+            json.append(text: ":")
+            json.append(quoted: Self.user(of: credential).span)
+        }
+        json.append(text: "}\n")
+        try unsafe json.withUnsafeBytes { octets throws(CommandError) in try unsafe Output.write(octets) }
+    }
+
+    private static func find(_ server: [UInt8], in store: CredentialStore) throws -> StoredCredential? {
+        try store.all(label: label).first { Self.server(of: $0) == server }
+    }
+
+    /// The place of a credential: the first line of its details.
+    private static func server(of credential: StoredCredential) -> [UInt8] {
+        Array(credential.details.prefix { $0 != 0x0A })
+    }
+
+    private static func user(of credential: StoredCredential) -> [UInt8] {
+        Array(credential.details.drop { $0 != 0x0A }.dropFirst())
+    }
+
+    /// The place that standard input names.
+    private static func server() throws(CommandError) -> [UInt8] {
+        let octets = try PlainFile.read("-", upTo: 1 << 16)
+        let trimmed = octets.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed()
+        guard !trimmed.isEmpty else { throw CommandError(noServer) }
+        return Array(trimmed)
+    }
+
+    /// An error, on docker's stream.
+    private static func told(_ error: CommandError) -> ExitCode {
+        let hint = error.hint.map { " (\($0))" } ?? ""
+        Output.print(Printable.text(error.message + hint))
+        return error.exitCode
+    }
+}

@@ -1,0 +1,140 @@
+import ArgumentParser
+import Glibc
+import KeychainModel
+import SecretMemory
+
+/// `git-credential-touchstone`: git's passwords and tokens, by git's own protocol (gitcredentials(7)).
+struct GitCredentialCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "git-credential",
+        abstract: "Keep git's passwords and tokens; git calls it.",
+        discussion: """
+            Under the name git-credential-touchstone (a link to this program) it is git's helper `touchstone`:
+
+              git config --global credential.helper touchstone
+
+            A new credential needs nothing while the keychain is unlocked, so that fetches in scripts go on. Another \
+            requirement is named by --require, by \(CredentialStore.variable) or, for one place or all, by \
+            `git config touchstone.require finger`. A prompt that was cancelled, and a keychain that cannot be opened, \
+            end git's command: it does not ask on the terminal as if nothing were stored.
+            """
+    )
+
+    @Option(help: "What a new credential requires: finger, passcode, either or none.")
+    var require: Requirement?
+
+    @Argument(help: "get, store or erase; anything else is ignored, as git wants it.")
+    var operation: String
+
+    func run() throws {
+        switch operation {
+        case "capability":
+            Output.print("version 0")
+            Output.print("capability authtype")
+        case "get", "store", "erase": try serve()
+        default: break
+        }
+    }
+
+    private func serve() throws {
+        guard let text = Descriptor.read(STDIN_FILENO, upTo: GitCredential.longest) else {
+            throw CommandError("the credential cannot be read, or is too long")
+        }
+        let asked = try GitCredential(text)
+        guard asked["protocol"] != nil, asked["host"] != nil || asked["path"] != nil else { return }
+        do {
+            switch operation {
+            case "get": try get(asked)
+            case "store": try store(asked)
+            default: try erase(asked)
+            }
+        } catch let error as KeychainError {
+            let described = ErrorText.describe(error)
+            // Something may be stored, and nobody knows: git must not go on as if nothing were.
+            let isHidden: [ExitCode] = [.cancelled, .authenticationFailed, .lockedOut, .notInteractive, .damaged]
+            if operation == "get", isHidden.contains(described.exitCode) { Output.print("quit=1") }
+            throw described
+        }
+    }
+
+    private func get(_ asked: GitCredential) throws {
+        let store = CredentialStore()
+        guard let (credential, _) = try Self.matches(asked, in: store).first else { return }
+        let secret = try store.read(credential, reason: "Give git '\(credential.item.name)'.")
+        let answer = try GitCredential(details: credential.details, payload: secret).answer(to: asked)
+        try unsafe answer.withUnsafeBytes { octets throws(CommandError) in try unsafe Output.write(octets) }
+    }
+
+    private func store(_ asked: GitCredential) throws {
+        let hasPassword = asked["username"] != nil && asked.hasSecret("password")
+        guard hasPassword || asked["authtype"] != nil && asked.hasSecret("credential"),
+            asked["ephemeral"].map({ $0 == Array("1".utf8) || $0 == Array("true".utf8) }) != true
+        else { return }
+        let store = CredentialStore()
+        // The very one: a credential of a path is not the one of the host.
+        let same = try Self.matches(asked, in: store).first { entry in
+            entry.details["path"] == asked["path"] && entry.details["username"] == asked["username"]
+        }
+        if let (credential, _) = same {
+            if credential.needsNobody {
+                let old = try store.read(credential, reason: "Compare '\(credential.item.name)'.")
+                // git stores after each use: mostly there is nothing to write.
+                if credential.details == asked.details, old.matches(asked.payload) { return }
+                return try store.replace(credential, details: asked.details, asked.payload)
+            }
+            // git stores after each use, and somebody would be asked for each: what it was just given stays. One that is
+            // wrong is erased by git first; one that expires is another one by its date.
+            if credential.details == asked.details { return }
+            try store.delete(credential)
+        }
+        let requirement = try requirement(for: asked)
+        let name = try CredentialStore.name(asked.name)
+        try store.add(name, label: asked.label, details: asked.details, asked.payload, requirement)
+    }
+
+    private func erase(_ asked: GitCredential) throws {
+        let store = CredentialStore()
+        for (credential, _) in try Self.matches(asked, in: store) {
+            if asked.hasSecret("password"), credential.needsNobody {
+                let secret = try store.read(credential, reason: "Compare '\(credential.item.name)'.")
+                let stored = try GitCredential(details: credential.details, payload: secret)
+                // Another one was stored meanwhile, and is not the one that was refused.
+                if asked.isPassword(of: stored) == false { continue }
+            }
+            try store.delete(credential)
+        }
+    }
+
+    private static func matches(
+        _ asked: GitCredential,
+        in store: CredentialStore
+    ) throws -> [(credential: StoredCredential, details: GitCredential)] {
+        try store.all(label: asked.label).compactMap { credential in
+            let details = try GitCredential(details: credential.details)
+            return asked.isFor(details) ? (credential, details) : nil
+        }
+    }
+
+    /// The option, the environment, git's own configuration, or nothing while the keychain is unlocked.
+    private func requirement(for asked: GitCredential) throws(CommandError) -> Requirement {
+        if let require { return require }
+        if let chosen = try CredentialStore.requirement() { return chosen }
+        guard let git = try? Executable("git"), let host = asked["host"] else { return .nothing }
+        let scheme = String(decoding: asked["protocol"] ?? [], as: UTF8.self)
+        let place = "\(scheme)://\(String(decoding: host, as: UTF8.self))"
+        var output = try Pipe()
+        let arguments = ["git", "config", "--get-urlmatch", "touchstone.require", place]
+        let child = try ChildProgram(git.path, arguments, output: output.writeEnd)
+        output.closeWriteEnd()
+        let text = Descriptor.read(output.readEnd, upTo: 64)
+        _ = child.wait()
+        let word = text?.withOctets { octets in
+            String(decoding: octets.indices.map { octets[$0] }.filter { $0 > 0x20 }, as: UTF8.self)
+        }
+        guard let word, !word.isEmpty else { return .nothing }
+        guard let requirement = Requirement(rawValue: word) else {
+            throw CommandError("touchstone.require is '\(word)'", hint: "it is finger, passcode, either or none")
+        }
+        return requirement
+    }
+}

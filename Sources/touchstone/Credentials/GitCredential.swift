@@ -1,0 +1,137 @@
+import ArgumentParser
+import SecretMemory
+
+/// A credential as git describes it: lines `key=value`, to a blank line or the end (git-credential(1)).
+final class GitCredential {
+    /// The longest description, in octets.
+    static let longest = 1 << 17
+
+    private static let secretKeys = ["password", "oauth_refresh_token", "credential"]
+
+    /// What is no secret, the last value of each key.
+    private var values: [String: [UInt8]] = [:]
+    private(set) var capabilities: Set<String> = []
+    /// The lines with secrets, as they came.
+    private var secrets: [(key: String, value: HeldValue)] = []
+
+    private final class HeldValue {
+        let secret: SecretBytes
+        init(_ secret: consuming SecretBytes) { self.secret = secret }
+    }
+
+    /// Reads a description.
+    ///
+    /// - Throws: ``CommandError`` for a line that is none; what stands in it is not shown.
+    init(_ text: borrowing SecretBytes) throws(CommandError) {
+        let isWhole = text.withOctets { octets in
+            var start = 0
+            while start < octets.count {
+                let end = (start..<octets.count).first { octets[$0] == 0x0A } ?? octets.count
+                if end == start { return true }
+                guard let equals = (start..<end).first(where: { octets[$0] == UInt8(ascii: "=") }) else { return false }
+                let key = String(decoding: (start..<equals).map { octets[$0] }, as: UTF8.self)
+                take(key, octets.extracting((equals + 1)..<end))
+                start = end + 1
+            }
+            return true
+        }
+        guard isWhole else {
+            throw CommandError("a line of the credential has no '='", hint: "see git-credential(1)")
+        }
+    }
+
+    private func take(_ key: String, _ value: Span<UInt8>) {
+        if Self.secretKeys.contains(key) {
+            secrets.removeAll { $0.key == key }
+            secrets.append((key, HeldValue(SecretBytes(copying: value))))
+        } else if key == "capability[]" {
+            capabilities.insert(String(decoding: value.indices.map { value[$0] }, as: UTF8.self))
+        } else if !key.hasSuffix("[]") {
+            values[key] = value.indices.map { value[$0] }
+        }
+    }
+
+    /// A value that is no secret; nil where it is missing.
+    subscript(key: String) -> [UInt8]? { values[key] }
+
+    /// Whether there is a secret of this name.
+    func hasSecret(_ key: String) -> Bool { secrets.contains { $0.key == key && $0.value.secret.count > 0 } }
+
+    /// Whether a password is the one that is described; nil where none is.
+    func isPassword(of stored: GitCredential) -> Bool? {
+        guard let mine = secrets.first(where: { $0.key == "password" }) else { return nil }
+        guard let other = stored.secrets.first(where: { $0.key == "password" }) else { return false }
+        return mine.value.secret.matches(other.value.secret)
+    }
+
+    /// The scheme and the host, as a label: what is looked for by.
+    var label: String { "git:\(place(withUser: false, withPath: false))" }
+
+    /// The name to store it under: a URL with the user and, where git gives one, the path.
+    var name: [UInt8] { Array("git:\(place(withUser: true, withPath: true))".utf8) }
+
+    private func place(withUser: Bool, withPath: Bool) -> String {
+        let host = CredentialStore.escaped(values["host"] ?? [], keeping: "@/")
+        let user = values["username"].map { CredentialStore.escaped($0, keeping: "@/:") + "@" }
+        let path = values["path"].map { "/" + CredentialStore.escaped($0, keeping: "@") }
+        let scheme = CredentialStore.escaped(values["protocol"] ?? [], keeping: ":/")
+        return "\(scheme)://\(withUser ? user ?? "" : "")\(host)\(withPath ? path ?? "" : "")"
+    }
+
+    /// The lines that are kept beside the secret.
+    var details: [UInt8] {
+        ["username", "path", "authtype", "password_expiry_utc"].flatMap { key in
+            values[key].map { Array("\(key)=".utf8) + $0 + [0x0A] } ?? []
+        }
+    }
+
+    /// Whether a stored credential, of which only the details are known, is for this place and user.
+    func isFor(_ details: GitCredential) -> Bool {
+        ["username", "path"].allSatisfy { key in self[key] == nil || self[key] == details[key] }
+    }
+
+    /// The secret to store: the password alone, or all lines where there are more.
+    var payload: SecretBytes {
+        if secrets.count == 1, let only = secrets.first, only.key == "password" { return only.value.secret.copy() }
+        var buffer = SecretBuffer()
+        for (key, value) in secrets {
+            buffer.append(text: "\(key)=")
+            value.secret.withOctets { buffer.append(contentsOf: $0) }
+            buffer.append(0x0A)
+        }
+        return buffer.finish()
+    }
+
+    /// Puts together what was stored: details, and the secret, of which only ours begins with a key and has a newline.
+    convenience init(details: [UInt8], payload: borrowing SecretBytes) throws(CommandError) {
+        var buffer = SecretBuffer(minimumCapacity: details.count + payload.count + 16)
+        unsafe details.withUnsafeBytes { unsafe buffer.append(contentsOf: $0) }
+        // No value of git's holds a newline.
+        let holdsLines = payload.withOctets { octets in octets.count > 0 && octets[octets.count - 1] == 0x0A }
+        if !holdsLines { buffer.append(text: "password=") }
+        payload.withOctets { buffer.append(contentsOf: $0) }
+        try self.init(buffer.finish())
+    }
+
+    /// Details alone.
+    convenience init(details: [UInt8]) throws(CommandError) { try self.init(SecretBytes(copying: details)) }
+
+    /// The lines that answer a question; what git did not say it understands is left out.
+    func answer(to question: GitCredential) -> SecretBytes {
+        var buffer = SecretBuffer()
+        let knowsTypes = question.capabilities.contains("authtype")
+        if knowsTypes { buffer.append(text: "capability[]=authtype\n") }
+        for key in ["username", "password_expiry_utc"] + (knowsTypes ? ["authtype"] : []) {
+            guard let value = self[key] else { continue }
+            buffer.append(text: "\(key)=")
+            buffer.append(contentsOf: value.span)
+            buffer.append(0x0A)
+        }
+        for (key, value) in secrets where key != "credential" || knowsTypes {
+            buffer.append(text: "\(key)=")
+            value.secret.withOctets { buffer.append(contentsOf: $0) }
+            buffer.append(0x0A)
+        }
+        return buffer.finish()
+    }
+}

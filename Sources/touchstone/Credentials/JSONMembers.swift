@@ -1,0 +1,178 @@
+import SecretMemory
+
+/// The texts of a JSON object (RFC 8259), decoded into locked memory; members that are no texts are passed over.
+final class JSONMembers {
+    fileprivate final class Held {
+        let secret: SecretBytes
+        init(_ secret: consuming SecretBytes) { self.secret = secret }
+    }
+
+    private var members: [String: Held] = [:]
+
+    /// Reads an object; nil for what is none.
+    init?(_ text: consuming SecretBytes) {
+        var reader = Reader(text: Held(text))
+        let isObject = reader.readObject { name, value in
+            if let value = value.take() { members[name] = Held(value) }
+        }
+        guard isObject, reader.isAtEnd else { return nil }
+    }
+
+    /// A member that is no secret.
+    func plain(_ name: String) -> [UInt8]? {
+        members[name]?.secret.withOctets { octets in octets.indices.map { octets[$0] } }
+    }
+
+    /// A member; empty where it is missing.
+    func secret(_ name: String) -> SecretBytes { members[name]?.secret.copy() ?? SecretBytes(copying: []) }
+
+    private struct Reader {
+        let text: Held
+        var index = 0
+
+        var isAtEnd: Bool {
+            mutating get {
+                skipBlanks()
+                return index == text.secret.count
+            }
+        }
+
+        private var next: UInt8? {
+            text.secret.withOctets { octets in index < octets.count ? octets[index] : nil }
+        }
+
+        private mutating func skipBlanks() {
+            while let octet = next, [0x20, 0x09, 0x0A, 0x0D].contains(octet) { index += 1 }
+        }
+
+        private mutating func take(_ character: Character) -> Bool {
+            skipBlanks()
+            guard let octet = next, octet == character.asciiValue else { return false }
+            index += 1
+            return true
+        }
+
+        mutating func readObject(_ member: (String, inout SecretBytes?) -> Void) -> Bool {
+            guard take("{") else { return false }
+            if take("}") { return true }
+            repeat {
+                skipBlanks()
+                guard let name = readText(), take(":") else { return false }
+                skipBlanks()
+                var value: SecretBytes?
+                if next == UInt8(ascii: "\"") {
+                    value = readText()
+                    guard value != nil else { return false }
+                } else if !skipValue(depth: 0) {
+                    return false
+                }
+                let key = name.withOctets { octets in
+                    String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self)
+                }
+                member(key, &value)
+            } while take(",")
+            return take("}")
+        }
+
+        /// Passes over a value that is no text of this object.
+        private mutating func skipValue(depth: Int) -> Bool {
+            guard depth < 16 else { return false }
+            skipBlanks()
+            switch next {
+            case UInt8(ascii: "\"")?: return readText() != nil
+            case UInt8(ascii: "[")?:
+                index += 1
+                if take("]") { return true }
+                repeat { guard skipValue(depth: depth + 1) else { return false } } while take(",")
+                return take("]")
+            case UInt8(ascii: "{")?:
+                index += 1
+                if take("}") { return true }
+                repeat {
+                    skipBlanks()
+                    guard readText() != nil, take(":"), skipValue(depth: depth + 1) else { return false }
+                } while take(",")
+                return take("}")
+            default:
+                let start = index
+                while let octet = next, octet > 0x20, ![0x2C, 0x5D, 0x7D].contains(octet) { index += 1 }
+                return index > start
+            }
+        }
+
+        private mutating func readText() -> SecretBytes? {
+            guard next == UInt8(ascii: "\"") else { return nil }
+            index += 1
+            var text = SecretBuffer(minimumCapacity: 64)
+            while let octet = next {
+                index += 1
+                switch octet {
+                case UInt8(ascii: "\""): return text.finish()
+                case UInt8(ascii: "\\"): guard readEscape(into: &text) else { return nil }
+                case 0..<0x20: return nil
+                default: text.append(octet)
+                }
+            }
+            return nil
+        }
+
+        private mutating func readEscape(into text: inout SecretBuffer) -> Bool {
+            guard let octet = next else { return false }
+            index += 1
+            switch octet {
+            case UInt8(ascii: "n"): text.append(0x0A)
+            case UInt8(ascii: "r"): text.append(0x0D)
+            case UInt8(ascii: "t"): text.append(0x09)
+            case UInt8(ascii: "b"): text.append(0x08)
+            case UInt8(ascii: "f"): text.append(0x0C)
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(octet)
+            case UInt8(ascii: "u"):
+                guard let scalar = readScalar() else { return false }
+                for octet in String(Character(scalar)).utf8 { text.append(octet) }
+            default: return false
+            }
+            return true
+        }
+
+        private mutating func readScalar() -> Unicode.Scalar? {
+            guard let first = readUnit() else { return nil }
+            guard (0xD800..<0xDC00).contains(first) else { return Unicode.Scalar(first) }
+            guard next == UInt8(ascii: "\\") else { return nil }
+            index += 1
+            guard next == UInt8(ascii: "u") else { return nil }
+            index += 1
+            guard let second = readUnit(), (0xDC00..<0xE000).contains(second) else { return nil }
+            return Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+        }
+
+        private mutating func readUnit() -> UInt32? {
+            guard index + 4 <= text.secret.count else { return nil }
+            let digits = text.secret.withOctets { octets in
+                String(decoding: (index..<index + 4).map { octets[$0] }, as: UTF8.self)
+            }
+            index += 4
+            return digits.hasPrefix("+") ? nil : UInt32(digits, radix: 16)
+        }
+    }
+}
+
+extension SecretBuffer {
+    /// Appends text.
+    mutating func append(text: String) { for octet in text.utf8 { append(octet) } }
+
+    /// Appends octets as a JSON text.
+    mutating func append(quoted octets: Span<UInt8>) {
+        append(UInt8(ascii: "\""))
+        for index in octets.indices {
+            let octet = octets[index]
+            switch octet {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                append(UInt8(ascii: "\\"))
+                append(octet)
+            case 0..<0x20: append(text: "\\u00" + (octet < 16 ? "0" : "") + String(octet, radix: 16))
+            default: append(octet)
+            }
+        }
+        append(UInt8(ascii: "\""))
+    }
+}

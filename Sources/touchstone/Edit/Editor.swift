@@ -1,0 +1,67 @@
+import ArgumentParser
+import CLinux
+import Glibc
+
+/// The editor of the person: `$VISUAL`, `$EDITOR`, or one that is there.
+struct Editor {
+    /// As the shell reads it: `code --wait`, say.
+    private let command: String
+
+    /// Finds it.
+    ///
+    /// - Throws: ``CommandError`` with the status "not available".
+    init() throws(CommandError) {
+        if let chosen = Environment.value("VISUAL") ?? Environment.value("EDITOR") {
+            command = chosen
+            return
+        }
+        guard let found = ["editor", "nano", "vim", "vi"].first(where: { (try? Executable($0)) != nil }) else {
+            throw CommandError(
+                "there is no editor",
+                hint: "name one in EDITOR, or " + PackageManager.command(toInstall: "nano"),
+                exitCode: .notAvailable
+            )
+        }
+        command = found
+    }
+
+    /// Runs it on a file and gives its exit status.
+    ///
+    /// The keyboard's signals are the editor's; one that stops the editor stops this process too, so that the shell
+    /// comes back.
+    /// - Throws: ``CommandError`` for a signal that is to end this process; the editor was sent it as well.
+    func run(_ path: String) throws(CommandError) -> CInt {
+        let signals = unsafe clinux_hold_signals([SIGTERM, SIGHUP, SIGINT, SIGQUIT], 4)
+        defer { clinux_release_signals(signals) }
+        let stop = signal(SIGTSTP, SIG_DFL)
+        defer { _ = signal(SIGTSTP, stop) }
+        let child = try ChildProgram("/bin/sh", ["sh", "-c", "exec \(command) \(restraints) \"$1\"", "sh", path])
+        let ended = clinux_pidfd_open(child.processID)
+        guard ended >= 0 else { return child.wait() }
+        defer { close(ended) }
+        var entries = [ended, signals].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        while true {
+            guard unsafe poll(&entries, nfds_t(entries.count), -1) > 0 else { continue }
+            if entries[0].revents != 0 { return child.wait() }
+            var fromTerminal = false
+            let number = unsafe clinux_next_signal(signals, &fromTerminal)
+            guard number == SIGTERM || number == SIGHUP else { continue }
+            kill(child.processID, number)
+            if !Descriptor.isReadable(ended, until: ContinuousClock.now + .seconds(2)) {
+                kill(child.processID, SIGKILL)
+            }
+            _ = child.wait()
+            throw CommandError("ended by a signal; nothing was changed", exitCode: ExitCode(128 + number))
+        }
+    }
+
+    /// Options that keep Vim and its relatives from writing registers, swap, undo and backup files elsewhere.
+    private var restraints: String {
+        let program = String(command.prefix { $0 != " " })
+        guard let path = try? Executable(program).path, let real = unsafe realpath(path, nil) else { return "" }
+        defer { unsafe free(real) }
+        let name = unsafe String(cString: real).split(separator: "/").last ?? ""
+        guard name.hasPrefix("vim") || name.hasPrefix("nvim") else { return "" }
+        return "-n -i NONE -c 'set noundofile nobackup nowritebackup'"
+    }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+
+/// Characters that a generated secret is made of: `letters,digits,symbols`, say.
+struct CharacterSet: ExpressibleByArgument {
+    /// The names of the kinds, for help.
+    static let names = "lower, upper, letters, digits, hex and symbols"
+
+    /// Each kind's characters, no character twice.
+    let kinds: [[UInt8]]
+
+    /// All characters.
+    var characters: [UInt8] { kinds.flatMap { $0 } }
+
+    /// Reads kinds, separated by commas; nil for a kind that is unknown or given twice.
+    init?(argument: String) {
+        var kinds: [[UInt8]] = []
+        for name in argument.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let named = Self.kinds(named: String(name)) else { return nil }
+            kinds += named
+        }
+        let characters = kinds.flatMap { $0 }
+        guard Set(characters).count == characters.count else { return nil }
+        self.kinds = kinds
+    }
+
+    private static func kinds(named name: String) -> [[UInt8]]? {
+        let lower = Array(UInt8(ascii: "a")...UInt8(ascii: "z"))
+        let upper = Array(UInt8(ascii: "A")...UInt8(ascii: "Z"))
+        let digits = Array(UInt8(ascii: "0")...UInt8(ascii: "9"))
+        switch name {
+        case "lower": return [lower]
+        case "upper": return [upper]
+        case "letters": return [lower, upper]
+        case "digits": return [digits]
+        case "hex": return [digits + Array(UInt8(ascii: "a")...UInt8(ascii: "f"))]
+        // All of ASCII that is printed and neither letter nor digit nor blank.
+        case "symbols": return [Array("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~".utf8)]
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import CLinux
+import Glibc
+
+/// A program that runs beside this one, for as long as it is needed.
+struct ChildProgram: ~Copyable {
+    let processID: pid_t
+
+    /// Starts a program by its path.
+    ///
+    /// - Parameters:
+    ///   - arguments: its arguments, its own name first.
+    ///   - variables: variables to set beside those of this process.
+    ///   - ownsTerminal: whether `input` becomes the terminal of a session that it leads.
+    /// - Throws: ``CommandError`` with status 126 where it cannot be executed.
+    init(
+        _ path: String,
+        _ arguments: [String],
+        variables: [String] = [],
+        input: CInt = -1,
+        output: CInt = -1,
+        errors: CInt = -1,
+        ownsTerminal: Bool = false
+    ) throws(CommandError) {
+        var argv: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
+        let added: [UnsafeMutablePointer<CChar>?] = unsafe variables.map { unsafe strdup($0) }
+        defer { unsafe (argv + added).forEach { unsafe free($0) } }
+        var envp = unsafe Environment.entries(without: variables.map { String($0.prefix { $0 != "=" }) })
+        unsafe envp += added + [nil]
+        processID = unsafe clinux_start(path, &argv, &envp, input, output, errors, ownsTerminal)
+        guard processID > 0 else { throw Executable.notExecutable(path, errno) }
+    }
+
+    /// Waits for its end and gives its exit status; 128 and the signal's number where one ended it.
+    consuming func wait() -> CInt {
+        var status: CInt = 0
+        while unsafe waitpid(processID, &status, 0) < 0, errno == EINTR {}
+        let signal = status & 0x7F
+        return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+    }
+}
+
+/// The variables of this process, as they came: they need not be text.
+enum Environment {
+    /// All entries but those of the variables named.
+    @unsafe
+    static func entries(without names: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        let replaced = names.map { $0 + "=" }
+        var entries: [UnsafeMutablePointer<CChar>?] = unsafe []
+        var next = unsafe environ
+        while let entry = unsafe next.pointee {
+            let isReplaced = replaced.contains { unsafe strncmp(entry, $0, $0.utf8.count) == 0 }
+            if !isReplaced { unsafe entries.append(entry) }
+            unsafe next += 1
+        }
+        return unsafe entries
+    }
+
+    /// The value of a variable; nil where it is missing or empty.
+    static func value(_ name: String) -> String? {
+        let text = unsafe getenv(name).map { unsafe String(cString: $0) } ?? ""
+        return text.isEmpty ? nil : text
+    }
+}

@@ -1,0 +1,97 @@
+import Glibc
+import KeychainModel
+import SecretMemory
+
+/// A pipe; both ends are closed when the owner lets go.
+struct Pipe: ~Copyable {
+    private(set) var readEnd: CInt
+    private(set) var writeEnd: CInt
+
+    /// Makes a pipe that no program inherits: nothing else is started meanwhile.
+    init() throws(CommandError) {
+        var ends: [CInt] = [-1, -1]
+        guard unsafe pipe(&ends) == 0 else {
+            throw CommandError("cannot make a pipe: \(SystemError.name(of: errno))")
+        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        (readEnd, writeEnd) = (ends[0], ends[1])
+    }
+
+    deinit {
+        if readEnd >= 0 { close(readEnd) }
+        if writeEnd >= 0 { close(writeEnd) }
+    }
+
+    /// Closes the end that is read from.
+    mutating func closeReadEnd() {
+        close(readEnd)
+        readEnd = -1
+    }
+
+    /// Hands over the end that is read from.
+    mutating func takeReadEnd() -> CInt {
+        defer { readEnd = -1 }
+        return readEnd
+    }
+
+    /// Closes the end that is written to: its reader sees the end.
+    mutating func closeWriteEnd() {
+        close(writeEnd)
+        writeEnd = -1
+    }
+}
+
+/// Reads and writes of whole secrets.
+enum Descriptor {
+    /// Writes all octets; false when that fails, for example because nobody reads.
+    static func write(_ secret: borrowing SecretBytes, to descriptor: CInt) -> Bool {
+        secret.withOctets { octets in
+            unsafe octets.withUnsafeBytes { unsafe write($0, to: descriptor) }
+        }
+    }
+
+    /// Writes all octets; false when that fails.
+    static func write(_ octets: UnsafeRawBufferPointer, to descriptor: CInt) -> Bool {
+        var written = 0
+        while written < octets.count {
+            let rest = unsafe UnsafeRawBufferPointer(rebasing: octets[written...])
+            let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+            if count > 0 {
+                written += count
+            } else if count == 0 || errno != EINTR {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// Reads to the end, at most `limit` octets; nil when it fails, more come, or it takes too long.
+    static func read(
+        _ descriptor: CInt,
+        upTo limit: Int,
+        until deadline: ContinuousClock.Instant? = nil
+    ) -> SecretBytes? {
+        var buffer = SecretBuffer(minimumCapacity: 4096)
+        while buffer.count <= limit {
+            if let deadline, !isReadable(descriptor, until: deadline) { return nil }
+            var result = 0
+            _ = unsafe buffer.append(upTo: max(4096, buffer.capacity - buffer.count)) { room in
+                result = unsafe Glibc.read(descriptor, room.baseAddress, room.count)
+                return max(0, result)
+            }
+            if result == 0 { return buffer.count > limit ? nil : buffer.finish() }
+            if result < 0 && errno != EINTR { return nil }
+        }
+        return nil
+    }
+
+    /// Waits until there is something to read; false when there is nothing by the deadline.
+    static func isReadable(_ descriptor: CInt, until deadline: ContinuousClock.Instant) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while true {
+            let left = ContinuousClock.now.duration(to: deadline) / Duration.milliseconds(1)
+            let result = unsafe poll(&entry, 1, CInt(max(0, left.rounded(.up))))
+            if result >= 0 || errno != EINTR { return result > 0 }
+        }
+    }
+}

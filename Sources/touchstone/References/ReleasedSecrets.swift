@@ -1,0 +1,64 @@
+import KeychainClient
+import SecretMemory
+
+/// Secrets released together: what is shown for the strictest one is good for all that demand no more.
+final class ReleasedSecrets {
+    private final class Held {
+        let secret: SecretBytes
+        init(_ secret: consuming SecretBytes) { self.secret = secret }
+    }
+
+    private var held: [String: Held] = [:]
+
+    /// Releases secrets, each once, however often it is named.
+    ///
+    /// What is missing is found before anybody is asked.
+    init(_ names: [ItemName], reason: (_ names: String) -> String) throws(CommandError) {
+        var seen: Set<String> = []
+        let names = names.filter { seen.insert($0.text).inserted }
+        guard !names.isEmpty else { return }
+        let context = RemoteKeychain.shared.makeContextNumber()
+        let secrets = StoredSecrets()
+        let reason = reason(Self.list(names))
+        for name in try Self.inOrderOfDemand(names, secrets) {
+            held[name.text] = Held(try secrets.read(name, reason: reason, context: context))
+        }
+    }
+
+    /// Lends a secret that was released.
+    func withSecret<R, E: Error>(_ name: ItemName, _ body: (borrowing SecretBytes) throws(E) -> R) throws(E) -> R {
+        guard let entry = held[name.text] else { preconditionFailure("a secret that was not released") }
+        return try body(entry.secret)
+    }
+
+    /// Lends all, one after the other.
+    func forEach(_ body: (borrowing SecretBytes) -> Void) {
+        for entry in held.values { body(entry.secret) }
+    }
+
+    /// The names for a prompt, which has room for a few.
+    private static func list(_ names: [ItemName]) -> String {
+        let shown = names.prefix(8).map { "'\($0.text)'" }.joined(separator: ", ")
+        return names.count > 8 ? shown + " and \(names.count - 8) more" : shown
+    }
+
+    private static func inOrderOfDemand(
+        _ names: [ItemName],
+        _ secrets: StoredSecrets
+    ) throws(CommandError) -> [ItemName] {
+        var ranked: [(rank: Int, name: ItemName)] = []
+        for name in names {
+            let rule = try secrets.find(name).accessControl
+            let rank =
+                switch Requirement(rule) {
+                case nil: 0
+                case .finger: 1
+                case .passcode: 2
+                case .either: 3
+                case .nothing: 4
+                }
+            ranked.append((rank, name))
+        }
+        return ranked.sorted { $0.rank < $1.rank }.map(\.name)
+    }
+}

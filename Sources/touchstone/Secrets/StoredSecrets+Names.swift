@@ -1,0 +1,105 @@
+import ArgumentParser
+import KeychainClient
+import KeychainModel
+import SecretMemory
+
+/// Other names for secrets, and names that are not there.
+extension StoredSecrets {
+    /// The most names that are looked through for the one that was meant: 3 ms.
+    private static let mostGuessed = 1000
+
+    /// Refuses a name that is taken.
+    func checkFree(_ name: ItemName) throws(CommandError) {
+        do throws(KeychainError) {
+            _ = try keychain.copy(
+                CopyItems(query: query(name, returns: .persistentRef), prompt: prompt("Look up '\(name.text)'."))
+            )
+        } catch {
+            if error.status == .itemNotFound { return }
+            throw ErrorText.describe(error, name: name)
+        }
+        throw CommandError(
+            "there is a secret named '\(name.text)' already",
+            hint: "choose another name, or delete that one first: touchstone delete",
+            exitCode: .existsAlready
+        )
+    }
+
+    /// Gives a secret another name, in one commit.
+    func rename(_ name: ItemName, to newName: ItemName) throws(CommandError) {
+        do throws(KeychainError) {
+            let request = UpdateItems(
+                query: query(name),
+                attributes: [.account: .string(newName.text)],
+                accessControl: nil,
+                data: nil,
+                prompt: prompt("Rename '\(name.text)' to '\(newName.text)'.")
+            )
+            try keychain.update(request)
+        } catch {
+            throw failure(error, error.status == .duplicateItem ? newName : name)
+        }
+    }
+
+    /// Stores another value under a name; its requirement stays.
+    func replaceValue(
+        _ name: ItemName,
+        _ secret: consuming SecretBytes,
+        context: UInt64? = nil
+    ) throws(CommandError) {
+        do throws(KeychainError) {
+            let request = UpdateItems(
+                query: query(name),
+                attributes: [:],
+                accessControl: nil,
+                data: secret,
+                context: context,
+                prompt: prompt("Change '\(name.text)'.")
+            )
+            try keychain.update(request)
+        } catch {
+            throw failure(error, name)
+        }
+    }
+
+    /// Deletes secrets for good, all or none.
+    func delete(_ names: [ItemName]) throws(CommandError) {
+        var references: [PersistentReference] = []
+        for name in names {
+            guard let reference = try find(name).reference else { continue }
+            if !references.contains(reference) { references.append(reference) }
+        }
+        do throws(KeychainError) {
+            let query = ItemQuery(itemClass: .genericPassword, limit: .all, references: references)
+            try keychain.delete(DeleteItems(query: query, prompt: prompt("Delete \(references.count) secrets.")))
+        } catch {
+            throw ErrorText.describe(error)
+        }
+    }
+
+    /// An error about a secret in words; of a name that is not there, with the one that was meant.
+    func failure(_ error: KeychainError, _ name: ItemName) -> CommandError {
+        let described = ErrorText.describe(error, name: name)
+        guard error.status == .itemNotFound, error.cause == nil, let meant = nearest(to: name) else {
+            return described
+        }
+        return CommandError(
+            described.message,
+            hint: "did you mean '\(meant)'? touchstone list names all",
+            exitCode: described.exitCode
+        )
+    }
+
+    /// The name that was meant by one that is not there; nobody is asked for it.
+    private func nearest(to name: ItemName) -> String? {
+        let query = ItemQuery(
+            itemClass: .genericPassword,
+            attributes: [.service: .string(Self.service)],
+            limit: .count(Self.mostGuessed),
+            returns: .attributes
+        )
+        let request = CopyItems(query: query, prompt: prompt("List the secrets.", interactionAllowed: false))
+        guard let results = try? keychain.copy(request) else { return nil }
+        return Likeness.nearest(to: name.text, among: secrets(of: results).map(\.name))
+    }
+}

@@ -1,0 +1,161 @@
+import Foundation
+import Glibc
+import KeychainModel
+import ScriptedDaemon
+import Testing
+import TouchstoneTesting
+
+@Suite("Credential helpers", .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built"))
+struct CredentialTests {
+    /// A keychain, and a directory with the links under which the programs are known.
+    private struct Place {
+        let keychain: RealKeychain
+        let bin: String
+
+        init() async throws {
+            keychain = try await RealKeychain.ready()
+            bin = keychain.home.path + "/bin"
+            try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
+            for name in ["git-credential-touchstone", "docker-credential-touchstone"] {
+                try FileManager.default.createSymbolicLink(atPath: "\(bin)/\(name)", withDestinationPath: Programs.touchstone)
+            }
+        }
+
+        func run(_ program: String, _ arguments: [String], _ input: String, _ more: [String: String] = [:]) async throws
+            -> CommandResult
+        {
+            var run = CommandRun(home: keychain.home)
+            run.program = program.contains("/") ? program : "\(bin)/\(program)"
+            run.arguments = arguments
+            run.input = .octets(Array(input.utf8))
+            run.terminal = try PseudoTerminal()
+            run.environment = [
+                "TOUCHSTONE_DAEMON": Programs.touchstoned, "PATH": "\(bin):/usr/bin:/bin", "HOME": keychain.home.path,
+                "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1",
+            ].merging(more) { $1 }
+            return try await run.run()
+        }
+
+        func git(_ operation: String, _ input: String) async throws -> CommandResult {
+            try await run("/usr/bin/git", ["-c", "credential.helper=touchstone", "credential", operation], input)
+        }
+
+        func helper(_ operation: String, _ input: String, _ more: [String: String] = [:]) async throws -> CommandResult {
+            try await run("git-credential-touchstone", [operation], input, more)
+        }
+
+        func docker(_ operation: String, _ input: String = "") async throws -> CommandResult {
+            try await run("docker-credential-touchstone", [operation], input)
+        }
+    }
+
+    @Test("give git what it approved, by user and path, and forget what it rejected")
+    func git() async throws {
+        let place = try await Place()
+        let site = "protocol=https\nhost=git.example:8443\n"
+        #expect(try await place.git("fill", site).status == 128)
+        #expect(try await place.git("approve", site + "username=alice\npassword=p=1 ü\n").status == 0)
+        #expect(try await place.git("approve", site + "username=bob\npassword=two\n").status == 0)
+        #expect(try await place.git("fill", site + "username=alice\n").text.contains("password=p=1 ü\n"))
+        #expect(try await place.git("fill", site + "username=bob\n").text.contains("password=two\n"))
+        #expect(try await place.git("fill", site).text.contains("username=bob\npassword=two\n"))
+        let list = try await place.keychain.run("list").text
+        #expect(list.contains("git:https://alice@git.example:8443\tnone\t"))
+        // Another password is not the one that was refused.
+        #expect(try await place.git("reject", site + "username=bob\npassword=other\n").status == 0)
+        #expect(try await place.git("fill", site + "username=bob\n").text.contains("password=two\n"))
+        #expect(try await place.git("reject", site + "username=bob\npassword=two\n").status == 0)
+        #expect(try await place.git("fill", site + "username=bob\n").status == 128)
+        #expect(try await place.git("fill", site + "username=alice\n").status == 0)
+    }
+
+    @Test("keep expiry and refresh token, tell paths apart, and ignore what they do not know")
+    func attributes() async throws {
+        let place = try await Place()
+        let site = "protocol=https\nhost=h\npath=a/b.git\nusername=u\n"
+        let full = site + "password=p\npassword_expiry_utc=9999999999\noauth_refresh_token=r t\n"
+        #expect(try await place.helper("store", full).status == 0)
+        #expect(
+            try await place.helper("get", site).text
+                == "username=u\npassword_expiry_utc=9999999999\npassword=p\noauth_refresh_token=r t\n"
+        )
+        #expect(try await place.helper("get", "protocol=https\nhost=h\npath=other\n").output.isEmpty)
+        #expect(try await place.helper("get", "protocol=https\nhost=h\n").text.contains("username=u\n"))
+        #expect(try await place.helper("get", "protocol=http\nhost=h\n").output.isEmpty)
+        let typed = "capability[]=authtype\nprotocol=https\nhost=t\nusername=u\nauthtype=Bearer\ncredential=c\n"
+        #expect(try await place.helper("store", typed).status == 0)
+        let answer = try await place.helper("get", "capability[]=authtype\nprotocol=https\nhost=t\n").text
+        #expect(answer == "capability[]=authtype\nusername=u\nauthtype=Bearer\ncredential=c\n")
+        #expect(try await place.helper("fetch", site).status == 0)
+        #expect(try await place.helper("capability", "").text == "version 0\ncapability authtype\n")
+        #expect(try await place.helper("get", "nonsense\n").status == 1)
+    }
+
+    @Test("take the requirement that was chosen, and end git's command when the prompt is cancelled")
+    func cancelled() async throws {
+        let place = try await Place()
+        let site = "protocol=https\nhost=h\n"
+        let stored = site + "username=u\npassword=p\n"
+        let passcode = ["TOUCHSTONE_CREDENTIAL_REQUIRE": "passcode"]
+        #expect(try await place.helper("store", stored, passcode).status == 0)
+        #expect(try await place.helper("store", stored, ["TOUCHSTONE_CREDENTIAL_REQUIRE": "blood"]).status == 0)
+        #expect(try await place.keychain.run("list").text.contains("git:https://u@h\tpasscode"))
+        let before = place.keychain.prompts
+        #expect(try await place.git("fill", site).text.contains("password=p\n"))
+        #expect(try await place.git("approve", stored).status == 0)
+        #expect(place.keychain.prompts == before + 1)
+        try place.keychain.setCancels(true)
+        let cancelled = try await place.helper("get", site)
+        #expect(cancelled.status == 4)
+        #expect(cancelled.text == "quit=1\n")
+        let fill = try await place.git("fill", site)
+        #expect(fill.status == 128)
+        #expect(fill.errors.contains("told us to quit"))
+        #expect(try await place.keychain.run("show", "git:https://u@h").status == 0)
+        // git's own configuration, for one place.
+        let config = place.keychain.home.path + "/.gitconfig"
+        try "[touchstone \"https://two\"]\n  require = either\n".write(toFile: config, atomically: true, encoding: .utf8)
+        #expect(try await place.helper("store", "protocol=https\nhost=two\nusername=u\npassword=p\n").status == 0)
+        #expect(try await place.keychain.run("list").text.contains("git:https://u@two\teither"))
+    }
+
+    @Test("never say of a locked keychain that nothing is there")
+    func locked() async throws {
+        let place = try await Place()
+        #expect(try await place.helper("store", "protocol=https\nhost=h\nusername=u\npassword=p\n").status == 0)
+        let login = "{\"ServerURL\":\"reg.example\",\"Username\":\"u\",\"Secret\":\"s\"}"
+        #expect(try await place.docker("store", login).status == 0)
+        #expect(try await place.keychain.run("lock").status == 0)
+        try place.keychain.setCancels(true)
+        let git = try await place.helper("get", "protocol=https\nhost=h\n")
+        #expect(git.status == 4)
+        #expect(git.text == "quit=1\n")
+        let docker = try await place.docker("get", "reg.example")
+        #expect(docker.status == 4)
+        #expect(docker.text.hasPrefix("cancelled"))
+        #expect(!docker.text.contains("not found"))
+    }
+
+    @Test("give docker its logins, in its words")
+    func docker() async throws {
+        let place = try await Place()
+        let url = "https://index.docker.io/v1/"
+        #expect(try await place.docker("get", url + "\n").status == 1)
+        #expect(try await place.docker("get", url + "\n").text == "credentials not found in native keychain\n")
+        #expect(try await place.docker("list").text == "{}\n")
+        let login = "{ \"ServerURL\": \"\(url)\", \"Username\": \"al\\\"ice\", \"Secret\": \"p\\\\\\u00fc\\ud83d\\ude00\\n\", \"x\": [1, {\"y\": null}] }"
+        #expect(try await place.docker("store", login).status == 0)
+        let got = try await place.docker("get", url)
+        let object = try #require(JSONSerialization.jsonObject(with: Data(got.output)) as? [String: String])
+        #expect(object == ["ServerURL": url, "Username": "al\"ice", "Secret": "p\\ü😀\n"])
+        #expect(try await place.docker("store", login.replacing("ud83d", with: "ud83c")).status == 0)
+        let list = try await place.docker("list")
+        #expect(try JSONSerialization.jsonObject(with: Data(list.output)) as? [String: String] == [url: "al\"ice"])
+        #expect(try await place.keychain.run("list").text.hasPrefix("docker:\(url)\tnone\t"))
+        #expect(try await place.docker("store", "{\"ServerURL\":\"\"}").text == "no credentials server URL\n")
+        #expect(try await place.docker("store", "{\"ServerURL\":\"a\"}").text == "no credentials username\n")
+        #expect(try await place.docker("store", "[]").status == 1)
+        #expect(try await place.docker("erase", url).status == 0)
+        #expect(try await place.docker("erase", url).text == "credentials not found in native keychain\n")
+    }
+}
