@@ -32,7 +32,7 @@ enum ClipboardProgram: String, CaseIterable {
         }
         throw CommandError(
             "no program reaches the clipboard",
-            hint: "install one: " + PackageManager.command(toInstall: hasWayland ? "wl-clipboard" : "xclip"),
+            hint: "install one: " + PackageManager.command(for: hasWayland ? .clipboardOfWayland : .clipboardOfX),
             exitCode: .notAvailable
         )
     }

@@ -18,7 +18,7 @@ struct Editor {
         guard let found = ["editor", "nano", "vim", "vi"].first(where: { (try? Executable($0)) != nil }) else {
             throw CommandError(
                 "there is no editor",
-                hint: "name one in EDITOR, or " + PackageManager.command(toInstall: "nano"),
+                hint: "name one in EDITOR, or " + PackageManager.command(for: .nano),
                 exitCode: .notAvailable
             )
         }

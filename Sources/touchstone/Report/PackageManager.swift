@@ -2,15 +2,31 @@ import Glibc
 
 /// The package manager that is there, for hints.
 enum PackageManager {
+    /// A package that not all of them give one name; its raw value is the usual one.
+    enum Package: String {
+        case pinentry
+        case fprintd
+        case clipboardOfWayland = "wl-clipboard"
+        case clipboardOfX = "xclip"
+        case nano
+    }
+
     private static let programs = [
-        ("/usr/bin/apt-get", "apt install"), ("/usr/bin/dnf", "dnf install"),
-        ("/usr/bin/zypper", "zypper install"), ("/usr/bin/pacman", "pacman -S"),
-        ("/sbin/apk", "apk add"), ("/usr/bin/emerge", "emerge"), ("/usr/bin/xbps-install", "xbps-install"),
+        ("/usr/bin/apt-get", "sudo apt install"), ("/usr/bin/dnf", "sudo dnf install"),
+        ("/usr/bin/zypper", "sudo zypper install"), ("/usr/bin/pacman", "sudo pacman -S"),
+        ("/sbin/apk", "sudo apk add"), ("/usr/bin/emerge", "sudo emerge"),
+        ("/usr/bin/xbps-install", "sudo xbps-install"),
     ]
 
-    /// The command that installs a package of this name, which all of them give it.
-    static func command(toInstall package: String) -> String {
-        let program = programs.first { unsafe access($0.0, X_OK) == 0 }
-        return program.map { "\($0.1) \(package)" } ?? "the package is \(package)"
+    /// The command that installs a package; its name alone where no known manager is found.
+    static func command(for package: Package, isThere: (String) -> Bool = isProgram) -> String {
+        guard let (program, command) = programs.first(where: { isThere($0.0) }) else {
+            return "the package \(package.rawValue)"
+        }
+        // Debian has a package for each kind of pinentry, and none of that name.
+        let isDebian = program == "/usr/bin/apt-get"
+        return "\(command) \(package == .pinentry && isDebian ? "pinentry-curses" : package.rawValue)"
     }
+
+    private static func isProgram(_ path: String) -> Bool { unsafe access(path, X_OK) == 0 }
 }
