@@ -173,13 +173,13 @@ _touchstone() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    set|get|generate|edit|run|inject|list|find|show|copy|rename|delete|setup|unlock|lock|passcode|recover|migrate|attest|status|doctor|git-credential|docker-credential|help)
+    set|get|generate|edit|run|inject|list|find|show|copy|rename|delete|setup|unlock|lock|passcode|recover|backup|migrate|attest|apps|status|doctor|repair|git-credential|docker-credential|help)
         # Offer subcommand argument completions
         "_touchstone_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'set get generate edit run inject list find show copy rename delete setup unlock lock passcode recover migrate attest status doctor git-credential docker-credential help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'set get generate edit run inject list find show copy rename delete setup unlock lock passcode recover backup migrate attest apps status doctor repair git-credential docker-credential help' -- "${cur}"))
         ;;
     esac
 }
@@ -456,6 +456,22 @@ _touchstone_recover() {
     __touchstone_offer_flags_options 0
 }
 
+_touchstone_backup() {
+    repeating_flags=()
+    non_repeating_flags=(--restore --replace --json --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 1
+
+    # Offer positional completions
+    case "${positional_number}" in
+    1)
+        __touchstone_add_completions -f
+        return
+        ;;
+    esac
+}
+
 _touchstone_migrate() {
     repeating_flags=()
     non_repeating_flags=(--replace --json --version -h --help)
@@ -495,6 +511,45 @@ _touchstone_attest() {
     esac
 }
 
+_touchstone_apps() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    list|move)
+        # Offer subcommand argument completions
+        "_touchstone_apps_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'list move' -- "${cur}"))
+        ;;
+    esac
+}
+
+_touchstone_apps_list() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 0
+}
+
+_touchstone_apps_move() {
+    repeating_flags=()
+    non_repeating_flags=(--dry-run --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 2
+}
+
 _touchstone_status() {
     repeating_flags=()
     non_repeating_flags=(--json --version -h --help)
@@ -506,6 +561,14 @@ _touchstone_status() {
 _touchstone_doctor() {
     repeating_flags=()
     non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 0
+}
+
+_touchstone_repair() {
+    repeating_flags=()
+    non_repeating_flags=(--accept --json --version -h --help)
     repeating_options=()
     non_repeating_options=()
     __touchstone_offer_flags_options 0
