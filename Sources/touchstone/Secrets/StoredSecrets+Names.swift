@@ -12,7 +12,10 @@ extension StoredSecrets {
     func checkFree(_ name: ItemName) throws(CommandError) {
         do throws(KeychainError) {
             _ = try keychain.copy(
-                CopyItems(query: query(name, returns: .persistentRef), prompt: prompt("Look up '\(name.text)'."))
+                CopyItems(
+                    query: query(name, returns: .persistentRef),
+                    prompt: prompt("Look up '\(name.text)'.")
+                )
             )
         } catch {
             if error.status == .itemNotFound { return }
@@ -71,7 +74,9 @@ extension StoredSecrets {
         }
         do throws(KeychainError) {
             let query = ItemQuery(itemClass: .genericPassword, limit: .all, references: references)
-            try keychain.delete(DeleteItems(query: query, prompt: prompt("Delete \(references.count) secrets.")))
+            try keychain.delete(
+                DeleteItems(query: query, prompt: prompt("Delete \(references.count) secrets."))
+            )
         } catch {
             throw ErrorText.describe(error)
         }
