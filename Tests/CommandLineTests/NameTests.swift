@@ -61,10 +61,14 @@ struct NameTests {
             try await keychain.run("set", "github-token", "--require", "passcode", input: "t").status == 0
         )
         let before = keychain.prompts
-        for arguments in ["github-tokne", "gihub-token", "github"] {
-            let result = try await keychain.run("get", arguments)
-            #expect(result.status == 3)
-            #expect(result.errors.contains("hint: did you mean 'github-token'?"))
+        for name in ["github-tokne", "gihub-token", "github"] {
+            let terminal = try PseudoTerminal()
+            var run = CommandRun("show", name, home: keychain.home)
+            run.terminal = terminal
+            run.drawsOnTerminal = true
+            run.environment = ["TOUCHSTONE_DAEMON": Programs.touchstoned]
+            #expect(try await run.run().status == 3)
+            try await terminal.wait(for: "hint: did you mean 'github-token'?")
         }
         #expect(try await keychain.run("get", "mail").errors.contains("hint: touchstone list\n"))
         #expect(keychain.prompts == before)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import KeychainClient
 import KeychainModel
 import SecretMemory
@@ -96,7 +97,10 @@ extension StoredSecrets {
     }
 
     /// The name that was meant by one that is not there; nobody is asked for it.
+    ///
+    /// Only where a person reads it: a program that looks whether a secret is there pays nothing for it.
     private func nearest(to name: ItemName) -> String? {
+        guard isatty(STDERR_FILENO) == 1 else { return nil }
         let query = ItemQuery(
             itemClass: .genericPassword,
             attributes: [.service: .string(Self.service)],
