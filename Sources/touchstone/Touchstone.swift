@@ -24,7 +24,8 @@ struct Touchstone: ParsableCommand {
             CommandGroup(
                 name: "Secrets",
                 subcommands: [
-                    SetCommand.self, GetCommand.self, GenerateCommand.self, EditCommand.self, RunCommand.self, InjectCommand.self, ListCommand.self, FindCommand.self,
+                    SetCommand.self, GetCommand.self, GenerateCommand.self, EditCommand.self, RunCommand.self,
+                    InjectCommand.self, ListCommand.self, FindCommand.self,
                     ShowCommand.self, CopyCommand.self, RenameCommand.self, DeleteCommand.self,
                 ]
             ),

@@ -5,7 +5,10 @@ import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
-@Suite("Credential helpers", .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built"))
+@Suite(
+    "Credential helpers",
+    .enabled(if: RealKeychain.isPossible, "touchstone and touchstoned are not both built")
+)
 struct CredentialTests {
     /// A keychain, and a directory with the links under which the programs are known.
     private struct Place {
@@ -17,11 +20,15 @@ struct CredentialTests {
             bin = keychain.home.path + "/bin"
             try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
             for name in ["git-credential-touchstone", "docker-credential-touchstone"] {
-                try FileManager.default.createSymbolicLink(atPath: "\(bin)/\(name)", withDestinationPath: Programs.touchstone)
+                try FileManager.default.createSymbolicLink(
+                    atPath: "\(bin)/\(name)",
+                    withDestinationPath: Programs.touchstone
+                )
             }
         }
 
-        func run(_ program: String, _ arguments: [String], _ input: String, _ more: [String: String] = [:]) async throws
+        func run(_ program: String, _ arguments: [String], _ input: String, _ more: [String: String] = [:])
+            async throws
             -> CommandResult
         {
             var run = CommandRun(home: keychain.home)
@@ -30,17 +37,24 @@ struct CredentialTests {
             run.input = .octets(Array(input.utf8))
             run.terminal = try PseudoTerminal()
             run.environment = [
-                "TOUCHSTONE_DAEMON": Programs.touchstoned, "PATH": "\(bin):/usr/bin:/bin", "HOME": keychain.home.path,
+                "TOUCHSTONE_DAEMON": Programs.touchstoned, "PATH": "\(bin):/usr/bin:/bin",
+                "HOME": keychain.home.path,
                 "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_NOSYSTEM": "1",
             ].merging(more) { $1 }
             return try await run.run()
         }
 
         func git(_ operation: String, _ input: String) async throws -> CommandResult {
-            try await run("/usr/bin/git", ["-c", "credential.helper=touchstone", "credential", operation], input)
+            try await run(
+                "/usr/bin/git",
+                ["-c", "credential.helper=touchstone", "credential", operation],
+                input
+            )
         }
 
-        func helper(_ operation: String, _ input: String, _ more: [String: String] = [:]) async throws -> CommandResult {
+        func helper(_ operation: String, _ input: String, _ more: [String: String] = [:]) async throws
+            -> CommandResult
+        {
             try await run("git-credential-touchstone", [operation], input, more)
         }
 
@@ -82,7 +96,8 @@ struct CredentialTests {
         #expect(try await place.helper("get", "protocol=https\nhost=h\npath=other\n").output.isEmpty)
         #expect(try await place.helper("get", "protocol=https\nhost=h\n").text.contains("username=u\n"))
         #expect(try await place.helper("get", "protocol=http\nhost=h\n").output.isEmpty)
-        let typed = "capability[]=authtype\nprotocol=https\nhost=t\nusername=u\nauthtype=Bearer\ncredential=c\n"
+        let typed =
+            "capability[]=authtype\nprotocol=https\nhost=t\nusername=u\nauthtype=Bearer\ncredential=c\n"
         #expect(try await place.helper("store", typed).status == 0)
         let answer = try await place.helper("get", "capability[]=authtype\nprotocol=https\nhost=t\n").text
         #expect(answer == "capability[]=authtype\nusername=u\nauthtype=Bearer\ncredential=c\n")
@@ -98,7 +113,9 @@ struct CredentialTests {
         let stored = site + "username=u\npassword=p\n"
         let passcode = ["TOUCHSTONE_CREDENTIAL_REQUIRE": "passcode"]
         #expect(try await place.helper("store", stored, passcode).status == 0)
-        #expect(try await place.helper("store", stored, ["TOUCHSTONE_CREDENTIAL_REQUIRE": "blood"]).status == 0)
+        #expect(
+            try await place.helper("store", stored, ["TOUCHSTONE_CREDENTIAL_REQUIRE": "blood"]).status == 0
+        )
         #expect(try await place.keychain.run("list").text.contains("git:https://u@h\tpasscode"))
         let before = place.keychain.prompts
         #expect(try await place.git("fill", site).text.contains("password=p\n"))
@@ -114,15 +131,23 @@ struct CredentialTests {
         #expect(try await place.keychain.run("show", "git:https://u@h").status == 0)
         // git's own configuration, for one place.
         let config = place.keychain.home.path + "/.gitconfig"
-        try "[touchstone \"https://two\"]\n  require = either\n".write(toFile: config, atomically: true, encoding: .utf8)
-        #expect(try await place.helper("store", "protocol=https\nhost=two\nusername=u\npassword=p\n").status == 0)
+        try "[touchstone \"https://two\"]\n  require = either\n".write(
+            toFile: config,
+            atomically: true,
+            encoding: .utf8
+        )
+        #expect(
+            try await place.helper("store", "protocol=https\nhost=two\nusername=u\npassword=p\n").status == 0
+        )
         #expect(try await place.keychain.run("list").text.contains("git:https://u@two\teither"))
     }
 
     @Test("never say of a locked keychain that nothing is there")
     func locked() async throws {
         let place = try await Place()
-        #expect(try await place.helper("store", "protocol=https\nhost=h\nusername=u\npassword=p\n").status == 0)
+        #expect(
+            try await place.helper("store", "protocol=https\nhost=h\nusername=u\npassword=p\n").status == 0
+        )
         let login = "{\"ServerURL\":\"reg.example\",\"Username\":\"u\",\"Secret\":\"s\"}"
         #expect(try await place.docker("store", login).status == 0)
         #expect(try await place.keychain.run("lock").status == 0)
@@ -141,16 +166,21 @@ struct CredentialTests {
         let place = try await Place()
         let url = "https://index.docker.io/v1/"
         #expect(try await place.docker("get", url + "\n").status == 1)
-        #expect(try await place.docker("get", url + "\n").text == "credentials not found in native keychain\n")
+        #expect(
+            try await place.docker("get", url + "\n").text == "credentials not found in native keychain\n"
+        )
         #expect(try await place.docker("list").text == "{}\n")
-        let login = "{ \"ServerURL\": \"\(url)\", \"Username\": \"al\\\"ice\", \"Secret\": \"p\\\\\\u00fc\\ud83d\\ude00\\n\", \"x\": [1, {\"y\": null}] }"
+        let login =
+            "{ \"ServerURL\": \"\(url)\", \"Username\": \"al\\\"ice\", \"Secret\": \"p\\\\\\u00fc\\ud83d\\ude00\\n\", \"x\": [1, {\"y\": null}] }"
         #expect(try await place.docker("store", login).status == 0)
         let got = try await place.docker("get", url)
         let object = try #require(JSONSerialization.jsonObject(with: Data(got.output)) as? [String: String])
         #expect(object == ["ServerURL": url, "Username": "al\"ice", "Secret": "p\\ü😀\n"])
         #expect(try await place.docker("store", login.replacing("ud83d", with: "ud83c")).status == 0)
         let list = try await place.docker("list")
-        #expect(try JSONSerialization.jsonObject(with: Data(list.output)) as? [String: String] == [url: "al\"ice"])
+        #expect(
+            try JSONSerialization.jsonObject(with: Data(list.output)) as? [String: String] == [url: "al\"ice"]
+        )
         #expect(try await place.keychain.run("list").text.hasPrefix("docker:\(url)\tnone\t"))
         #expect(try await place.docker("store", "{\"ServerURL\":\"\"}").text == "no credentials server URL\n")
         #expect(try await place.docker("store", "{\"ServerURL\":\"a\"}").text == "no credentials username\n")

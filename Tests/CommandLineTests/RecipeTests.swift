@@ -13,14 +13,21 @@ struct RecipeTests {
         let bin = home + "/bin"
         try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
         for name in ["touchstone", "git-credential-touchstone", "docker-credential-touchstone"] {
-            try FileManager.default.createSymbolicLink(atPath: "\(bin)/\(name)", withDestinationPath: Programs.touchstone)
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(bin)/\(name)",
+                withDestinationPath: Programs.touchstone
+            )
         }
-        for (name, text) in [("id.txt", "AKIA"), ("key.txt", "secret key"), ("bin/gh", "#!/bin/sh\necho \"$GH_TOKEN $*\"\n")]
-        {
+        for (name, text) in [
+            ("id.txt", "AKIA"), ("key.txt", "secret key"), ("bin/gh", "#!/bin/sh\necho \"$GH_TOKEN $*\"\n"),
+        ] {
             try text.write(toFile: "\(home)/\(name)", atomically: true, encoding: .utf8)
         }
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: bin + "/gh")
-        let page = try String(contentsOf: Programs.sources.appending(path: "docs/RECIPES.md"), encoding: .utf8)
+        let page = try String(
+            contentsOf: Programs.sources.appending(path: "docs/RECIPES.md"),
+            encoding: .utf8
+        )
         let lines = page.split(separator: "\n").filter { $0.hasPrefix("$ ") }.map { String($0.dropFirst(2)) }
         #expect(lines.count == 19)
         var outputs: [String: String] = [:]
@@ -39,7 +46,8 @@ struct RecipeTests {
         }
         let all = outputs.values.joined()
         for text in [
-            "password=secret\n", "token release list\n", "\"Secret\":\"secret\"", "\"SecretAccessKey\":\"secret key\"",
+            "password=secret\n", "token release list\n", "\"Secret\":\"secret\"",
+            "\"SecretAccessKey\":\"secret key\"",
         ] {
             #expect(all.contains(text), "\(text)")
         }

@@ -40,9 +40,14 @@ struct ReferenceTests {
             """
         )
         var run = CommandRun("run", "--env-file", path, "--env", "F=touchstone://pass", "--", home: home)
-        run.arguments += ["sh", "-c", "printf '%s|' \"$A\" \"$B\" \"$C\" \"$D\" \"$E\" \"$F\" \"$G\" \"$A2\""]
+        run.arguments += [
+            "sh", "-c", "printf '%s|' \"$A\" \"$B\" \"$C\" \"$D\" \"$E\" \"$F\" \"$G\" \"$A2\"",
+        ]
         let result = try await run.run()
-        #expect(result.text == "s3cret|x y|x y|postgres://me:p@host\n|a#b|p|two\nlines|s3cret|", "\(result.errors)")
+        #expect(
+            result.text == "s3cret|x y|x y|postgres://me:p@host\n|a#b|p|two\nlines|s3cret|",
+            "\(result.errors)"
+        )
         #expect(keychain.released.sorted() == ["mail", "pass", "two words"])
         #expect(keychain.contexts.count == 1)
     }
@@ -76,7 +81,11 @@ struct ReferenceTests {
         #expect(try await run.run().status == 10)
         run.arguments = arguments + ["--replace"]
         #expect(try await run.run().status == 0)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).filter { $0.hasPrefix("out") } == ["out"])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: home.path).filter { $0.hasPrefix("out") } == [
+                "out"
+            ]
+        )
     }
 
     @Test("that are missing leave no file and release nothing")
@@ -93,7 +102,20 @@ struct ReferenceTests {
     @Test("are concealed in what a command writes, also in pieces, and the rest is octet for octet")
     func mask() async throws {
         let keychain = try keychain(["a": "s3cret", "b": "s3cretlonger", "c": "retzz"])
-        var run = CommandRun("run", "--mask", "--env", "A=a", "--env", "B=b", "--env", "C=c", "--", "sh", "-c", home: home)
+        var run = CommandRun(
+            "run",
+            "--mask",
+            "--env",
+            "A=a",
+            "--env",
+            "B=b",
+            "--env",
+            "C=c",
+            "--",
+            "sh",
+            "-c",
+            home: home
+        )
         run.arguments.append(
             """
             printf 's3c'; sleep 0.2; printf 'ret,'; printf '%s,' "$B" s3cretzz s3cre; printf '\\000\\377'
@@ -124,7 +146,9 @@ struct ReferenceTests {
         let keychain = try keychain(["a": "line1\nline2"])
         let terminal = try PseudoTerminal(columns: 91, rows: 17)
         var run = CommandRun("run", "--mask", "--env", "A=a", "--", "sh", "-c", home: home)
-        run.arguments.append("stty size; test -t 0 -a -t 1 -a -t 2 && echo tty; read x; echo \"$x:$A.\"; exit 5")
+        run.arguments.append(
+            "stty size; test -t 0 -a -t 1 -a -t 2 && echo tty; read x; echo \"$x:$A.\"; exit 5"
+        )
         run.terminal = terminal
         run.input = .terminal
         run.drawsOnTerminal = true

@@ -50,7 +50,9 @@ struct Clipboard {
                 hint: "check that the display can be reached: \(program.rawValue) < /dev/null"
             )
         }
-        Output.complain("Copied to the clipboard; it is cleared in \(DateText.duration(seconds: Int64(seconds))).")
+        Output.complain(
+            "Copied to the clipboard; it is cleared in \(DateText.duration(seconds: Int64(seconds)))."
+        )
     }
 }
 

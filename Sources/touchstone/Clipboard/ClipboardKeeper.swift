@@ -16,7 +16,8 @@ enum ClipboardKeeper {
 
     /// Runs it to its end, where the arguments say so.
     static func runIfAsked(_ arguments: [String]) {
-        guard arguments.count == 5, arguments[1] == argument, let program = ClipboardProgram(rawValue: arguments[2]),
+        guard arguments.count == 5, arguments[1] == argument,
+            let program = ClipboardProgram(rawValue: arguments[2]),
             let seconds = Int(arguments[4])
         else { return }
         setsid()
@@ -49,7 +50,8 @@ enum ClipboardKeeper {
 
     /// Whether the clipboard still holds the secret; not where it cannot be asked.
     private static func holds(_ secret: borrowing SecretBytes, _ program: ClipboardProgram) -> Bool {
-        guard var output = try? Pipe(), let name = program.pasting.first, let path = try? Executable(name).path,
+        guard var output = try? Pipe(), let name = program.pasting.first,
+            let path = try? Executable(name).path,
             let child = try? start(path, program.pasting, input: null, output: output.writeEnd)
         else { return false }
         output.closeWriteEnd()

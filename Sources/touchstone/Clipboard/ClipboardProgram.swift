@@ -40,7 +40,7 @@ enum ClipboardProgram: String, CaseIterable {
     /// The arguments that copy standard input.
     var copying: [String] {
         switch self {
-        // Plain text by name: the program would write the secret to a file to find out.
+        // Plain text by name: the program would ask xdg-mime what the secret is.
         case .wlCopy: ["wl-copy", "--type", "text/plain"]
         case .xclip: ["xclip", "-selection", "clipboard", "-in"]
         case .xsel: ["xsel", "--clipboard", "--input"]

@@ -63,7 +63,9 @@ struct DockerCredentialCommand: ParsableCommand {
         guard let text = Descriptor.read(STDIN_FILENO, upTo: 2 * ItemLimits.longestData),
             let members = JSONMembers(text)
         else { throw CommandError("the credentials are no JSON object of texts") }
-        guard let server = members.plain("ServerURL"), !server.isEmpty else { throw CommandError(Self.noServer) }
+        guard let server = members.plain("ServerURL"), !server.isEmpty else {
+            throw CommandError(Self.noServer)
+        }
         guard let user = members.plain("Username"), !user.isEmpty else { throw CommandError(Self.noUser) }
         let details = server + [0x0A] + user
         let store = CredentialStore()

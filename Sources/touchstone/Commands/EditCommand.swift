@@ -36,14 +36,19 @@ struct EditCommand: ParsableCommand {
         let new = try file.edit(old, with: editor)
         guard !new.matches(old) else { return Output.complain("Nothing was changed.") }
         guard new.count > 0 else {
-            throw CommandError("the secret is empty; nothing was changed", hint: "touchstone delete removes it")
+            throw CommandError(
+                "the secret is empty; nothing was changed",
+                hint: "touchstone delete removes it"
+            )
         }
         try save(new, in: secrets, context)
         Output.complain("Changed '\(Printable.text(name.text))'.")
     }
 
     /// What was typed is not lost to a prompt that was cancelled: it is asked for again.
-    private func save(_ new: borrowing SecretBytes, in secrets: StoredSecrets, _ context: UInt64) throws(CommandError) {
+    private func save(_ new: borrowing SecretBytes, in secrets: StoredSecrets, _ context: UInt64)
+        throws(CommandError)
+    {
         while true {
             do throws(CommandError) {
                 return try secrets.replaceValue(name, new.copy(), context: context)

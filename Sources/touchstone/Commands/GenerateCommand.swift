@@ -57,7 +57,9 @@ struct GenerateCommand: ParsableCommand {
         } else {
             try secrets.add(name, secret.copy(), rule)
         }
-        Output.complain("Stored '\(Printable.text(name.text))': \(generated.sentence), \(generated.bits) bits.")
+        Output.complain(
+            "Stored '\(Printable.text(name.text))': \(generated.sentence), \(generated.bits) bits."
+        )
         try clipboard?.copy(secret)
         guard show else { return }
         try unsafe secret.withUnsafeBytes { octets throws(CommandError) in try unsafe Output.write(octets) }

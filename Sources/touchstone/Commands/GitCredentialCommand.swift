@@ -51,7 +51,9 @@ struct GitCredentialCommand: ParsableCommand {
         } catch let error as KeychainError {
             let described = ErrorText.describe(error)
             // Something may be stored, and nobody knows: git must not go on as if nothing were.
-            let isHidden: [ExitCode] = [.cancelled, .authenticationFailed, .lockedOut, .notInteractive, .damaged]
+            let isHidden: [ExitCode] = [
+                .cancelled, .authenticationFailed, .lockedOut, .notInteractive, .damaged,
+            ]
             if operation == "get", isHidden.contains(described.exitCode) { Output.print("quit=1") }
             throw described
         }
@@ -133,7 +135,10 @@ struct GitCredentialCommand: ParsableCommand {
         }
         guard let word, !word.isEmpty else { return .nothing }
         guard let requirement = Requirement(rawValue: word) else {
-            throw CommandError("touchstone.require is '\(word)'", hint: "it is finger, passcode, either or none")
+            throw CommandError(
+                "touchstone.require is '\(word)'",
+                hint: "it is finger, passcode, either or none"
+            )
         }
         return requirement
     }

@@ -82,7 +82,8 @@ struct CredentialStore {
         let item = AddItem(
             itemClass: .genericPassword,
             attributes: [
-                .service: .string(StoredSecrets.service), .account: .string(name.text), .label: .string(label),
+                .service: .string(StoredSecrets.service), .account: .string(name.text),
+                .label: .string(label),
                 .generic: .data(details),
             ],
             accessControl: try requirement.accessControl(),
@@ -129,7 +130,9 @@ struct CredentialStore {
     static func escaped(_ text: [UInt8], keeping special: String) -> String {
         let special = Array(special.utf8)
         return text.reduce(into: "") { escaped, octet in
-            if (0x21...0x7E).contains(octet), octet != UInt8(ascii: "%") || special.isEmpty, !special.contains(octet) {
+            if (0x21...0x7E).contains(octet), octet != UInt8(ascii: "%") || special.isEmpty,
+                !special.contains(octet)
+            {
                 escaped.unicodeScalars.append(Unicode.Scalar(octet))
             } else {
                 escaped += "%" + (octet < 16 ? "0" : "") + String(octet, radix: 16, uppercase: true)

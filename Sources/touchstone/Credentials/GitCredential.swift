@@ -28,7 +28,9 @@ final class GitCredential {
             while start < octets.count {
                 let end = (start..<octets.count).first { octets[$0] == 0x0A } ?? octets.count
                 if end == start { return true }
-                guard let equals = (start..<end).first(where: { octets[$0] == UInt8(ascii: "=") }) else { return false }
+                guard let equals = (start..<end).first(where: { octets[$0] == UInt8(ascii: "=") }) else {
+                    return false
+                }
                 let key = String(decoding: (start..<equals).map { octets[$0] }, as: UTF8.self)
                 take(key, octets.extracting((equals + 1)..<end))
                 start = end + 1
@@ -92,7 +94,9 @@ final class GitCredential {
 
     /// The secret to store: the password alone, or all lines where there are more.
     var payload: SecretBytes {
-        if secrets.count == 1, let only = secrets.first, only.key == "password" { return only.value.secret.copy() }
+        if secrets.count == 1, let only = secrets.first, only.key == "password" {
+            return only.value.secret.copy()
+        }
         var buffer = SecretBuffer()
         for (key, value) in secrets {
             buffer.append(text: "\(key)=")

@@ -29,7 +29,8 @@ struct EditedFile: ~Copyable {
             )
         }
         Self.removeAbandoned(in: place)
-        let suffix = RandomBytes.array(count: 12).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let suffix = RandomBytes.array(count: 12).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+            .joined()
         let directory = "\(place)/\(Self.prefix)\(suffix)"
         guard unsafe mkdir(directory, 0o700) == 0 else { throw Self.failure() }
         self.directory = directory
@@ -43,7 +44,9 @@ struct EditedFile: ~Copyable {
     }
 
     /// Lets the editor change a secret and gives the new one; a newline that the editor put at its end is left out.
-    borrowing func edit(_ secret: borrowing SecretBytes, with editor: Editor) throws(CommandError) -> SecretBytes {
+    borrowing func edit(_ secret: borrowing SecretBytes, with editor: Editor) throws(CommandError)
+        -> SecretBytes
+    {
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.failure() }
         let isWritten = Descriptor.write(secret, to: descriptor)
@@ -51,7 +54,10 @@ struct EditedFile: ~Copyable {
         guard isWritten else { throw Self.failure() }
         let status = try editor.run(path)
         guard status == 0 else {
-            throw CommandError("the editor ended with status \(status); nothing was changed", hint: "check $EDITOR")
+            throw CommandError(
+                "the editor ended with status \(status); nothing was changed",
+                hint: "check $EDITOR"
+            )
         }
         let hadNewline = secret.withOctets { $0.count > 0 && $0[$0.count - 1] == 0x0A }
         return try SecretInput.edited(path, keepsNewline: hadNewline)
@@ -87,7 +93,9 @@ struct EditedFile: ~Copyable {
                 var left = max(0, Int(lseek(descriptor, 0, SEEK_END)))
                 lseek(descriptor, 0, SEEK_SET)
                 let zeros = [UInt8](repeating: 0, count: 4096)
-                while left > 0, case let count = unsafe write(descriptor, zeros, min(left, zeros.count)), count > 0 {
+                while left > 0, case let count = unsafe write(descriptor, zeros, min(left, zeros.count)),
+                    count > 0
+                {
                     left -= count
                 }
                 close(descriptor)

@@ -15,7 +15,8 @@ struct Editor {
             command = chosen
             return
         }
-        guard let found = ["editor", "nano", "vim", "vi"].first(where: { (try? Executable($0)) != nil }) else {
+        guard let found = ["editor", "nano", "vim", "vi"].first(where: { (try? Executable($0)) != nil })
+        else {
             throw CommandError(
                 "there is no editor",
                 hint: "name one in EDITOR, or " + PackageManager.command(for: .nano),
@@ -35,7 +36,10 @@ struct Editor {
         defer { clinux_release_signals(signals) }
         let stop = signal(SIGTSTP, SIG_DFL)
         defer { _ = signal(SIGTSTP, stop) }
-        let child = try ChildProgram("/bin/sh", ["sh", "-c", "exec \(command) \(restraints) \"$1\"", "sh", path])
+        let child = try ChildProgram(
+            "/bin/sh",
+            ["sh", "-c", "exec \(command) \(restraints) \"$1\"", "sh", path]
+        )
         let ended = clinux_pidfd_open(child.processID)
         guard ended >= 0 else { return child.wait() }
         defer { close(ended) }
@@ -58,7 +62,9 @@ struct Editor {
     /// Options that keep Vim and its relatives from writing registers, swap, undo and backup files elsewhere.
     private var restraints: String {
         let program = String(command.prefix { $0 != " " })
-        guard let path = try? Executable(program).path, let real = unsafe realpath(path, nil) else { return "" }
+        guard let path = try? Executable(program).path, let real = unsafe realpath(path, nil) else {
+            return ""
+        }
         defer { unsafe free(real) }
         let name = unsafe String(cString: real).split(separator: "/").last ?? ""
         guard name.hasPrefix("vim") || name.hasPrefix("nvim") else { return "" }

@@ -77,9 +77,11 @@ extension WordList {
     fileprivate static func append(wordNumber number: Int, to buffer: inout SecretBuffer) {
         let octets = unsafe UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         var (word, start) = (0, 0)
-        for unsafe (index, octet) in unsafe octets.enumerated() where octet <= UInt8(ascii: " ") {
+        for unsafe(index, octet) in unsafe octets.enumerated() where octet <= UInt8(ascii: " ") {
             if word == number {
-                return unsafe buffer.append(contentsOf: UnsafeRawBufferPointer(rebasing: octets[start..<index]))
+                return unsafe buffer.append(
+                    contentsOf: UnsafeRawBufferPointer(rebasing: octets[start..<index])
+                )
             }
             (word, start) = (word + 1, index + 1)
         }

@@ -8,7 +8,9 @@ import SecretMemory
 /// Where standard input and output are a terminal, the command gets a terminal of its own in a session of its own, and
 /// otherwise pipes. Signals and the size of the window are passed on; the end is the command's own.
 final class MaskedRun {
-    private static let held = [SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGPIPE]
+    private static let held = [
+        SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGPIPE,
+    ]
 
     private let terminal: RelayedTerminal?
     private var streams: [MaskedStream] = []
@@ -61,7 +63,9 @@ final class MaskedRun {
             if let terminal, status == nil { entries += terminal.entries }
             guard unsafe poll(&entries, nfds_t(entries.count), -1) > 0 else { continue }
             if entries[0].revents != 0 { passSignals() }
-            for (stream, entry) in zip(streams, entries.dropFirst()) where entry.revents != 0 { stream.pass() }
+            for (stream, entry) in zip(streams, entries.dropFirst()) where entry.revents != 0 {
+                stream.pass()
+            }
             terminal?.pass(entries.dropFirst(1 + streams.count))
         }
     }

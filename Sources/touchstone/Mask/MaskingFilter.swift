@@ -27,9 +27,14 @@ struct MaskingFilter: ~Copyable {
     /// Takes the next piece and hands on what is decided.
     ///
     /// - Parameters:
+    ///   - octets: the piece.
     ///   - isEnd: whether this is the last one: nothing is held back then.
     ///   - body: gets octets to write, several times.
-    mutating func filter(_ octets: UnsafeRawBufferPointer, isEnd: Bool, _ body: (UnsafeRawBufferPointer) -> Void) {
+    mutating func filter(
+        _ octets: UnsafeRawBufferPointer,
+        isEnd: Bool,
+        _ body: (UnsafeRawBufferPointer) -> Void
+    ) {
         unsafe held.append(contentsOf: octets)
         let count = held.count
         var covered = covered
@@ -99,7 +104,9 @@ final class MaskedPattern {
                 return length
             }
             guard trimmed > 0 else { return }
-            patterns.append(secret.withOctets { MaskedPattern(SecretBytes(copying: $0.extracting(..<trimmed))) })
+            patterns.append(
+                secret.withOctets { MaskedPattern(SecretBytes(copying: $0.extracting(..<trimmed))) }
+            )
             let holdsLines = secret.withOctets { octets in (0..<trimmed).contains { octets[$0] == 0x0A } }
             guard holdsLines else { return }
             var buffer = SecretBuffer(minimumCapacity: 2 * trimmed)

@@ -67,11 +67,19 @@ final class RelayedTerminal {
         if typed.isEmpty {
             var room = [UInt8](repeating: 0, count: 4096)
             let count = unsafe read(STDIN_FILENO, &room, room.count)
-            if count > 0 { typed = Array(room[..<count]) } else if count == 0 || errno != EINTR { isOpen = false }
+            if count > 0 {
+                typed = Array(room[..<count])
+            } else if count == 0 || errno != EINTR {
+                isOpen = false
+            }
         }
         guard !typed.isEmpty else { return }
         let count = unsafe Glibc.write(primary, typed, typed.count)
-        if count > 0 { typed.removeFirst(count) } else if count < 0, errno != EAGAIN, errno != EINTR { typed = [] }
+        if count > 0 {
+            typed.removeFirst(count)
+        } else if count < 0, errno != EAGAIN, errno != EINTR {
+            typed = []
+        }
     }
 
     private static func failure() -> CommandError {

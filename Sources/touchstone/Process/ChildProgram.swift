@@ -7,10 +7,8 @@ struct ChildProgram: ~Copyable {
 
     /// Starts a program by its path.
     ///
-    /// - Parameters:
-    ///   - arguments: its arguments, its own name first.
-    ///   - variables: variables to set beside those of this process.
-    ///   - ownsTerminal: whether `input` becomes the terminal of a session that it leads.
+    /// It has the arguments, its own name first, and the variables beside those of this process. With `ownsTerminal`,
+    /// `input` becomes the terminal of a session that it leads.
     /// - Throws: ``CommandError`` with status 126 where it cannot be executed.
     init(
         _ path: String,

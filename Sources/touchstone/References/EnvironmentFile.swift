@@ -18,7 +18,8 @@ struct EnvironmentFile {
     /// Reads the variables of a file, in order; `-` is standard input.
     ///
     /// - Throws: ``CommandError`` that names the line, and nothing of what stands in it.
-    static func variables(_ path: String) throws(CommandError) -> [(variable: String, value: SecretTemplate)] {
+    static func variables(_ path: String) throws(CommandError) -> [(variable: String, value: SecretTemplate)]
+    {
         var file = EnvironmentFile(place: path, rest: try PlainFile.read(path, upTo: longest)[...])
         var found: [(variable: String, value: SecretTemplate)] = []
         while let entry = try file.next() {

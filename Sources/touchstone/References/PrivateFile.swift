@@ -28,7 +28,8 @@ struct PrivateFile {
         defer { close(descriptor) }
         // A mask of the caller's could have taken the owner's own rights.
         let isWritten =
-            fchmod(descriptor, 0o600) == 0 && Descriptor.write(secret, to: descriptor) && fsync(descriptor) == 0
+            fchmod(descriptor, 0o600) == 0 && Descriptor.write(secret, to: descriptor)
+            && fsync(descriptor) == 0
         // link(2) refuses a name that is taken, which rename(2) replaces.
         var isThere = false
         if isWritten { isThere = unsafe (replaces ? rename(beside, path) : link(beside, path)) == 0 }

@@ -26,7 +26,9 @@ final class ReleasedSecrets {
     }
 
     /// Lends a secret that was released.
-    func withSecret<R, E: Error>(_ name: ItemName, _ body: (borrowing SecretBytes) throws(E) -> R) throws(E) -> R {
+    func withSecret<R, E: Error>(_ name: ItemName, _ body: (borrowing SecretBytes) throws(E) -> R) throws(E)
+        -> R
+    {
         guard let entry = held[name.text] else { preconditionFailure("a secret that was not released") }
         return try body(entry.secret)
     }

@@ -107,7 +107,9 @@ struct SecretTemplate {
             guard digits.utf8.count == 2, digits.utf8.allSatisfy({ $0 != UInt8(ascii: "+") }),
                 let value = UInt8(digits, radix: 16)
             else {
-                throw ValidationError("in a reference, % is followed by two hexadecimal digits; %25 stands for %")
+                throw ValidationError(
+                    "in a reference, % is followed by two hexadecimal digits; %25 stands for %"
+                )
             }
             decoded.append(value)
             rest = rest.dropFirst(2)

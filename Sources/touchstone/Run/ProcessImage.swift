@@ -81,7 +81,8 @@ struct ProcessImage: ~Copyable {
     }
 
     private borrowing func withStrings(
-        _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>, UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Void
+        _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>, UnsafePointer<UnsafeMutablePointer<CChar>?>) ->
+            Void
     ) {
         // As they came: arguments and variables need not be text.
         let first = Int(CommandLine.argc) - argumentCount

@@ -33,7 +33,9 @@ enum SecretInput {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(path) }
         defer { close(descriptor) }
-        guard let secret = Descriptor.read(descriptor, upTo: ItemLimits.longestData + 1) else { throw tooLarge }
+        guard let secret = Descriptor.read(descriptor, upTo: ItemLimits.longestData + 1) else {
+            throw tooLarge
+        }
         let length = secret.withOctets { octets in
             let endsWithNewline = octets.count > 0 && octets[octets.count - 1] == UInt8(ascii: "\n")
             return endsWithNewline && !keepsNewline ? octets.count - 1 : octets.count

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import KeychainClient
 import KeychainModel
 import SecretMemory
@@ -12,7 +13,10 @@ extension StoredSecrets {
     func checkFree(_ name: ItemName) throws(CommandError) {
         do throws(KeychainError) {
             _ = try keychain.copy(
-                CopyItems(query: query(name, returns: .persistentRef), prompt: prompt("Look up '\(name.text)'."))
+                CopyItems(
+                    query: query(name, returns: .persistentRef),
+                    prompt: prompt("Look up '\(name.text)'.")
+                )
             )
         } catch {
             if error.status == .itemNotFound { return }
@@ -71,7 +75,9 @@ extension StoredSecrets {
         }
         do throws(KeychainError) {
             let query = ItemQuery(itemClass: .genericPassword, limit: .all, references: references)
-            try keychain.delete(DeleteItems(query: query, prompt: prompt("Delete \(references.count) secrets.")))
+            try keychain.delete(
+                DeleteItems(query: query, prompt: prompt("Delete \(references.count) secrets."))
+            )
         } catch {
             throw ErrorText.describe(error)
         }
@@ -91,7 +97,10 @@ extension StoredSecrets {
     }
 
     /// The name that was meant by one that is not there; nobody is asked for it.
+    ///
+    /// Only where a person reads it: a program that looks whether a secret is there pays nothing for it.
     private func nearest(to name: ItemName) -> String? {
+        guard isatty(STDERR_FILENO) == 1 else { return nil }
         let query = ItemQuery(
             itemClass: .genericPassword,
             attributes: [.service: .string(Self.service)],

@@ -7,7 +7,8 @@ enum ProgramName {
     /// The arguments, with the command that the program's name stands for before them.
     static func arguments(of commandLine: [String]) -> [String] {
         let arguments = Array(commandLine.dropFirst())
-        guard let name = commandLine.first?.split(separator: "/").last, let command = commands[String(name)] else {
+        guard let name = commandLine.first?.split(separator: "/").last, let command = commands[String(name)]
+        else {
             return arguments
         }
         return [command] + arguments

@@ -4,7 +4,8 @@ import ArgumentParser
 enum Usage {
     /// Options with one value; the parser would take the last of several.
     private static let single: Set = [
-        "--require", "--from-file", "--nonce", "--export", "--import", "--clear-after", "--length", "--characters",
+        "--require", "--from-file", "--nonce", "--export", "--import", "--clear-after", "--length",
+        "--characters",
         "--words", "--separator",
     ]
     private static let short: Set = ["-h", "-y", "-c", "-i", "-o", "-V"]
