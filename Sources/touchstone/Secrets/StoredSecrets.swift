@@ -80,7 +80,7 @@ struct StoredSecrets {
                 prompt: prompt(reason)
             )
             let results = try keychain.copy(request)
-            guard var item = results.first(), let data = item.data.take() else {
+            guard let item = results.first(), let data = try item.copyData() else {
                 throw KeychainError(.itemNotFound)
             }
             return data
@@ -103,9 +103,9 @@ struct StoredSecrets {
         throws(CommandError)
     {
         do throws(KeychainError) {
-            if try overwrite(name, secret.copy(), rule) { return }
+            if try overwrite(name, secret.copyToSend(), rule) { return }
             do throws(KeychainError) {
-                try store(name, secret.copy(), rule)
+                try store(name, secret.copyToSend(), rule)
             } catch {
                 // A duplicate now: somebody was faster.
                 guard error.status == .duplicateItem, try overwrite(name, secret, rule) else { throw error }
@@ -187,5 +187,16 @@ struct StoredSecrets {
             found.append(StoredSecret(name: name, reference: item.reference, attributes: attributes))
         }
         return found.sorted { $0.name < $1.name }
+    }
+}
+
+extension SecretBytes {
+    /// - Throws: `errSecAllocate` where memory cannot be locked.
+    fileprivate borrowing func copyToSend() throws(KeychainError) -> SecretBytes {
+        do throws(SecretMemoryError) {
+            return try lockedCopy()
+        } catch {
+            throw KeychainError(error)
+        }
     }
 }
