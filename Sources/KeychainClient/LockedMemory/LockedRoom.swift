@@ -61,6 +61,7 @@ public final class LockedRoom: Sendable {
     ///   - octets: what is to be held; more than there is room for is granted when nobody else holds any.
     ///   - patience: how long to wait.
     ///   - cancellation: ends the wait.
+    /// - Returns: the room, for as long as somebody holds it.
     /// - Throws: ``KeychainError`` with `errSecAllocate` when others hold the room for as long as that.
     public func reserve(
         _ octets: Int,
