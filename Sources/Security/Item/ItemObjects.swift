@@ -57,7 +57,10 @@ struct ItemObjects {
         var ofKey: AttributeValue?
         var accessible: AttributeValue?
         var place = 0
+        let blanks = BlankAttribute.all(of: itemClass ?? Self.itemClass(of: item))
+        var given: UInt16 = 0
         item.forEachAttribute { key, value in
+            if let index = blanks.firstIndex(where: { $0.key == key }) { given |= 1 << index }
             switch key {
             case .accessControl: return ofItem = value
             case .keyAccessControl: return ofKey = value
@@ -69,10 +72,19 @@ struct ItemObjects {
             parts.add(objects.key, objects.value)
             place += 1
         }
+        for (index, blank) in blanks.enumerated() where given & 1 << index == 0 {
+            parts.add(blank.keyObject, blank.object)
+        }
         if let className { parts.add(DictionaryKeys.itemClass, className) }
         if let accessControl = Self.accessControl(ofKey ?? ofItem, accessible) {
             parts.add(DictionaryKeys.accessControl, accessControl)
         }
+    }
+
+    /// The class of an item that was named by its reference.
+    private static func itemClass(of item: borrowing ItemResult) -> ItemClass? {
+        guard case .string(let name)? = item.attributes?[.itemClass] else { return nil }
+        return ItemClass(rawValue: name)
     }
 
     /// As ``object(_:)``, but one item that holds no key, or one that is gone, does not spoil a list.
