@@ -28,8 +28,8 @@ enum OwnObjects {
         UnsafeRawPointer(Unmanaged.passUnretained(object).toOpaque())
     }
 
-    /// An app's own subclass of a container need not hold an object for a value: where it has none, one is made for it, which
-    /// stays. Results are not of such classes.
+    // An app's own subclass of a container need not hold an object for a value: where it has none, one is made for it, which
+    // stays. Results are not of such classes.
     private static func address(ofForeign value: Any) -> UnsafeRawPointer {
         let object = value as AnyObject
         return type(of: value) is AnyClass
