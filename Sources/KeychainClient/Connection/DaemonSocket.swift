@@ -82,7 +82,9 @@ struct DaemonSocket: ~Copyable, Sendable {
 
     /// Reads once, waiting as long as it takes; false when the daemon hung up.
     borrowing func receive(into receiver: inout FrameReceiver) throws(WireError) -> Bool {
-        try Self.withLockedMemory(unlessGone: descriptor) { () throws(WireError) in try receiver.receive(from: descriptor) }
+        try Self.withLockedMemory(unlessGone: descriptor) { () throws(WireError) in
+            try receiver.receive(from: descriptor)
+        }
             != .closed
     }
 
@@ -96,7 +98,8 @@ struct DaemonSocket: ~Copyable, Sendable {
     /// All requests of the connection wait for its reader, and so it does not wait for long.
     private static func withLockedMemory<R: ~Copyable>(
         unlessGone descriptor: CInt,
-        _ body: () throws(WireError) -> R) throws(WireError)
+        _ body: () throws(WireError) -> R
+    ) throws(WireError)
         -> R
     {
         for _ in 0..<50 {
