@@ -65,17 +65,15 @@ public func CFDictionaryAddValue(
 /// `CFDictionaryGetCount`.
 public func CFDictionaryGetCount(_ theDict: CFDictionary!) -> CFIndex { theDict.count }
 
-/// `CFDictionaryGetValue`: the address of a value's object, which the dictionary keeps; nil without such a key.
+/// `CFDictionaryGetValue`: the address of the object that the dictionary holds, and not longer than it; nil without such a key.
 public func CFDictionaryGetValue(_ theDict: CFDictionary!, _ key: UnsafeRawPointer!) -> UnsafeRawPointer! {
-    guard let name = object(at: key) as? NSObject, let value = theDict.object(forKey: name) else {
-        return nil
-    }
-    return LentObjects.address(of: value, in: theDict, at: name)
+    guard let name = object(at: key) as? NSObject else { return nil }
+    return OwnObjects.address(in: theDict, forKey: name)
 }
 
-/// `CFArrayGetValueAtIndex`: the address of a value's object, which the array keeps.
+/// `CFArrayGetValueAtIndex`: the address of the object that the array holds, and not longer than it.
 public func CFArrayGetValueAtIndex(_ theArray: CFArray!, _ idx: CFIndex) -> UnsafeRawPointer! {
-    LentObjects.address(of: theArray.object(at: idx), in: theArray, at: NSNumber(value: idx))
+    OwnObjects.address(in: theArray, at: idx)
 }
 
 /// `CFArrayGetCount`.

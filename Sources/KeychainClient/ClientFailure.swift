@@ -1,4 +1,5 @@
 import KeychainModel
+import SecretMemory
 
 /// Errors that arise on this side of the socket.
 extension KeychainError {
@@ -17,9 +18,19 @@ extension KeychainError {
     /// The app ended its own request.
     static var cancelledByApp: KeychainError { KeychainError(AuthenticationError(.appCancel)) }
 
+    /// Why a connection is of no use any more, which an error ended.
+    static func broken(by error: any Error) -> KeychainError {
+        if case .noLockedMemory? = error as? WireError { return .unintelligible(error) }
+        return (error as? KeychainError) ?? .connectionLost("\(error)")
+    }
+
     /// What the daemon sent is not an answer to what was asked.
     static func unintelligible(_ error: any Error) -> KeychainError {
         if let error = error as? KeychainError { return error }
+        if let error = error as? SecretMemoryError { return KeychainError(error) }
+        if case .noLockedMemory(let number)? = error as? WireError {
+            return KeychainError(SecretMemoryError(.pagesRefused, errno: number))
+        }
         return connectionLost("unintelligible reply (\(error))")
     }
 }

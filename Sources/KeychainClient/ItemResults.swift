@@ -4,15 +4,34 @@ public import SecretMemory
 
 /// One item of a result; each part is there only if it was asked for.
 public struct ItemResult: ~Copyable, Sendable {
-    /// Its secret, to be taken out: `item.data.take()`.
-    public var data: SecretBytes?
     private let page: ItemPage
     private let entry: ItemPage.Entry
 
-    fileprivate init(_ page: ItemPage, _ entry: ItemPage.Entry, data: consuming SecretBytes?) {
+    fileprivate init(_ page: ItemPage, _ entry: ItemPage.Entry) {
         self.page = page
         self.entry = entry
-        self.data = data
+    }
+
+    /// Whether its secret came with it.
+    public var hasData: Bool { entry.data != nil }
+
+    /// Lends its secret where it arrived, for the length of `body`; nil for none.
+    public borrowing func withData<R: ~Copyable, E: Error>(
+        _ body: (Span<UInt8>) throws(E) -> R
+    ) throws(E) -> R? {
+        guard let data = entry.data else { return nil }
+        return try page.withOctets { octets throws(E) in try body(octets.extracting(data)) }
+    }
+
+    /// A copy of its secret; nil for none.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecAllocate` where memory cannot be locked.
+    public borrowing func copyData() throws(KeychainError) -> SecretBytes? {
+        do throws(SecretMemoryError) {
+            return try withData { octets throws(SecretMemoryError) in try SecretBytes(lockedCopy: octets) }
+        } catch {
+            throw KeychainError(error)
+        }
     }
 
     /// When its enrolled set was seen to be gone, in microseconds since 1970, 0 where that is not known; nil for an
@@ -46,14 +65,13 @@ public struct ItemResults: ~Copyable, Sendable {
 
     init(_ replies: ItemReplies) { self.replies = replies }
 
-    /// Lends one item after the other; what `body` takes out of it is its own copy.
+    /// Lends one item after the other.
     public borrowing func forEach<E: Error>(
-        _ body: (inout ItemResult) throws(E) -> Void
+        _ body: (borrowing ItemResult) throws(E) -> Void
     ) throws(E) {
         for page in replies.pages {
             for entry in page.entries {
-                var item = page.item(entry)
-                try body(&item)
+                try body(ItemResult(page, entry))
             }
         }
     }
@@ -61,7 +79,7 @@ public struct ItemResults: ~Copyable, Sendable {
     /// The first item, if there is one.
     public borrowing func first() -> ItemResult? {
         for page in replies.pages {
-            if let entry = page.entries.first { return page.item(entry) }
+            if let entry = page.entries.first { return ItemResult(page, entry) }
         }
         return nil
     }
@@ -69,7 +87,10 @@ public struct ItemResults: ~Copyable, Sendable {
 
 /// Collects the pages of a result.
 ///
-/// A result without secrets is kept in ordinary memory, because locked memory is scarce and a list may be long.
+/// A result without secrets is kept in ordinary memory, because locked memory is scarce and a list may be long. One with
+/// secrets takes room for its first page as it arrives, and with the second one for all that it may become, so that no two
+/// long results wait for each other. The thread that reads cannot wait for room, which the results that it reads may
+/// hold: a result without room is given up with ``DriverCause/noRoom``, and its own thread waits and asks again.
 final class ItemReplies: ReplySink, @unchecked Sendable {  // the connection's monitor orders all access
     /// The most locked memory that one result may take, in octets; ordinary users have 8 MiB.
     static let mostLocked = 4 << 20
@@ -79,8 +100,32 @@ final class ItemReplies: ReplySink, @unchecked Sendable {  // the connection's m
     private(set) var pages: [ItemPage] = []
     private var locked = 0
     private let holdsSecrets: Bool
+    /// Where room is taken from; nil when it was taken before.
+    private let room: LockedRoom?
+    private var reservations: [LockedRoom.Reservation]
 
-    init(returns: ItemQuery.Returns) { holdsSecrets = returns.contains(.data) }
+    /// Takes room as pages arrive.
+    init(returns: ItemQuery.Returns, room: LockedRoom) {
+        holdsSecrets = returns.contains(.data)
+        self.room = room
+        reservations = []
+    }
+
+    /// Has all the room that it may need.
+    init(returns: ItemQuery.Returns, reserved: LockedRoom.Reservation?) {
+        holdsSecrets = returns.contains(.data)
+        room = nil
+        reservations = reserved.map { [$0] } ?? []
+    }
+
+    private func takeRoom(_ octets: Int) throws(KeychainError) {
+        guard let room, pages.count < 2 else { return }
+        let wanted = pages.isEmpty ? octets : Self.mostLocked - (locked - octets)
+        guard let reservation = room.reserveNow(wanted) else {
+            throw KeychainError(.allocate, cause: .noRoom)
+        }
+        reservations.append(reservation)
+    }
 
     func accept(_ message: consuming ReceivedMessage, bodyAt start: Int) throws {
         if holdsSecrets {
@@ -89,6 +134,7 @@ final class ItemReplies: ReplySink, @unchecked Sendable {  // the connection's m
                 let cause = DriverCause(domain: "touchstone", code: "resultTooLarge")
                 throw KeychainError(.allocate, cause: cause)
             }
+            try takeRoom(message.count)
         }
         let page = try ItemPage(message, bodyAt: start, holdsSecrets: holdsSecrets)
         count += page.entries.count
@@ -136,11 +182,6 @@ final class ItemPage: Sendable {
         }
     }
 
-    fileprivate func item(_ entry: Entry) -> ItemResult {
-        guard let data = entry.data else { return ItemResult(self, entry, data: nil) }
-        return ItemResult(self, entry, data: withOctets { SecretBytes(copying: $0.extracting(data)) })
-    }
-
     fileprivate func reference(_ entry: Entry) -> PersistentReference? {
         withOctets { octets in
             PersistentReference(octets: entry.reference.map { octets[$0] })
@@ -158,13 +199,14 @@ final class ItemPage: Sendable {
         }
     }
 
-    private func withOctets<R: ~Copyable>(_ body: (Span<UInt8>) -> R) -> R {
+    fileprivate func withOctets<R: ~Copyable, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
         switch message {
-        case .some(let message): return message.withOctets { body($0.extracting(bodyStart...)) }
+        case .some(let message):
+            return try message.withOctets { octets throws(E) in try body(octets.extracting(bodyStart...)) }
         case .none:
             let plain = plain
             let octets = plain.span
-            return body(octets)
+            return try body(octets)
         }
     }
 }

@@ -23,15 +23,22 @@ public final class RemoteKeychain: Sendable {
     private let layout: Layout?
     private let daemon: DaemonLocation
     private let connection = Mutex<Connection?>(nil)
+    /// Where the secrets of results find room.
+    let room: LockedRoom
 
     /// Names a keychain; connects to nothing yet.
     ///
     /// - Parameters:
     ///   - layout: where it lives; nil for where the environment says.
     ///   - daemon: what to start when no daemon listens.
-    public init(layout: Layout? = nil, daemon: DaemonLocation = .automatic) {
+    public convenience init(layout: Layout? = nil, daemon: DaemonLocation = .automatic) {
+        self.init(layout: layout, daemon: daemon, room: .shared)
+    }
+
+    init(layout: Layout?, daemon: DaemonLocation, room: LockedRoom) {
         self.layout = layout ?? Layout(variable: ProcessEnvironment.variable)
         self.daemon = daemon
+        self.room = room
     }
 
     /// What the daemon complains of in this user's settings; nil when it accepts them.
@@ -106,14 +113,7 @@ public final class RemoteKeychain: Sendable {
         do {
             try LockedPages.prepare()
         } catch {
-            throw KeychainError(
-                .allocate,
-                cause: DriverCause(
-                    domain: "system",
-                    code: "\(SystemError.name(of: error.errno)): RLIMIT_MEMLOCK"
-                ),
-                remedy: .check
-            )
+            throw KeychainError(error)
         }
         do {
             return try Connection.open(layout)

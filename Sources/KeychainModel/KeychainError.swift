@@ -1,3 +1,5 @@
+public import SecretMemory
+
 /// Why a keychain operation failed: a status to act on, and its cause for the log.
 ///
 /// Only ``status`` takes part in `==`.
@@ -34,6 +36,17 @@ public struct KeychainError: Error, Sendable {
             default: .authFailed
             }
         self.init(status, authentication: error)
+    }
+}
+
+extension KeychainError {
+    /// `errSecAllocate`: memory for secrets cannot be locked.
+    public init(_ error: SecretMemoryError) {
+        let cause = DriverCause(
+            domain: "system",
+            code: "\(SystemError.name(of: error.errno)): RLIMIT_MEMLOCK"
+        )
+        self.init(.allocate, cause: cause, remedy: .check)
     }
 }
 

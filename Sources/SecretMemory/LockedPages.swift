@@ -90,9 +90,11 @@ public enum LockedPages {
 
     private static func unmap(_ block: UnsafeMutableRawBufferPointer) {
         guard let start = block.baseAddress else { return }
-        // Wipes, too.
-        guard unsafe clinux_pages_unmap(start, block.count) == 0 else {
-            fatalError("touchstone: munmap failed on a page of ours (errno \(errno))")
+        // Wipes, too. The kernel may refuse to divide what it had joined (munmap(2), ENOMEM); then the pages wait for the
+        // next block.
+        if unsafe clinux_pages_unmap(start, block.count) != 0 {
+            let spare = Arena.Spare(address: UInt(bitPattern: start), byteCount: block.count)
+            arena.withLock { $0.keepAnyway(spare) }
         }
     }
 
@@ -195,6 +197,12 @@ private struct Arena {
         spareByteCount += spare.byteCount
         spares.append(spare)
         return true
+    }
+
+    /// Keeps a region that could not be unmapped, however many are kept.
+    mutating func keepAnyway(_ spare: Spare) {
+        spareByteCount += spare.byteCount
+        spares.append(spare)
     }
 
     mutating func takeSpares() -> [Spare] {

@@ -3,7 +3,11 @@ import Glibc
 /// Secret octets that arrive bit by bit, in one block of ``LockedPages`` that grows.
 ///
 /// Growing moves the octets to a larger block and wipes the old one. Like ``SecretBytes`` it cannot be copied or
-/// printed, is wiped when its owner lets go, and traps when memory cannot be locked.
+/// printed, and is wiped when its owner lets go.
+///
+/// When memory cannot be locked, a buffer made by ``init(minimumCapacity:)`` traps. One made by
+/// ``init(lockedCapacity:)`` never does: its first block is had or the initialiser throws, and what does not fit
+/// into a block that cannot grow is dropped and remembered as its ``refusal``, for its owner to look at.
 @safe
 public struct SecretBuffer: ~Copyable {
     @usableFromInline
@@ -12,14 +16,39 @@ public struct SecretBuffer: ~Copyable {
     @usableFromInline
     internal var used = 0
 
+    /// Whether a block that cannot be had is remembered; else it is a trap.
+    @usableFromInline
+    internal let remembersRefusal: Bool
+
+    /// Why the buffer lacks octets that were appended; nil while it has them all.
+    public private(set) var refusal: SecretMemoryError?
+
     /// The number of octets held.
     @inlinable
     public var count: Int { used }
 
-    /// An empty buffer with room for `minimumCapacity` octets.
+    /// An empty buffer with room for `minimumCapacity` octets; traps where memory cannot be locked, then and later.
     public init(minimumCapacity: Int = 0) {
         unsafe block = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+        remembersRefusal = false
         reserve(minimumCapacity)
+    }
+
+    /// An empty buffer with room for `capacity` octets that remembers its ``refusal``.
+    ///
+    /// - Throws: ``SecretMemoryError`` where memory cannot be locked.
+    public init(lockedCapacity capacity: Int) throws(SecretMemoryError) {
+        unsafe block = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+        remembersRefusal = true
+        try reserveLocked(capacity)
+    }
+
+    /// Makes room for `minimumCapacity` octets in all.
+    ///
+    /// - Throws: ``SecretMemoryError`` where memory cannot be locked; the buffer is as before.
+    public mutating func reserveLocked(_ minimumCapacity: Int) throws(SecretMemoryError) {
+        guard minimumCapacity > capacity else { return }
+        try unsafe move(to: LockedPages.allocate(larger(minimumCapacity)))
     }
 
     /// The number of octets that fit before the buffer has to move.
@@ -29,13 +58,13 @@ public struct SecretBuffer: ~Copyable {
     /// Makes room for `minimumCapacity` octets in all.
     @inlinable
     public mutating func reserve(_ minimumCapacity: Int) {
-        if minimumCapacity > capacity { grow(to: minimumCapacity) }
+        if minimumCapacity > capacity { _ = grow(to: minimumCapacity) }
     }
 
     /// Appends one octet.
     @inlinable
     public mutating func append(_ octet: UInt8) {
-        if count == capacity { grow(to: count + 1) }
+        if count == capacity, !grow(to: count + 1) { return }
         unsafe block[count] = octet
         used += 1
     }
@@ -45,7 +74,7 @@ public struct SecretBuffer: ~Copyable {
     public mutating func append(contentsOf octets: UnsafeRawBufferPointer) {
         guard let source = octets.baseAddress, octets.count > 0 else { return }
         let newCount = count + octets.count
-        reserve(newCount)
+        if newCount > capacity, !grow(to: newCount) { return }
         unsafe (block.baseAddress.unsafelyUnwrapped + count).copyMemory(from: source, byteCount: octets.count)
         used = newCount
     }
@@ -58,8 +87,9 @@ public struct SecretBuffer: ~Copyable {
 
     /// Puts `octets`, which must not be this buffer's own, before all others.
     public mutating func prepend(contentsOf octets: UnsafeRawBufferPointer) {
-        guard octets.count > 0 else { return }
-        reserve(count + octets.count)
+        guard octets.count > 0, capacity >= count + octets.count || grow(to: count + octets.count) else {
+            return
+        }
         let start = unsafe block.baseAddress.unsafelyUnwrapped
         unsafe memmove(start + octets.count, start, count)
         unsafe block.copyMemory(from: octets)
@@ -69,7 +99,7 @@ public struct SecretBuffer: ~Copyable {
     /// Lets `fill` write up to `capacity` octets at the end, as read(2) does, and keeps as many as it returns.
     ///
     /// - Parameters:
-    ///   - capacity: how many octets `fill` may write.
+    ///   - capacity: how many octets `fill` may write; where memory cannot be locked, ``reserveLocked(_:)`` comes before.
     ///   - fill: writes from the start of the memory it is lent and returns how many octets it wrote.
     /// - Returns: what `fill` returned.
     /// - Throws: what `fill` threw; the buffer is as before, and what was written is wiped.
@@ -78,6 +108,7 @@ public struct SecretBuffer: ~Copyable {
         filledBy fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int
     ) throws(E) -> Int {
         reserve(count + capacity)
+        precondition(count + capacity <= self.capacity, "no room was reserved")
         let room = unsafe UnsafeMutableRawBufferPointer(rebasing: block[count..<(count + capacity)])
         do {
             let written = try unsafe fill(room)
@@ -127,9 +158,29 @@ public struct SecretBuffer: ~Copyable {
         return secret
     }
 
+    /// False where memory cannot be locked, which is remembered; from then on nothing is appended any more.
     @usableFromInline
-    internal mutating func grow(to minimumCapacity: Int) {
-        let larger = unsafe LockedPages.allocateOrTrap(max(minimumCapacity, 2 * capacity))
+    internal mutating func grow(to minimumCapacity: Int) -> Bool {
+        if refusal != nil { return false }
+        guard remembersRefusal else {
+            unsafe move(to: LockedPages.allocateOrTrap(larger(minimumCapacity)))
+            return true
+        }
+        do throws(SecretMemoryError) {
+            try reserveLocked(minimumCapacity)
+            return true
+        } catch {
+            refusal = error
+            return false
+        }
+    }
+
+    /// Twice as much as before, or 64 KiB more: locked memory is scarce.
+    private func larger(_ minimumCapacity: Int) -> Int {
+        max(minimumCapacity, capacity + min(capacity, LockedPages.regionByteCount))
+    }
+
+    private mutating func move(to larger: UnsafeMutableRawBufferPointer) {
         unsafe larger.copyMemory(from: UnsafeRawBufferPointer(start: block.baseAddress, count: count))
         unsafe LockedPages.release(block)
         unsafe block = larger

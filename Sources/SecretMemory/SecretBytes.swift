@@ -3,8 +3,9 @@
 /// The type is not copyable, so the compiler shows every place a secret is handed on; and it is not
 /// `CustomStringConvertible`, so `"\(secret)"` does not compile.
 ///
-/// Every initialiser traps when memory cannot be locked: secrets never fall back to ordinary memory. A program that
-/// would rather refuse to start calls ``LockedPages/prepare()`` first.
+/// Secrets never fall back to ordinary memory. Where memory cannot be locked, the initialisers whose first label begins
+/// with `locked` throw: they are for whatever runs in an app's process, whose limits are not ours. All others trap: they
+/// are for the daemon, which refuses to start without ``LockedPages/prepare()`` and accounts for what it holds.
 @safe
 public struct SecretBytes: ~Copyable {
     @usableFromInline
@@ -39,6 +40,23 @@ public struct SecretBytes: ~Copyable {
     ) throws(E) {
         self.init(zeros: count)
         try unsafe fill(UnsafeMutableRawBufferPointer(rebasing: block[..<count]))
+    }
+
+    /// Allocates `count` octets and lets `fill` write them in place; they are zeros before.
+    ///
+    /// - Throws: ``SecretMemoryError`` where memory cannot be locked.
+    public init(
+        lockedCount count: Int,
+        filledBy fill: (inout MutableSpan<UInt8>) -> Void
+    ) throws(SecretMemoryError) {
+        precondition(count >= 0, "a negative count")
+        unsafe self.block =
+            count == 0
+            ? UnsafeMutableRawBufferPointer(start: nil, count: 0) : try LockedPages.allocate(count)
+        self.count = count
+        let filled = unsafe UnsafeMutableRawBufferPointer(rebasing: block[..<count])
+        var octets = unsafe filled.assumingMemoryBound(to: UInt8.self).mutableSpan
+        fill(&octets)
     }
 
     private init(zeros count: Int) {
@@ -84,6 +102,17 @@ extension SecretBytes {
     }
 
     /// Copies `octets`, whose owner still has to wipe them.
+    ///
+    /// - Throws: ``SecretMemoryError`` where memory cannot be locked.
+    public init(lockedCopy octets: Span<UInt8>) throws(SecretMemoryError) {
+        try self.init(lockedCount: octets.count) { copy in
+            unsafe octets.withUnsafeBytes { octets in
+                unsafe copy.withUnsafeMutableBytes { unsafe $0.copyMemory(from: octets) }
+            }
+        }
+    }
+
+    /// Copies `octets`, whose owner still has to wipe them.
     public init(copying octets: borrowing [UInt8]) {
         self.init(copying: octets.span)
     }
@@ -110,6 +139,13 @@ extension SecretBytes {
     /// A second secret with the same octets; explicit, because both have to be looked after.
     public borrowing func copy() -> SecretBytes {
         withOctets { SecretBytes(copying: $0) }
+    }
+
+    /// A second secret with the same octets.
+    ///
+    /// - Throws: ``SecretMemoryError`` where memory cannot be locked.
+    public borrowing func lockedCopy() throws(SecretMemoryError) -> SecretBytes {
+        try withOctets { octets throws(SecretMemoryError) in try SecretBytes(lockedCopy: octets) }
     }
 
     /// Compares in time that depends on the length alone.

@@ -71,8 +71,8 @@ extension TemporaryKeychain {
     /// A secret.
     func value(_ account: String) throws -> String? {
         let results = try client.copy(CopyItems(query: query(account), prompt: prompt()))
-        var item = results.first()
-        guard let data = item?.data.take() else { return nil }
+        let item = results.first()
+        guard let data = try item?.copyData() else { return nil }
         return data.withOctets { octets in
             String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self)
         }

@@ -60,8 +60,8 @@ struct MigrationTests {
         let attributes: ItemAttributes = [.account: .string(account)]
         let query = ItemQuery(itemClass: .genericPassword, attributes: attributes, returns: .data)
         let results = try keychain.client.copy(CopyItems(query: query, prompt: keychain.prompt()))
-        var item = results.first()
-        guard let data = item?.data.take() else { return nil }
+        let item = results.first()
+        guard let data = try item?.copyData() else { return nil }
         return data.withOctets { octets in
             String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self)
         }

@@ -38,8 +38,8 @@ struct BypassTests {
     > {
         do {
             let results = try client.copy(request)
-            var item = results.first()
-            guard let data = item?.data.take() else { return .success(nil) }
+            let item = results.first()
+            guard let data = try item?.copyData() else { return .success(nil) }
             return .success(data.text())
         } catch {
             return .failure(error)

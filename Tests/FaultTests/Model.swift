@@ -135,8 +135,8 @@ extension TemporaryKeychain {
         var one = query(account)
         one.returns = .data
         let results = try (other ?? client).copy(CopyItems(query: one, prompt: prompt()))
-        var item = results.first()
-        guard let data = item?.data.take() else { return nil }
+        let item = results.first()
+        guard let data = try item?.copyData() else { return nil }
         return data.text()
     }
 
@@ -154,8 +154,9 @@ extension TemporaryKeychain {
 
     private static func values(in results: borrowing ItemResults) throws -> [String: String] {
         var found: [String: String] = [:]
-        try results.forEach { (item: inout ItemResult) throws in
-            guard case .string(let account) = item.attributes?[.account], let data = item.data.take() else {
+        try results.forEach { (item: borrowing ItemResult) throws in
+            guard case .string(let account) = item.attributes?[.account], let data = try item.copyData()
+            else {
                 return
             }
             found[account] = data.text()

@@ -25,7 +25,7 @@ struct ItemCallTests {
         var found: [String] = []
         results.forEach { item in
             guard case .string(let account) = item.attributes?[.account] else { return }
-            let data = item.data.take()?.withOctets { octets in octets.indices.map { octets[$0] } }
+            let data = item.withData { octets in octets.indices.map { octets[$0] } }
             found.append("\(account)=\(data.map { "\($0)" } ?? "-")")
         }
         return found
@@ -50,8 +50,8 @@ struct ItemCallTests {
         #expect(found(results) == ["a=[1]", "b=[2, 2]", "c=[]"])
         // Taking them out does not use them up.
         #expect(found(results).count == 3)
-        var first = results.first()
-        let secret = first?.data.take()
+        let first = results.first()
+        let secret = try first?.copyData()
         let octet = secret?.withOctets { $0[0] }
         #expect(octet == 1)
         _ = daemon

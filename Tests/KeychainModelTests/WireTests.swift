@@ -29,7 +29,7 @@ struct WireTests {
 
     /// Sends a body through a whole message and reads it back.
     private func roundTrip<Body: WireBody & ~Copyable>(_ body: borrowing Body) throws -> Body {
-        let message = RequestHead(id: 9, method: .status).message(body)
+        let message = try RequestHead(id: 9, method: .status).message(body)
         return try message.withOctets { octets in
             try CBORReader.read(octets, limits: Frame.limits) { reader in
                 let head = try RequestHead(from: &reader)

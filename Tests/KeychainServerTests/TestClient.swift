@@ -65,7 +65,7 @@ actor TestClient {
 
     /// The octets of a request.
     static func frame<Body: WireBody & ~Copyable>(_ head: RequestHead, _ body: borrowing Body) -> [UInt8] {
-        let message = head.message(body)
+        guard let message = try? head.message(body) else { preconditionFailure("no locked memory") }
         return header(message.count) + message.withUnsafeBytes { Array($0) }
     }
 

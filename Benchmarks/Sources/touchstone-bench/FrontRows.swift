@@ -68,7 +68,7 @@ enum FrontRows {
         let operations: [(Int) throws -> Void] = [
             { run in
                 let found = try keychain.copy(requests[run % 50])
-                guard let item = found.first(), item.data != nil else { throw BenchError("no item") }
+                guard let item = found.first(), item.hasData else { throw BenchError("no item") }
             },
             { run in _ = try calls.copy(queries[run % 50]) },
             { run in _ = try calls.copy(lookup(numbers[run % 50])) },

@@ -24,6 +24,24 @@ struct DefaultsTests {
         #expect(shelf.read("ada", [kSecAttrAccessible: name]).text == "ada")
     }
 
+    @Test("what is of the primary key and was not given comes back empty or zero")
+    func blanks() throws {
+        let item = shelf.query(kSecClassGenericPassword, [kSecValueData: Data("x".utf8)])
+        #expect(SecItemAdd(item, nil) == errSecSuccess)
+        let generic = try #require(shelf.copy([kSecReturnAttributes: true]).result as? [String: Any])
+        #expect(generic[kSecAttrAccount as String] as? String == "")
+        #expect(shelf.add("ada", kSecClassInternetPassword) == errSecSuccess)
+        let found = shelf.copy([kSecReturnAttributes: true], kSecClassInternetPassword).result
+        let internet = try #require(found as? [String: Any])
+        #expect(internet[kSecAttrAccount as String] as? String == "ada")
+        for name in [kSecAttrSecurityDomain, kSecAttrAuthenticationType, kSecAttrPath] {
+            #expect(internet[name as String] as? String == "", "\(name)")
+        }
+        for name in [kSecAttrPort, kSecAttrProtocol] {
+            #expect(internet[name as String] as? Int == 0, "\(name)")
+        }
+    }
+
     @Test("a search returns one item, not an array")
     func limit() {
         for account in ["ada", "grace"] { #expect(shelf.add(account) == errSecSuccess) }

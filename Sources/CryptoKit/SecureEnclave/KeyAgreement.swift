@@ -84,7 +84,7 @@ extension SharedSecret {
     /// - Throws: `CryptoKitError` for an x coordinate that no point of P-256 has.
     init(x: borrowing SecretBytes) throws {
         // SEC 1, 2.3.3: 2 stands for the point with the even y coordinate.
-        let compressed = SecretBytes(count: 1 + x.count) { octets in
+        let compressed = try SecretBytes(lockedCount: 1 + x.count) { octets in
             octets[0] = 2
             x.withOctets { x in
                 for index in x.indices { octets[1 + index] = x[index] }

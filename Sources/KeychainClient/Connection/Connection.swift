@@ -26,6 +26,17 @@ final class Connection: Sendable {
             if case .some = failure { true } else { false }
         }
 
+        mutating func prepareReceiver() throws(KeychainError) {
+            guard var receiver = receiver.take() else { return }
+            do throws(WireError) {
+                try receiver.prepare()
+                self.receiver = consume receiver
+            } catch {
+                self.receiver = consume receiver
+                throw .unintelligible(error)
+            }
+        }
+
         mutating func fail(_ error: KeychainError) {
             if !hasFailed { failure = error }
         }
@@ -81,15 +92,16 @@ final class Connection: Sendable {
 
     private let socket: DaemonSocket
     /// One octet that is 1 in this process, and 0 in a forked child as all locked memory is.
-    private let ownMark = SecretBytes(copying: [1])
+    private let ownMark: SecretBytes
     private let monitor: Monitor<State>
     /// The last id sent; held while a frame is written, because ids must grow on the wire.
     private let lastID: Mutex<UInt64>
 
     /// Greets the daemon at the other end of `socket`; does not wait for its answer.
     ///
-    /// - Throws: ``DaemonAbsence`` when the daemon ended before it said anything, ``KeychainError``.
+    /// - Throws: ``DaemonAbsence`` when the daemon ended before it said anything, ``KeychainError``, ``SecretMemoryError``.
     init(_ socket: consuming DaemonSocket) throws {
+        ownMark = try SecretBytes(lockedCount: 1) { $0[0] = 1 }
         var receiver = FrameReceiver()
         let greeting = try socket.greeting(&receiver)
         self.socket = socket
@@ -146,12 +158,19 @@ final class Connection: Sendable {
     ) throws(KeychainError) -> Call? {
         try lastID.withLock { lastID throws(KeychainError) in
             let id = lastID + 1
-            let message = RequestHead(id: id, method: method).message(body)
+            let message: SecretBuffer
+            do throws(SecretMemoryError) {
+                message = try RequestHead(id: id, method: method).message(body)
+            } catch {
+                throw KeychainError(error)
+            }
             guard message.count <= Frame.longest else { throw KeychainError(.dataTooLarge) }
             lastID = id
             let call = Call(id: id, sink: sink)
             try monitor.change { state throws(KeychainError) in
                 if let failure = state.failure { throw failure }
+                // Where another thread reads, it has made room.
+                try state.prepareReceiver()
                 state.calls[id] = call
             }
             do throws(WireError) {
@@ -194,10 +213,10 @@ final class Connection: Sendable {
         do {
             while !monitor.inspect({ $0.hasFailed || call.outcome != nil }) {
                 guard try socket.receive(into: &receiver) else { throw WireError.closed }
-                while let message = try receiver.next() { try handOut(message) }
+                while let message = try socket.next(&receiver) { try handOut(message) }
             }
         } catch {
-            let failure = (error as? KeychainError) ?? .connectionLost("\(error)")
+            let failure = KeychainError.broken(by: error)
             monitor.change { $0.fail(failure) }
             socket.shutDown()
         }

@@ -49,6 +49,8 @@ struct DaemonSocket: ~Copyable, Sendable {
             throw error
         } catch let error as DaemonAbsence {
             throw error
+        } catch WireError.noLockedMemory(let number) {
+            throw KeychainError.unintelligible(WireError.noLockedMemory(errno: number))
         } catch {
             throw KeychainError.notAvailable("daemonRefused: \(error)")
         }
@@ -80,7 +82,36 @@ struct DaemonSocket: ~Copyable, Sendable {
 
     /// Reads once, waiting as long as it takes; false when the daemon hung up.
     borrowing func receive(into receiver: inout FrameReceiver) throws(WireError) -> Bool {
-        try receiver.receive(from: descriptor) != .closed
+        try Self.withLockedMemory(unlessGone: descriptor) { () throws(WireError) in
+            try receiver.receive(from: descriptor)
+        }
+            != .closed
+    }
+
+    /// Takes the next whole frame, if it has arrived.
+    borrowing func next(_ receiver: inout FrameReceiver) throws(WireError) -> ReceivedMessage? {
+        try Self.withLockedMemory(unlessGone: descriptor) { () throws(WireError) in try receiver.next() }
+    }
+
+    /// Tries again while no memory can be locked, which the app or another connection of its may let go of.
+    ///
+    /// All requests of the connection wait for its reader, and so it does not wait for long.
+    private static func withLockedMemory<R: ~Copyable>(
+        unlessGone descriptor: CInt,
+        _ body: () throws(WireError) -> R
+    ) throws(WireError)
+        -> R
+    {
+        for _ in 0..<50 {
+            do throws(WireError) {
+                return try body()
+            } catch .noLockedMemory {
+                // POLLHUP and POLLERR end the pause.
+                var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+                _ = unsafe poll(&entry, 1, 10)
+            }
+        }
+        return try body()
     }
 
     /// Whether the daemon has closed its end.

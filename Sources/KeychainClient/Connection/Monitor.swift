@@ -15,7 +15,12 @@ final class Monitor<State: ~Copyable>: @unchecked Sendable {  // the state is to
         unsafe changed = .allocate(capacity: 1)
         unsafe state = .allocate(capacity: 1)
         unsafe pthread_mutex_init(mutex, nil)
-        unsafe pthread_cond_init(changed, nil)
+        // Deadlines are of the monotonic clock.
+        var attributes = pthread_condattr_t()
+        unsafe pthread_condattr_init(&attributes)
+        unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        unsafe pthread_cond_init(changed, &attributes)
+        unsafe pthread_condattr_destroy(&attributes)
         unsafe state.initialize(to: initial)
     }
 
@@ -52,6 +57,28 @@ final class Monitor<State: ~Copyable>: @unchecked Sendable {  // the state is to
         while true {
             if let answer = unsafe body(&state.pointee) { return answer }
             unsafe pthread_cond_wait(changed, mutex)
+        }
+    }
+
+    /// ``wait(for:)`` until a deadline, or until `isCancelled`, which is asked ten times a second; nil then.
+    func wait<R: ~Copyable>(
+        until deadline: ContinuousClock.Instant,
+        unless isCancelled: () -> Bool,
+        for body: (inout State) -> R?
+    ) -> R? {
+        unsafe pthread_mutex_lock(mutex)
+        defer { unsafe pthread_mutex_unlock(mutex) }
+        while true {
+            if let answer = unsafe body(&state.pointee) { return answer }
+            let left = ContinuousClock.now.duration(to: deadline)
+            if left <= .zero || isCancelled() { return nil }
+            var time = timespec()
+            unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+            let step = min(left, .milliseconds(100)).components
+            time.tv_nsec += Int(step.attoseconds / 1_000_000_000)
+            time.tv_sec += Int(step.seconds) + time.tv_nsec / 1_000_000_000
+            time.tv_nsec %= 1_000_000_000
+            unsafe pthread_cond_timedwait(changed, mutex, &time)
         }
     }
 }

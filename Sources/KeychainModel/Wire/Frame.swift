@@ -163,7 +163,19 @@ public struct FrameReceiver: ~Copyable {
     private var pending: SecretBuffer
 
     /// Starts with nothing received.
-    public init() { pending = SecretBuffer(minimumCapacity: Self.readAhead) }
+    public init() { pending = SecretBuffer() }
+
+    /// Makes room for a short frame, so that the reply to what is sent next arrives even if no memory can be locked then.
+    ///
+    /// - Throws: ``WireError`` `noLockedMemory`.
+    public mutating func prepare() throws(WireError) {
+        guard pending.capacity < Self.readAhead else { return }
+        do throws(SecretMemoryError) {
+            try pending.reserveLocked(Self.readAhead)
+        } catch {
+            throw .noLockedMemory(errno: error.errno)
+        }
+    }
 
     /// Whether part of a frame is there.
     public var holdsPart: Bool { pending.count > 0 }
@@ -187,7 +199,8 @@ public struct FrameReceiver: ~Copyable {
     ///   - socket: a connected stream socket.
     ///   - waits: whether to wait until something is there.
     /// - Returns: what came of it.
-    /// - Throws: ``WireError`` `frameLength` or `system`.
+    /// - Throws: ``WireError`` `frameLength`, `system`, or `noLockedMemory`: nothing was read, and the same call may be made
+    ///   again.
     public mutating func receive(from socket: CInt, waits: Bool = true) throws(WireError) -> Progress {
         let flags = waits ? 0 : CInt(MSG_DONTWAIT)
         return unsafe try receive { room in unsafe recv(socket, room.baseAddress, room.count, flags) }
@@ -198,6 +211,11 @@ public struct FrameReceiver: ~Copyable {
         _ read: (UnsafeMutableRawBufferPointer) -> Int
     ) throws(WireError) -> Progress {
         let wanted = try room()
+        do throws(SecretMemoryError) {
+            try pending.reserveLocked(pending.count + wanted)
+        } catch {
+            throw .noLockedMemory(errno: error.errno)
+        }
         while true {
             var result = 0
             var failure: CInt = 0
@@ -214,22 +232,34 @@ public struct FrameReceiver: ~Copyable {
     }
 
     /// Takes the next whole frame, if it has arrived.
+    ///
+    /// - Throws: ``WireError`` `frameLength`, or `noLockedMemory`: nothing was taken, and the same call may be made again.
     public mutating func next() throws(WireError) -> ReceivedMessage? {
         guard let length = try announcedLength() else { return nil }
         let end = Frame.headerOctetCount + length
         guard pending.count >= end else { return nil }
-        var rest = SecretBuffer(minimumCapacity: Self.readAhead)
         if pending.count == end {
-            swap(&pending, &rest)
-            return ReceivedMessage(frame: rest)
+            // Without one the next read asks again.
+            var frame = (try? Self.buffer(Self.readAhead)) ?? SecretBuffer()
+            swap(&pending, &frame)
+            return ReceivedMessage(frame: frame)
         }
-        var frame = SecretBuffer(minimumCapacity: end)
+        var rest = try Self.buffer(max(Self.readAhead, pending.count - end))
+        var frame = try Self.buffer(end)
         unsafe pending.withUnsafeBytes { octets in
             unsafe frame.append(contentsOf: UnsafeRawBufferPointer(rebasing: octets[..<end]))
             unsafe rest.append(contentsOf: UnsafeRawBufferPointer(rebasing: octets[end...]))
         }
         swap(&pending, &rest)
         return ReceivedMessage(frame: frame)
+    }
+
+    private static func buffer(_ capacity: Int) throws(WireError) -> SecretBuffer {
+        do throws(SecretMemoryError) {
+            return try SecretBuffer(lockedCapacity: capacity)
+        } catch {
+            throw .noLockedMemory(errno: error.errno)
+        }
     }
 
     private func room() throws(WireError) -> Int {

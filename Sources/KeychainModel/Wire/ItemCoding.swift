@@ -186,7 +186,20 @@ extension CBORReader {
         if try readNullIfPresent() { return nil }
         return try readBytes { (octets: Span<UInt8>) throws(KeychainError) -> SecretBytes in
             guard octets.count <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
-            return SecretBytes(copying: octets)
+            return try SecretBytes(received: octets)
+        }
+    }
+}
+
+extension SecretBytes {
+    /// Copies what arrived.
+    ///
+    /// - Throws: ``KeychainError`` with `errSecAllocate`.
+    init(received octets: Span<UInt8>) throws(KeychainError) {
+        do throws(SecretMemoryError) {
+            try self.init(lockedCopy: octets)
+        } catch {
+            throw KeychainError(error)
         }
     }
 }

@@ -245,9 +245,9 @@ public struct KeyResult: WireBody, ~Copyable, Sendable {
     /// Reads the reply.
     public init(from reader: inout CBORReader) throws {
         self.init(
-            try reader.readBytes { (octets: Span<UInt8>) throws(WireError) -> SecretBytes in
-                guard octets.count <= Self.longest else { throw .malformed }
-                return SecretBytes(copying: octets)
+            try reader.readBytes { octets -> SecretBytes in
+                guard octets.count <= Self.longest else { throw WireError.malformed }
+                return try SecretBytes(received: octets)
             }
         )
     }

@@ -129,14 +129,20 @@ public struct RequestHead: Sendable, Equatable {
     }
 
     /// A whole request message.
-    public func message<Body: WireBody & ~Copyable>(_ body: borrowing Body) -> SecretBuffer {
-        var writer = WireWriter(SecretBuffer(minimumCapacity: 512))
+    ///
+    /// - Throws: ``SecretMemoryError`` where memory cannot be locked.
+    public func message<Body: WireBody & ~Copyable>(
+        _ body: borrowing Body
+    ) throws(SecretMemoryError) -> SecretBuffer {
+        var writer = WireWriter(try SecretBuffer(lockedCapacity: 512))
         writer.writeArrayHead(count: 4)
         writer.write(unsigned: WireProtocol.version)
         writer.write(unsigned: id)
         writer.write(unsigned: method.rawValue)
         body.encode(to: &writer)
-        return writer.finish()
+        let message = writer.finish()
+        if let refusal = message.refusal { throw refusal }
+        return message
     }
 
     /// Reads the start of a request; the body is next.

@@ -10,6 +10,8 @@ public enum WireError: Error, Sendable, Equatable {
     case method(UInt64)
     /// The connection ended in the middle.
     case closed
+    /// No memory could be locked for it.
+    case noLockedMemory(errno: Int32)
     /// A system call failed.
     case system(errno: Int32)
 }

@@ -191,15 +191,11 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
     @discardableResult
     open func setCredential(_ credential: Data?, type: LACredentialType) -> Bool {
         guard type == .applicationPassword, (try? enter()) != nil else { return false }
-        var password: SecretBytes?
-        if let credential {
-            password = SecretBytes(count: credential.count) { octets in
-                // Foundation cannot copy nothing to nowhere.
-                guard !credential.isEmpty else { return }
-                octets.withUnsafeMutableBytes { _ = credential.copyBytes(to: $0) }
-            }
-        }
         do {
+            let room = try LockedRoom.shared.reserve(credential?.count ?? 0)
+            defer { withExtendedLifetime(room) {} }
+            var password: SecretBytes?
+            if let credential { password = try SecretBytes(lent: credential) }
             try keychain.setCredential(SetCredential(context: number, password: password.take()))
         } catch {
             return false

@@ -34,17 +34,15 @@ struct RightItem {
         to keychain: RemoteKeychain,
         prompt: PromptFields
     ) throws(KeychainError) {
+        let room = try LockedRoom.shared.reserve(secret.count)
+        defer { withExtendedLifetime(room) {} }
         let item = AddItem(
             itemClass: .genericPassword,
             attributes: attributes.merging([
                 .generic: .data(key.representation), .isInvisible: .boolean(true),
             ]) { $1 },
             accessControl: accessControl,
-            data: SecretBytes(count: secret.count) { octets in
-                // Foundation cannot copy nothing to nowhere.
-                guard !secret.isEmpty else { return }
-                octets.withUnsafeMutableBytes { _ = secret.copyBytes(to: $0) }
-            },
+            data: try SecretBytes(lent: secret),
             returns: [],
             context: nil,
             prompt: prompt
@@ -78,8 +76,7 @@ struct RightItem {
         )
         var copy: Data?
         try right.keychain.copy(request).forEach { item in
-            guard let secret = item.data.take() else { return }
-            copy = secret.withUnsafeBytes { Data($0) }
+            copy = item.withData { secret in secret.withUnsafeBytes { Data($0) } }
         }
         guard let copy else { throw KeychainError(.itemNotFound) }
         return copy

@@ -30,14 +30,13 @@ func reporting<Result>(
     }
 }
 
-/// Makes sure that secrets have a place, so that a program without one gets a status: their owners would trap.
+/// Makes sure that secrets have a place, before anything is done.
 ///
 /// - Throws: `errSecAllocate` where memory cannot be locked.
 private func prepareSecretMemory() throws(KeychainError) {
     do {
         try LockedPages.prepare()
     } catch {
-        let cause = DriverCause(domain: "system", code: "errno \(error.errno): RLIMIT_MEMLOCK")
-        throw KeychainError(.allocate, cause: cause, remedy: .check)
+        throw KeychainError(error)
     }
 }

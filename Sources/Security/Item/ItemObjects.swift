@@ -35,13 +35,13 @@ struct ItemObjects {
         // The data of a key in hardware is not for apps.
         let hasData = attributes.map { !$0.isToken } ?? true
         switch returns {
-        case .data: return hasData ? NSData(optional: item.data) : nil
+        case .data: return hasData ? NSData(dataOf: item) : nil
         case .persistentRef: return NSData(data: Data(item.reference?.octets ?? []))
         case .ref: return try key(item, attributes)
         default: break
         }
         var parts = Parts()
-        if returns.contains(.data), hasData { parts.add(DictionaryKeys.data, NSData(optional: item.data)) }
+        if returns.contains(.data), hasData { parts.add(DictionaryKeys.data, NSData(dataOf: item)) }
         if returns.contains(.persistentRef), let reference = item.reference {
             parts.add(DictionaryKeys.persistentReference, NSData(data: Data(reference.octets)))
         }
@@ -57,7 +57,10 @@ struct ItemObjects {
         var ofKey: AttributeValue?
         var accessible: AttributeValue?
         var place = 0
+        let blanks = BlankAttribute.all(of: itemClass ?? Self.itemClass(of: item))
+        var given: UInt16 = 0
         item.forEachAttribute { key, value in
+            if let index = blanks.firstIndex(where: { $0.key == key }) { given |= 1 << index }
             switch key {
             case .accessControl: return ofItem = value
             case .keyAccessControl: return ofKey = value
@@ -69,10 +72,19 @@ struct ItemObjects {
             parts.add(objects.key, objects.value)
             place += 1
         }
+        for (index, blank) in blanks.enumerated() where given & 1 << index == 0 {
+            parts.add(blank.keyObject, blank.object)
+        }
         if let className { parts.add(DictionaryKeys.itemClass, className) }
         if let accessControl = Self.accessControl(ofKey ?? ofItem, accessible) {
             parts.add(DictionaryKeys.accessControl, accessControl)
         }
+    }
+
+    /// The class of an item that was named by its reference.
+    private static func itemClass(of item: borrowing ItemResult) -> ItemClass? {
+        guard case .string(let name)? = item.attributes?[.itemClass] else { return nil }
+        return ItemClass(rawValue: name)
     }
 
     /// As ``object(_:)``, but one item that holds no key, or one that is gone, does not spoil a list.
@@ -92,7 +104,7 @@ struct ItemObjects {
         guard let attributes, itemClass == .key || attributes[.keyClass] != nil else {
             throw .unimplemented("references of passwords")
         }
-        switch item.data {
+        switch try item.copyData() {
         case .some(let data): return try SecKey(attributes, data, item.reference, wishes)
         case .none: throw .key(.decode, "the item holds no key")
         }
@@ -160,25 +172,39 @@ extension AttributeValue {
 
 extension NSData {
     /// An item's data; empty for none.
-    fileprivate convenience init(optional secret: borrowing SecretBytes?) {
-        switch secret {
-        case .some(let secret): self.init(wiping: secret)
-        case .none: self.init()
-        }
+    fileprivate convenience init(dataOf item: borrowing ItemResult) {
+        let copy = item.withData { WipedCopy($0) }
+        if let copy { self.init(copy) } else { self.init() }
     }
 
     /// A secret in memory of its own that is wiped when the app lets go of it.
     convenience init(wiping secret: borrowing SecretBytes) {
-        guard secret.count > 0 else {
+        self.init(secret.withOctets { WipedCopy($0) })
+    }
+
+    private convenience init(_ copy: WipedCopy) {
+        guard let start = copy.room.baseAddress else {
             self.init()
             return
         }
-        let copy = UnsafeMutableRawPointer.allocate(byteCount: secret.count, alignment: 16)
-        let room = UnsafeMutableRawBufferPointer(start: copy, count: secret.count)
-        secret.withOctets { octets in octets.withUnsafeBytes { room.copyMemory(from: $0) } }
-        self.init(bytesNoCopy: copy, length: secret.count) { address, length in
+        self.init(bytesNoCopy: start, length: copy.room.count) { address, length in
             explicit_bzero(address, length)
             address.deallocate()
+        }
+    }
+}
+
+/// Octets of a secret in ordinary memory, for an owner that wipes them and lets the memory go.
+private struct WipedCopy {
+    /// Without an address for no octets.
+    let room: UnsafeMutableRawBufferPointer
+
+    init(_ octets: Span<UInt8>) {
+        room = octets.withUnsafeBytes { octets in
+            guard octets.count > 0 else { return UnsafeMutableRawBufferPointer(start: nil, count: 0) }
+            let room = UnsafeMutableRawBufferPointer.allocate(byteCount: octets.count, alignment: 16)
+            room.copyMemory(from: octets)
+            return room
         }
     }
 }

@@ -17,7 +17,7 @@ extension ParsedQuery {
             itemClass: itemClass,
             attributes: item?.attributes ?? attributes.values,
             accessControl: item?.accessControl ?? accessControl,
-            data: item == nil ? secret(data) : item?.secret(),
+            data: item == nil ? try secret(data) : try item?.secret(),
             returns: wireReturns,
             context: context,
             prompt: prompt
@@ -38,7 +38,7 @@ extension ParsedQuery {
             query: try itemQuery(limit: .all),
             attributes: changes.attributes.values,
             accessControl: changes.accessControl,
-            data: secret(changes.data),
+            data: try secret(changes.data),
             context: context,
             prompt: prompt
         )
@@ -85,11 +85,7 @@ extension ParsedQuery {
 }
 
 /// Copies an app's data; the app's own copy stays its own.
-func secret(_ data: Data?) -> SecretBytes? {
+func secret(_ data: Data?) throws(KeychainError) -> SecretBytes? {
     guard let data else { return nil }
-    return SecretBytes(count: data.count) { octets in
-        // Foundation cannot copy nothing to nowhere.
-        guard !data.isEmpty else { return }
-        octets.withUnsafeMutableBytes { _ = data.copyBytes(to: $0) }
-    }
+    return try SecretBytes(lent: data)
 }

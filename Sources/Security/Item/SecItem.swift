@@ -13,6 +13,9 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
     keychainStatus { () throws(KeychainError) in
         let item = try ParsedQuery(attributes, for: .add, hasResult: result != nil)
         let objects = ItemObjects(item)
+        let copies = objects.returns.contains(.data) ? 2 : 1
+        let room = try LockedRoom.shared.reserve(copies * (item.data?.count ?? 0))
+        defer { withExtendedLifetime(room) {} }
         let added = try KeychainConnection.current.add(try item.addRequest())
         guard let result, !objects.returns.isEmpty else { return }
         try added.forEach { item throws(KeychainError) in result.pointee = try objects.object(item) }
@@ -54,6 +57,8 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
     keychainStatus { () throws(KeychainError) in
         let parsed = try ParsedQuery(query, for: .update, hasResult: false)
         let changes = try ParsedChanges(attributesToUpdate, of: parsed.itemClass)
+        let room = try LockedRoom.shared.reserve(changes.data?.count ?? 0)
+        defer { withExtendedLifetime(room) {} }
         let count = try KeychainConnection.current.update(try parsed.updateRequest(changes))
         guard count > 0 else { throw KeychainError(.itemNotFound) }
     }

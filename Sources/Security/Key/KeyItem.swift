@@ -33,7 +33,7 @@ struct KeyItem {
     }
 
     /// A copy of what is to be kept.
-    func secret() -> SecretBytes? { Security.secret(data) }
+    func secret() throws(KeychainError) -> SecretBytes? { try Security.secret(data) }
 
     private static func material(_ query: ParsedQuery) -> KeyMaterial? {
         guard let data = query.data, case .string(let keyClass)? = query.attributes.values[.keyClass],

@@ -83,7 +83,7 @@ struct StoredSecrets {
                 prompt: prompt(reason)
             )
             let results = try keychain.copy(request)
-            guard var item = results.first(), let data = item.data.take() else {
+            guard let item = results.first(), let data = try item.copyData() else {
                 throw KeychainError(.itemNotFound)
             }
             return data
@@ -106,9 +106,9 @@ struct StoredSecrets {
         throws(CommandError)
     {
         do throws(KeychainError) {
-            if try overwrite(name, secret.copy(), rule) { return }
+            if try overwrite(name, secret.copyToSend(), rule) { return }
             do throws(KeychainError) {
-                try store(name, secret.copy(), rule)
+                try store(name, secret.copyToSend(), rule)
             } catch {
                 // A duplicate now: somebody was faster.
                 guard error.status == .duplicateItem, try overwrite(name, secret, rule) else { throw error }
@@ -202,5 +202,16 @@ struct StoredSecrets {
             )
         }
         return found.sorted { $0.name < $1.name }
+    }
+}
+
+extension SecretBytes {
+    /// - Throws: `errSecAllocate` where memory cannot be locked.
+    fileprivate borrowing func copyToSend() throws(KeychainError) -> SecretBytes {
+        do throws(SecretMemoryError) {
+            return try lockedCopy()
+        } catch {
+            throw KeychainError(error)
+        }
     }
 }

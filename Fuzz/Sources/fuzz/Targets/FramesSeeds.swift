@@ -147,7 +147,10 @@ private struct Message {
     let octets: [UInt8]
 
     init<Body: WireBody & ~Copyable>(_ method: Method, _ body: borrowing Body) {
-        octets = RequestHead(id: 2, method: method).message(body).withOctets { $0.array }
+        guard let message = try? RequestHead(id: 2, method: method).message(body) else {
+            fatalError("no locked memory")
+        }
+        octets = message.withOctets { $0.array }
     }
 }
 

@@ -51,13 +51,15 @@ enum QueryTarget: FuzzTarget {
         _ method: KeychainModel.Method,
         _ body: borrowing Body
     ) throws(KeychainError) {
-        let message = RequestHead(id: 2, method: method).message(body)
+        guard let message = try? RequestHead(id: 2, method: method).message(body) else {
+            fatalError("no locked memory")
+        }
         require(message.count <= Frame.longest, "a request fits a frame")
         message.withOctets { octets in
             do {
                 let again = try CBORReader.read(octets, limits: Frame.limits) { reader in
                     _ = try RequestHead(from: &reader)
-                    return RequestHead(id: 2, method: method).message(try Body(from: &reader))
+                    return try RequestHead(id: 2, method: method).message(try Body(from: &reader))
                 }
                 again.withOctets { require($0.array == octets.array, "a request has one encoding") }
             } catch {

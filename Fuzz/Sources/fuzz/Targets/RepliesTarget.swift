@@ -62,7 +62,7 @@ enum RepliesTarget: FuzzTarget {
 
     private static func runItems(_ input: Span<UInt8>, returns: ItemQuery.Returns) {
         guard input.count > 0, let message = ReceivedMessage.arriving(input) else { return }
-        let replies = ItemReplies(returns: returns)
+        let replies = ItemReplies(returns: returns, reserved: nil)
         do {
             let (_, start) = try message.readBeginning { (try ReplyHead(from: &$0), $0.offset) }
             try replies.accept(message, bodyAt: start)
@@ -78,8 +78,8 @@ enum RepliesTarget: FuzzTarget {
         var octetCount = 0
         results.forEach { item in
             count += 1
-            guard let data = item.data.take() else { return }
-            octetCount += data.count
+            guard let length = item.withData({ $0.count }) else { return }
+            octetCount += length
             require(returns.contains(.data), "no data that was not asked for")
         }
         require(count == results.count, "as many items as announced")

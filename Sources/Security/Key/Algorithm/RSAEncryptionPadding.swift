@@ -54,7 +54,7 @@ enum RSAEncryptionPadding: Equatable, Sendable {
     /// - Throws: `errSecParam` for any fault.
     func decode(_ block: [UInt8]) throws(KeychainError) -> SecretBytes {
         switch self {
-        case .raw: return SecretBytes(copying: block)
+        case .raw: return try SecretBytes(lent: block)
         case .pkcs1:
             var fault = block[0] | (block[1] ^ 2)
             var padding = SeparatorSearch(separator: 0)
@@ -90,7 +90,7 @@ enum RSAEncryptionPadding: Equatable, Sendable {
         _ fault: UInt8
     ) throws(KeychainError) -> SecretBytes {
         guard fault == 0 else { throw .key(.param, "RSAdecrypt wrong input") }
-        return SecretBytes(lent: octets[(position + 1)...])
+        return try SecretBytes(lent: octets[(position + 1)...])
     }
 
     private func mix(_ octets: inout [UInt8], with mask: [UInt8]) {

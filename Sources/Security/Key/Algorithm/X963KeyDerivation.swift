@@ -4,12 +4,12 @@ import SecretMemory
 
 /// The key derivation of ANSI X9.63 (SEC 1, section 3.6.1).
 enum X963KeyDerivation {
-    /// The most octets that are derived at once: a block of locked memory that is always there.
+    /// The most octets that are derived at once: a small block of locked memory.
     static let longestOutput = 1 << 14
 
     /// Derives `byteCount` octets from a shared secret.
     ///
-    /// - Throws: `errSecParam` for none, and for more than ``longestOutput``.
+    /// - Throws: `errSecParam` for none, and for more than ``longestOutput``; `errSecAllocate` where memory cannot be locked.
     static func derive(
         _ byteCount: Int,
         from secret: borrowing SecretBytes,
@@ -17,20 +17,24 @@ enum X963KeyDerivation {
         _ hash: KeyHash
     ) throws(KeychainError) -> SecretBytes {
         guard 1...longestOutput ~= byteCount else { throw .key(.param, "ECDHKeyExchange wrong input") }
-        return secret.withUnsafeBytes { secret in
-            SecretBytes(count: byteCount) { output in
-                var counter: UInt32 = 1
-                for start in stride(from: 0, to: byteCount, by: hash.byteCount) {
-                    var part = withUnsafeBytes(of: counter.bigEndian) { counter in
-                        sharedInfo.withUnsafeBytes { hash.digest(secret, counter, $0) }
+        do throws(SecretMemoryError) {
+            return try secret.withUnsafeBytes { secret throws(SecretMemoryError) in
+                try SecretBytes(lockedCount: byteCount) { output in
+                    var counter: UInt32 = 1
+                    for start in stride(from: 0, to: byteCount, by: hash.byteCount) {
+                        var part = withUnsafeBytes(of: counter.bigEndian) { counter in
+                            sharedInfo.withUnsafeBytes { hash.digest(secret, counter, $0) }
+                        }
+                        for index in start..<min(byteCount, start + hash.byteCount) {
+                            output[index] = part[index - start]
+                        }
+                        wipe(&part)
+                        counter += 1
                     }
-                    for index in start..<min(byteCount, start + hash.byteCount) {
-                        output[index] = part[index - start]
-                    }
-                    wipe(&part)
-                    counter += 1
                 }
             }
+        } catch {
+            throw KeychainError(error)
         }
     }
 }

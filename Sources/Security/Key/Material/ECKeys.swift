@@ -162,7 +162,7 @@ struct SoftwareECPrivateKey: ECPrivateKey {
         } catch {
             throw .key(.param, "the public key is of another curve")
         }
-        return SecretBytes(lent: secret)
+        return try SecretBytes(lent: secret)
     }
 }
 

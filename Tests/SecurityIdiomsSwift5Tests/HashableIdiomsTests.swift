@@ -1,0 +1,1 @@
+../SecurityIdiomsTests/HashableIdiomsTests.swift
