@@ -65,7 +65,7 @@ struct CredentialStore {
         guard let reference = credential.item.reference else { throw KeychainError(.itemNotFound) }
         let query = ItemQuery(itemClass: .genericPassword, returns: .data, references: [reference])
         let results = try keychain.copy(CopyItems(query: query, prompt: secrets.prompt(reason)))
-        guard var item = results.first(), let data = item.data.take() else {
+        guard let item = results.first(), let data = try item.copyData() else {
             throw KeychainError(.itemNotFound)
         }
         return data
