@@ -290,6 +290,13 @@ let package = Package(
         ),
         // Apart from the others, whose deadlines they would keep waiting.
         .testTarget(
+            name: "DaemonLoadTests",
+            dependencies: [
+                "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneTesting", "touchstoned-testing",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "DaemonTPMTests",
             dependencies: [
                 "KeychainClient", "KeychainEngine", "KeychainModel", "SecretMemory", "TPMDriver",

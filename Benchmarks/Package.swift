@@ -59,7 +59,8 @@ let package = Package(
         .target(
             name: "TPMDriver",
             dependencies: [
-                "CTSS2", "COpenSSL", "CBOR", "KeychainModel", "SecretMemory", "Threads", "WebAuthnModel",
+                "CLinux", "CTSS2", "COpenSSL", "CBOR", "KeychainModel", "SecretMemory", "Threads",
+                "WebAuthnModel",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: nearC

@@ -54,7 +54,7 @@ let package = Package(
         .target(
             name: "TPMDriver",
             dependencies: [
-                "CTSS2", "CBOR", "KeychainModel", "SecretMemory", "Threads", "WebAuthnModel",
+                "CLinux", "CTSS2", "CBOR", "KeychainModel", "SecretMemory", "Threads", "WebAuthnModel",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: nearC

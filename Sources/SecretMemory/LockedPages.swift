@@ -24,6 +24,9 @@ public enum LockedPages {
 
     private static let arena = Guarded(Arena())
 
+    /// The arena's regions that are locked now, in bytes.
+    package static var arenaLockedByteCount: Int { arena.withLock { $0.regions.count } * regionByteCount }
+
     /// Locks the first region, so that a daemon refuses to start where memory cannot be locked.
     ///
     /// - Throws: ``SecretMemoryError`` with the kernel's reason.
@@ -145,7 +148,7 @@ private struct SizeClass {
 ///
 /// Blocks are kept as addresses beside the pages, never in them: a free block holds nothing but zeros.
 private struct Arena {
-    private var regions: [UInt] = []
+    private(set) var regions: [UInt] = []
     /// A region of a large block, all zero, that waits for the next one.
     struct Spare {
         let address: UInt

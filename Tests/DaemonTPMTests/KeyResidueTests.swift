@@ -30,14 +30,20 @@ struct KeyResidueTests {
     private struct Machine {
         let keychain: TemporaryKeychain
         let chip: TPMMachine?
+        private let bus: PrivateBus
+        private let fprintd: ScriptedFprintd
 
         init(_ seal: Seal) async throws {
+            // With a finger enrolled: else there is no key of the current set.
+            bus = try await PrivateBus.start(sensors: [])
+            fprintd = try await ScriptedFprintd.start(on: bus, .init())
+            let settings = ["test.template-directory = /nonexistent"]
             switch seal {
             case .software:
                 chip = nil
-                keychain = try TemporaryKeychain()
+                keychain = try TemporaryKeychain(bus: bus, settings: settings)
             case .tpm:
-                let machine = try await TPMMachine()
+                let machine = try await TPMMachine(bus: bus, settings: settings)
                 chip = machine
                 keychain = machine.keychain
             }

@@ -41,8 +41,8 @@ struct LifecycleTests {
         let client = try TestClient(RunningDaemon.socket(at: home.layout.socket))
         try await client.hello()
         let reply = try await client.call(.status, EmptyBody())
-        guard case .array(let fields)? = reply.body, case .unsigned(let number)? = fields.last,
-            let process = pid_t(exactly: number)
+        guard case .array(let fields)? = reply.body, fields.count > 15,
+            case .unsigned(let number) = fields[15], let process = pid_t(exactly: number)
         else { throw TestFailure.unexpected("\(reply)") }
         defer { kill(process, SIGKILL) }
         let second = try await Finished.running(

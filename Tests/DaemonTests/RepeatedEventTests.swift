@@ -16,7 +16,7 @@ struct RepeatedEventTests {
     @Test("is one line at once, and one with the count after the pause")
     func counted() async throws {
         let audit = Audit()
-        let event = RepeatedEvent(.forgedSignal, audit, pause: .seconds(2))
+        let event = RepeatedEvent(.forgedSignal, audit, pause: .seconds(5))
         for _ in 0..<10_000 { event.record() }
         #expect(audit.details == [""])
         try await Deadline.wait(for: "the count") { audit.details.count > 1 ? true : nil }

@@ -12,6 +12,7 @@ struct ExampleTests {
         _ name: String,
         _ arguments: [String] = [],
         input: String? = nil,
+        display: String = ":0",
         in keychain: TemporaryKeychain
     ) async throws -> (status: Int32, output: String) {
         let log = keychain.home.appending("\(name).\(UUID().uuidString)")
@@ -20,7 +21,7 @@ struct ExampleTests {
             "/bin/sh",
             ["-c", "exec \"$@\" < '\(text)'", "sh", "\(Programs.directory)/\(name)"] + arguments,
             environment: [
-                "TOUCHSTONE_HOME": keychain.home.path, "DISPLAY": ":0",
+                "TOUCHSTONE_HOME": keychain.home.path, "DISPLAY": display,
                 "TOUCHSTONE_DAEMON": Programs.touchstoned,
             ],
             log: log
@@ -65,17 +66,21 @@ struct ExampleTests {
             settings: ["test.template-directory = \(bus.templateDirectory)"]
         )
         let reader = VirtualReader(bus, sensor: .storage)
+        // A touch alone counts where the passcode was typed.
+        let display = try DisplaySocket()
+        try keychain.client.lock()
+        try keychain.client.unlock(keychain.prompt(on: display))
         for (name, output) in [
             ("BiometricLock", "locked; your fingerprint opens it\nopen\n"),
             ("BiometricNote", "Meet me at the bridge.\n"),
         ] {
             try keychain.tellPerson([.waits])
-            async let result = Self.run(name, in: keychain)
+            async let result = Self.run(name, display: display.name, in: keychain)
             try await reader.scan("mine")
             #expect(try await result == (0, output))
         }
         // The fallback button, then the passcode.
-        let byPasscode = try await Self.run("BiometricLock", in: keychain)
+        let byPasscode = try await Self.run("BiometricLock", display: display.name, in: keychain)
         #expect(byPasscode == (0, "locked; your fingerprint opens it\nopen\n"))
         keychain.stop(with: SIGTERM)
         await bus.stop()

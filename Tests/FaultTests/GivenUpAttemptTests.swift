@@ -39,10 +39,11 @@ struct GivenUpAttemptTests {
     /// Starts an evaluation for fingers, and gives what ends it.
     private static func start(
         _ ending: Ending,
-        _ keychain: TemporaryKeychain
+        _ keychain: TemporaryKeychain,
+        on display: DisplaySocket
     ) async throws -> @Sendable () -> Void {
         try keychain.tellPerson([.waits])
-        let prompt = keychain.prompt()
+        let prompt = keychain.prompt(on: display)
         switch ending {
         case .cancelled:
             let cancellation = Cancellation()
@@ -55,12 +56,11 @@ struct GivenUpAttemptTests {
             return { cancellation.cancel() }
         case .killed:
             let app = try await ChildProcess.start(
-                "/bin/sh",
-                [
-                    "-c",
-                    "exec \(Programs.touchstone) get k >/dev/null <\(prompt.origin.terminal ?? "")",
+                Programs.touchstone,
+                ["get", "k"],
+                environment: [
+                    "TOUCHSTONE_HOME": keychain.home.path, "PATH": "/usr/bin:/bin", "DISPLAY": display.name,
                 ],
-                environment: ["TOUCHSTONE_HOME": keychain.home.path, "PATH": "/usr/bin:/bin"],
                 log: keychain.home.appending("app")
             )
             return { app.stop() }
@@ -75,6 +75,7 @@ struct GivenUpAttemptTests {
         try await Enroller(bus, sensor: .storage).enrol(print: "mine")
         let keychain = try await TemporaryKeychain.ready(bus: bus)
         try await Self.addSecret(keychain)
+        let display = try DisplaySocket()
         let reader = VirtualReader(bus, sensor: .storage)
         let listener = try await BusPeer(address: bus.address)
         try await listener.subscribe(
@@ -86,9 +87,9 @@ struct GivenUpAttemptTests {
             // Right passcodes clear the counts.
             try keychain.client.lock()
             try keychain.tellPerson([])
-            try keychain.unlock()
+            try keychain.client.unlock(keychain.prompt(on: display))
             #expect(try Self.count(keychain) == 0)
-            let end = try await Self.start(ending, keychain)
+            let end = try await Self.start(ending, keychain, on: display)
             try await reader.scan("stranger")
             // The sensor has judged; the daemon may not have heard it yet.
             while let signal = await signals.next() {
@@ -114,8 +115,11 @@ struct GivenUpAttemptTests {
         let keychain = try await TemporaryKeychain.ready(bus: bus)
         try await Self.addSecret(keychain)
         let reader = VirtualReader(bus, sensor: .storage)
+        let display = try DisplaySocket()
+        try keychain.client.lock()
+        try keychain.client.unlock(keychain.prompt(on: display))
         for round in 1...4 {
-            let end = try await Self.start(ending, keychain)
+            let end = try await Self.start(ending, keychain, on: display)
             try await reader.waitUntilWanted()
             end()
             try await Self.waitForEnd(round, keychain)

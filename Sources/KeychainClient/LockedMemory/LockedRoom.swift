@@ -15,10 +15,12 @@ public final class LockedRoom: Sendable {
     public static let patience: Duration = .seconds(10)
     /// What needs no room of its own: it fits into the blocks that are kept for small secrets.
     static let smallest = 4096
-    /// What no request is charged for: the arena of small blocks and the regions kept beside it (``LockedPages``), one frame that
-    /// arrives, while it moves to a larger block, and one that is sent.
-    private static let reserved =
-        LockedPages.arenaByteCount + LockedPages.spareByteCount + 2 * Frame.longest + (384 << 10)
+    /// What no request is charged for: the arena of small blocks as it is, with room to grow, the regions kept beside it
+    /// (``LockedPages``), one frame that arrives, while it moves to a larger block, and one that is sent.
+    private static var reserved: Int {
+        let arena = max(LockedPages.arenaLockedByteCount + 4 * LockedPages.regionByteCount, 1 << 20)
+        return arena + LockedPages.spareByteCount + 2 * Frame.longest + (384 << 10)
+    }
 
     private struct State {
         var used = 0

@@ -78,6 +78,11 @@ public final class TemporaryKeychain: Sendable {
         PromptFields(origin: PromptOrigin(terminal: terminal.name, terminalType: "xterm"), reason: reason)
     }
 
+    /// How requests are prompted for whose boxes come up on a display.
+    public func prompt(on display: DisplaySocket, _ reason: String = "a test") -> PromptFields {
+        PromptFields(origin: PromptOrigin(display: display.name), reason: reason)
+    }
+
     /// The boxes that were shown so far.
     public var prompts: Int { pinentry.notes.count }
 

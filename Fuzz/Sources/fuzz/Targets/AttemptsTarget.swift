@@ -27,11 +27,13 @@ enum AttemptsTarget: FuzzTarget {
             slots: [Array(rest[..<half]), Array(rest[half...])],
             validCodes: [flags & 1 == 0, flags & 2 == 0]
         )
+        // As after a start: nothing is remembered of another file.
+        let attempts = store.attempts()
         do throws(KeychainError) {
-            let record = try store.attempts.load()
+            let record = try attempts.load()
             require(flags & 3 != 3, "a slot counts only with its code")
-            try store.attempts.save(record)
-            _ = try store.attempts.load()
+            try attempts.save(record)
+            _ = try attempts.load()
         } catch {
             require(error.status == .decode, "a damaged file is damaged, not \(error)")
         }
@@ -39,10 +41,11 @@ enum AttemptsTarget: FuzzTarget {
 
     /// A directory of its own below `TMPDIR`, which `Scripts/fuzz` makes and removes.
     private final class Store: Sendable {
-        let attempts: AttemptFile
         private let directory: StoreDirectory
         private let key: Key
         private let file: CInt
+
+        func attempts() -> AttemptFile { AttemptFile(directory: directory) }
 
         init() {
             let place = unsafe getenv("TMPDIR").map { unsafe String(cString: $0) } ?? "/tmp"
@@ -51,8 +54,7 @@ enum AttemptsTarget: FuzzTarget {
             let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
             do {
                 directory = try StoreDirectory(path: path)
-                attempts = AttemptFile(directory: directory)
-                try attempts.save(AttemptRecord())
+                try AttemptFile(directory: directory).save(AttemptRecord())
                 guard let key = try DeviceKeyFile(directory: directory).key("attempts"),
                     let file = try directory.openFile(StoreFile.attempts.rawValue, O_RDWR)
                 else { fatalError("no file of attempts") }

@@ -32,46 +32,56 @@ enum FramesTarget: FuzzTarget {
 
     private static func judge(_ content: consuming FrameContent, of input: Span<UInt8>) {
         guard case .request(let head, let request) = content else { return }
-        let written = written(head.id, request)
-        written.withOctets { octets in
-            require(octets.array == input.array, "a request has one encoding")
+        do throws(SecretMemoryError) {
+            let written = try written(head.id, request)
+            written.withOctets { octets in
+                require(octets.array == input.array, "a request has one encoding")
+            }
+        } catch {
+            fatalError("a request that was read cannot be written: \(error)")
         }
     }
 
     /// The request as a client would send it.
-    private static func written(_ id: UInt64, _ request: consuming Request) -> SecretBuffer {
+    private static func written(
+        _ id: UInt64,
+        _ request: consuming Request
+    ) throws(SecretMemoryError) -> SecretBuffer {
         func head(_ method: Method) -> RequestHead { RequestHead(id: id, method: method) }
         switch consume request {
-        case .hello(let body): return head(.hello).message(body)
-        case .status(let prompt?): return head(.status).message(prompt)
-        case .status(nil): return head(.status).message(EmptyBody())
-        case .check: return head(.check).message(EmptyBody())
-        case .setUp(let prompt): return head(.setUp).message(prompt)
-        case .unlock(let prompt): return head(.unlock).message(prompt)
-        case .lock: return head(.lock).message(EmptyBody())
-        case .changePasscode(let prompt): return head(.changePasscode).message(prompt)
-        case .recover(let prompt): return head(.recover).message(prompt)
-        case .migrate(let prompt): return head(.migrate).message(prompt)
-        case .protectLockout(let prompt): return head(.protectLockout).message(prompt)
-        case .exportKeychain(let prompt): return head(.exportKeychain).message(prompt)
-        case .sendImport(let body): return head(.sendImport).message(body)
-        case .importKeychain(let prompt): return head(.importKeychain).message(prompt)
-        case .addItem(let body): return head(.addItem).message(body)
-        case .copyItems(let body): return head(.copyItems).message(body)
-        case .updateItems(let body): return head(.updateItems).message(body)
-        case .deleteItems(let body): return head(.deleteItems).message(body)
-        case .makeKey(let body): return head(.makeKey).message(body)
-        case .readKey(let body): return head(.readKey).message(body)
-        case .useKey(let body): return head(.useKey).message(body)
-        case .attestKey(let body): return head(.attestKey).message(body)
-        case .attestationIdentity: return head(.attestationIdentity).message(EmptyBody())
-        case .activateCredential(let body): return head(.activateCredential).message(body)
-        case .invalidateContext(let body): return head(.invalidateContext).message(body)
-        case .setCredential(let body): return head(.setCredential).message(body)
-        case .evaluatePolicy(let body): return head(.evaluatePolicy).message(body)
-        case .evaluateAccessControl(let body): return head(.evaluateAccessControl).message(body)
-        case .canEvaluatePolicy(let body): return head(.canEvaluatePolicy).message(body)
-        case .cancel(let body): return head(.cancel).message(body)
+        case .hello(let body): return try head(.hello).message(body)
+        case .status(let prompt?): return try head(.status).message(prompt)
+        case .status(nil): return try head(.status).message(EmptyBody())
+        case .check: return try head(.check).message(EmptyBody())
+        case .setUp(let prompt): return try head(.setUp).message(prompt)
+        case .unlock(let prompt): return try head(.unlock).message(prompt)
+        case .lock: return try head(.lock).message(EmptyBody())
+        case .changePasscode(let prompt): return try head(.changePasscode).message(prompt)
+        case .recover(let prompt): return try head(.recover).message(prompt)
+        case .migrate(let prompt): return try head(.migrate).message(prompt)
+        case .protectLockout(let prompt): return try head(.protectLockout).message(prompt)
+        case .exportKeychain(let prompt): return try head(.exportKeychain).message(prompt)
+        case .sendImport(let body): return try head(.sendImport).message(body)
+        case .importKeychain(let prompt): return try head(.importKeychain).message(prompt)
+        case .addItem(let body): return try head(.addItem).message(body)
+        case .copyItems(let body): return try head(.copyItems).message(body)
+        case .updateItems(let body): return try head(.updateItems).message(body)
+        case .deleteItems(let body): return try head(.deleteItems).message(body)
+        case .makeKey(let body): return try head(.makeKey).message(body)
+        case .readKey(let body): return try head(.readKey).message(body)
+        case .useKey(let body): return try head(.useKey).message(body)
+        case .attestKey(let body): return try head(.attestKey).message(body)
+        case .attestationIdentity: return try head(.attestationIdentity).message(EmptyBody())
+        case .activateCredential(let body): return try head(.activateCredential).message(body)
+        case .invalidateContext(let body): return try head(.invalidateContext).message(body)
+        case .setCredential(let body): return try head(.setCredential).message(body)
+        case .evaluatePolicy(let body): return try head(.evaluatePolicy).message(body)
+        case .evaluateAccessControl(let body): return try head(.evaluateAccessControl).message(body)
+        case .canEvaluatePolicy(let body): return try head(.canEvaluatePolicy).message(body)
+        case .cancel(let body): return try head(.cancel).message(body)
+        case .repair(let body): return try head(.repair).message(body)
+        case .listApps: return try head(.listApps).message(EmptyBody())
+        case .moveItems(let body): return try head(.moveItems).message(body)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import KeychainClient
 import KeychainModel
 import SecretMemory
@@ -87,17 +88,18 @@ struct ManyClientTests {
 
     @Test("a client that finds no place has it as soon as another one ends")
     func placeComesFree() async throws {
-        let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
+        let keychain = try TemporaryKeychain(settings: ["log-level = critical"])
+        try await keychain.start()
         var sockets: [CInt] = []
         defer { for socket in sockets { close(socket) } }
-        for _ in 0..<Self.count { sockets.append(try RunningDaemon.socket(at: daemon.home.layout.socket)) }
+        for _ in 0..<Self.count { sockets.append(try Self.connect(to: keychain.layout.socket)) }
         let first = sockets.removeFirst()
         let ending = Task.detached {
             try await Task.sleep(for: .milliseconds(700))
             close(first)
         }
         // Those that say nothing are cut off after five seconds, which is later than a client waits.
-        let client = RemoteKeychain(layout: daemon.home.layout, daemon: .none)
+        let client = RemoteKeychain(layout: keychain.layout, daemon: .none)
         let start = ContinuousClock.now
         #expect(throws: Never.self) { try client.status() }
         #expect(ContinuousClock.now - start < .seconds(4))
@@ -118,8 +120,25 @@ struct ManyClientTests {
         _ = try client.add(item)
         let query = ItemQuery.passwords(attributes: attributes)
         let found = try client.copy(CopyItems(query: query, prompt: asked))
-        guard found.count == 1 else { throw TestFailure.unexpected("\(found.count) items") }
+        guard found.count == 1 else { throw TestKitError.unexpected("\(found.count) items") }
         _ = try client.delete(DeleteItems(query: query, prompt: asked))
+    }
+
+    /// A connected socket.
+    private static func connect(to path: String) throws -> CInt {
+        let descriptor = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let isConnected = withUnsafeBytes(of: &address) { octets in
+            Glibc.connect(
+                descriptor,
+                octets.assumingMemoryBound(to: sockaddr.self).baseAddress,
+                socklen_t(octets.count)
+            ) == 0
+        }
+        guard isConnected else { throw TestKitError.unexpected("connect: errno \(errno)") }
+        return descriptor
     }
 
     /// A line of `/proc/PID/status`.
