@@ -6,17 +6,19 @@ import SecretMemory
 import Testing
 import TouchstoneTesting
 
-@Suite("Many clients", .serialized, .enabled(if: Programs.isBuilt, "touchstoned is not built"))
+@Suite("Many clients", .serialized, .enabled(if: access(Programs.touchstoned, X_OK) == 0, "touchstoned-testing is not built"))
 struct ManyClientTests {
     /// What `RLIMIT_MEMLOCK` grants an ordinary user.
     private static let lockedOctets = 8 << 20
     private static let count = 256
+    private static let setpriv = "/usr/bin/setpriv"
+    private static let canDropCapabilities = geteuid() == 0 && access(setpriv, X_OK) == 0
 
     /// A daemon whose locked memory is limited, as that of an ordinary user is and root's is not.
     private static let limited =
         ["/usr/bin/prlimit", "--memlock=\(lockedOctets):\(lockedOctets)"]
-        + (Programs.canChangeUser
-            ? [Programs.setpriv, "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"] : [])
+        + (canDropCapabilities
+            ? [setpriv, "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"] : [])
 
     /// How large the item of a client is: small ones, some that come from the arena's end, a few large ones.
     private static func size(of index: Int) -> Int {
@@ -82,7 +84,7 @@ struct ManyClientTests {
         #expect(refused?.cause == .tooManyConnections)
         #expect(refused?.remedy == .retry)
         #expect(refused?.status == .allocate)
-        let lines = try String(contentsOf: keychain.home.appending("daemon.stderr")).split(separator: "\n")
+        let lines = try String(contentsOfFile: keychain.home.appending("daemon.stderr"), encoding: .utf8).split(separator: "\n")
         #expect(lines.count { $0.contains("too many connections") } == 1, "not a line for each try")
     }
 
@@ -118,7 +120,7 @@ struct ManyClientTests {
             prompt: asked
         )
         _ = try client.add(item)
-        let query = ItemQuery.passwords(attributes: attributes)
+        let query = ItemQuery(itemClass: .genericPassword, attributes: attributes, returns: .data)
         let found = try client.copy(CopyItems(query: query, prompt: asked))
         guard found.count == 1 else { throw TestKitError.unexpected("\(found.count) items") }
         _ = try client.delete(DeleteItems(query: query, prompt: asked))
@@ -143,7 +145,7 @@ struct ManyClientTests {
 
     /// A line of `/proc/PID/status`.
     private static func number(_ name: String, of pid: Int32) throws -> Int {
-        let lines = try String(contentsOf: "/proc/\(pid)/status").split(separator: "\n")
+        let lines = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8).split(separator: "\n")
         let line = lines.first { $0.hasPrefix(name + ":") }
         return line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first.flatMap { Int($0) }
             ?? 0
