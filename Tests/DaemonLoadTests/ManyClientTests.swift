@@ -6,7 +6,11 @@ import SecretMemory
 import Testing
 import TouchstoneTesting
 
-@Suite("Many clients", .serialized, .enabled(if: access(Programs.touchstoned, X_OK) == 0, "touchstoned-testing is not built"))
+@Suite(
+    "Many clients",
+    .serialized,
+    .enabled(if: access(Programs.touchstoned, X_OK) == 0, "touchstoned-testing is not built")
+)
 struct ManyClientTests {
     /// What `RLIMIT_MEMLOCK` grants an ordinary user.
     private static let lockedOctets = 8 << 20
@@ -84,7 +88,8 @@ struct ManyClientTests {
         #expect(refused?.cause == .tooManyConnections)
         #expect(refused?.remedy == .retry)
         #expect(refused?.status == .allocate)
-        let lines = try String(contentsOfFile: keychain.home.appending("daemon.stderr"), encoding: .utf8).split(separator: "\n")
+        let lines = try String(contentsOfFile: keychain.home.appending("daemon.stderr"), encoding: .utf8)
+            .split(separator: "\n")
         #expect(lines.count { $0.contains("too many connections") } == 1, "not a line for each try")
     }
 

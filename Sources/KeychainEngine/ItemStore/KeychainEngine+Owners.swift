@@ -49,7 +49,13 @@ extension KeychainEngine: ItemOwners {
         let search = try ItemSearch(query, groups: groups, in: context)
         var name: String?
         try ItemDatabase.translatingErrors {
-            try ItemRow.forEach(store.database, search.source, hasData: false, after: 0, tags: store.itemSet.tags) {
+            try ItemRow.forEach(
+                store.database,
+                search.source,
+                hasData: false,
+                after: 0,
+                tags: store.itemSet.tags
+            ) {
                 row in
                 try row.open(in: context) { header in
                     if search.matches(header) { name = header.groupName }

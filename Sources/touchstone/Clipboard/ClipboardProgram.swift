@@ -32,7 +32,8 @@ enum ClipboardProgram: String, CaseIterable {
         }
         throw CommandError(
             "no program reaches the clipboard",
-            hint: "install one: " + PackageManager.command(for: hasWayland ? .clipboardOfWayland : .clipboardOfX),
+            hint: "install one: "
+                + PackageManager.command(for: hasWayland ? .clipboardOfWayland : .clipboardOfX),
             exitCode: .notAvailable
         )
     }
