@@ -57,7 +57,8 @@ enum TerminalStanding: Equatable {
     /// Deeper than any real tree; a bound, because processes come and go under the walk.
     private static let mostAncestors = 64
 
-    /// Whether some process has this controlling terminal.
+    /// Whether some process has this controlling terminal; a prompt program of ours does not count, which takes one that
+    /// nobody has as its own when it opens it.
     private static func controlsSomebody(_ device: UInt64) -> Bool {
         guard let directory = unsafe opendir("/proc") else { return true }
         defer { unsafe closedir(directory) }
@@ -65,7 +66,8 @@ enum TerminalStanding: Equatable {
             let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { octets in
                 unsafe String(decoding: octets.prefix { $0 != 0 }, as: UTF8.self)
             }
-            if let number = Int32(name), ProcessStat(of: number)?.terminal == device { return true }
+            guard let number = Int32(name), let process = ProcessStat(of: number) else { continue }
+            if process.terminal == device, process.parent != getpid() { return true }
         }
         return false
     }

@@ -8,7 +8,7 @@ import TouchstoneTesting
 /// at a pseudo-terminal; in place of the machine's TPM: swtpm.
 @main
 struct Demo {
-    private static let passcode = "correct horse battery staple demo"
+    private static let passcode = "hazel anvil quiver mosaic tundra"
     private static let finger = SyntheticFinger(1)
     private static let secondFinger = SyntheticFinger(2)
     private static let strangersFinger = SyntheticFinger(6)
@@ -40,7 +40,7 @@ struct Demo {
         try await scene.refuse(strangersFinger, passcode: passcode)
         try await scene.survive(finger, passcode: passcode)
         try await scene.restart(finger, passcode: passcode)
-        try await scene.moveDisk(passcode: passcode)
+        try await scene.moveDisk()
         try await scene.changeFingers(secondFinger, passcode: passcode)
         try await scene.end()
         await bus.stop()

@@ -11,7 +11,11 @@ struct Machine {
     init(_ bus: PrivateBus, diskOf other: Machine? = nil) async throws {
         chip = try await SoftwareTPM.start()
         disk = try TemporaryDirectory()
-        shell = Shell(home: disk.path, programs: Bundle.main.bundlePath)
+        shell = Shell(
+            home: disk.path,
+            programs: Bundle.main.bundlePath,
+            terminal: try PseudoTerminal()
+        )
         if let other {
             try FileManager.default.copyItem(
                 atPath: other.disk.appending("data"),

@@ -69,7 +69,7 @@ struct Scene: ~Copyable {
             try expect(outcome, status: 0)
             transcript.done("stored")
         }
-        transcript.step("touchstone get wifi: demands nothing while the keychain is unlocked")
+        transcript.step("touchstone get wifi: needs nothing while the keychain is unlocked")
         let outcome = try await shell.run("get", "wifi")
         try expect(outcome, status: 0, output: "open while unlocked")
         transcript.done("“\(outcome.output)”, without a prompt")

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Synchronization
 import TouchstoneTesting
 
@@ -24,6 +25,8 @@ struct Shell: Sendable {
     let home: String
     /// The directory of `touchstone` and `touchstoned-testing`: the demo's own.
     let programs: String
+    /// The window in which all commands run: a touch alone counts where the passcode was typed.
+    let terminal: PseudoTerminal
 
     /// Runs a command while `person` does something at its terminal.
     ///
@@ -38,8 +41,9 @@ struct Shell: Sendable {
         input: String? = nil,
         person: @Sendable (PseudoTerminal) async throws -> Void = { _ in }
     ) async throws -> Outcome {
-        let terminal = try PseudoTerminal()
         let place = try open(terminal)
+        let drawnBefore = terminal.text.count
+        terminal.skip()
         let output = Pipe()
         let process = Process()
         process.executableURL = URL(fileURLWithPath: programs + "/touchstone")
@@ -77,7 +81,7 @@ struct Shell: Sendable {
             try await terminal.wait(for: "hint:")
         }
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        return Outcome(status: status, output: text, screen: terminal.text)
+        return Outcome(status: status, output: text, screen: String(terminal.text.dropFirst(drawnBefore)))
     }
 
     /// The daemon's process.
@@ -98,9 +102,9 @@ struct Shell: Sendable {
     }
 
     private func open(_ terminal: PseudoTerminal) throws -> FileHandle {
-        guard let handle = FileHandle(forUpdatingAtPath: terminal.name) else {
-            throw Surprise("cannot open \(terminal.name)")
-        }
-        return handle
+        // Not as the demo's own controlling terminal, or its commands would be jobs in the background.
+        let descriptor = Glibc.open(terminal.name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Surprise("cannot open \(terminal.name)") }
+        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 }

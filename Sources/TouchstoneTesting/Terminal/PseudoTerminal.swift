@@ -89,6 +89,9 @@ public final class PseudoTerminal: Sendable {
         }
     }
 
+    /// Has the next wait begin after all that was drawn so far.
+    public func skip() { screen.skip() }
+
     /// Types a text, without the enter key.
     public func type(_ text: String) { press(.text(text)) }
 

@@ -54,6 +54,9 @@ final class TerminalScreen: Sendable {
     /// What can be seen so far.
     var visible: [UInt8] { state.withLock { $0.text.visible } }
 
+    /// Has the next search start after all that was drawn so far.
+    func skip() { state.withLock { $0.cursor = $0.text.compact.count } }
+
     /// Types octets; false when the terminal is closed or takes no more.
     func write(_ octets: [UInt8]) -> Bool {
         state.withLock { state in
