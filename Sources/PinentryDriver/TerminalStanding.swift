@@ -12,7 +12,7 @@ enum TerminalStanding: Equatable {
     ///
     /// A client without that controlling terminal stands as the nearest of its ancestors that has it: `su -c` and
     /// setsid(1) start programs in a session of their own. A terminal that controls nobody is read by nobody else.
-    init(of client: PromptClient?, to terminal: stat) {
+    init(of client: PromptClient?, to terminal: stat, daemon: Int32 = getpid()) {
         let device = UInt64(terminal.st_rdev)
         // Who cannot be told from a later process of the same number gets a box, and no channel.
         guard let client, client.start > 0, let stat = ProcessStat(of: client.process),
@@ -23,7 +23,7 @@ enum TerminalStanding: Equatable {
         }
         if let holder = Self.holder(of: device, from: stat) {
             self = holder.isInForeground ? .foreground(Self.channel(device, holder.session)) : .background
-        } else if Self.controlsSomebody(device) {
+        } else if Self.controlsSomebody(device, besides: daemon) {
             self = .background
         } else {
             // The inode's change time: when the terminal was made, or its owner or mode changed.
@@ -57,9 +57,9 @@ enum TerminalStanding: Equatable {
     /// Deeper than any real tree; a bound, because processes come and go under the walk.
     private static let mostAncestors = 64
 
-    /// Whether some process has this controlling terminal; a prompt program of ours does not count, which takes one that
-    /// nobody has as its own when it opens it.
-    private static func controlsSomebody(_ device: UInt64) -> Bool {
+    /// Whether some process has this controlling terminal; a prompt program, a child of the daemon's, does not count: it
+    /// takes a terminal that nobody has as its own when it opens it.
+    private static func controlsSomebody(_ device: UInt64, besides daemon: Int32) -> Bool {
         guard let directory = unsafe opendir("/proc") else { return true }
         defer { unsafe closedir(directory) }
         while let entry = unsafe readdir(directory) {
@@ -67,7 +67,7 @@ enum TerminalStanding: Equatable {
                 unsafe String(decoding: octets.prefix { $0 != 0 }, as: UTF8.self)
             }
             guard let number = Int32(name), let process = ProcessStat(of: number) else { continue }
-            if process.terminal == device, process.parent != getpid() { return true }
+            if process.terminal == device, process.parent != daemon { return true }
         }
         return false
     }

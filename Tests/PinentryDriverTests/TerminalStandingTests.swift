@@ -62,7 +62,7 @@ private final class Jobs {
     func standing(of client: PromptClient, to other: PseudoTerminal? = nil) -> TerminalStanding {
         var status = stat()
         guard unsafe stat((other ?? terminal).name, &status) == 0 else { return .background }
-        return TerminalStanding(of: client, to: status)
+        return TerminalStanding(of: client, to: status, daemon: 0)
     }
 
     private func contents(of path: String) -> String? {
