@@ -1,6 +1,5 @@
 public import KeychainModel
 import SecretMemory
-import Synchronization
 
 /// Requests that ask one thing after the other: making a keybag, changing its passcode, recovering it.
 ///
@@ -337,7 +336,7 @@ extension AuthenticationEngine {
 
 /// Where a box was put up.
 private final class ShownChannel: Sendable {
-    private let noted = Mutex<PromptChannel?>(nil)
+    private let noted = Guarded<PromptChannel?>(nil)
 
     var channel: PromptChannel? { noted.withLock { $0 } }
 

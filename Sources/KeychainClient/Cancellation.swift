@@ -1,4 +1,4 @@
-import Synchronization
+import SecretMemory
 
 /// Ends a request from another thread.
 ///
@@ -11,7 +11,7 @@ public final class Cancellation: Sendable {
         var requests: [(connection: Connection, id: UInt64)] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// Ends nothing yet.
     public init() {}

@@ -22,7 +22,7 @@ public final class RemoteKeychain: Sendable {
 
     private let layout: Layout?
     private let daemon: DaemonLocation
-    private let connection = Mutex<Connection?>(nil)
+    private let connection = Guarded<Connection?>(nil)
     /// Where the secrets of results find room.
     let room: LockedRoom
 

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import SecretMemory
 
 /// The modes of this process's terminal, for a daemon that dies in the middle of a prompt.
 ///
@@ -17,7 +17,7 @@ enum TerminalModes {
         var requests = 0
     }
 
-    private static let state = Mutex(State())
+    private static let state = Guarded(State())
     /// The program that draws may be killed a moment after the daemon's socket closes.
     private static let pauseMilliseconds: [CInt] = [0, 20, 60]
 

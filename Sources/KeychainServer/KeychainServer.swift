@@ -2,7 +2,6 @@ import CLinux
 import Glibc
 import KeychainModel
 import SecretMemory
-import Synchronization
 import Threads
 
 /// Accepts clients, finds out who they are, and serves each on a thread of its own.
@@ -261,9 +260,9 @@ public final class KeychainServer: Sendable {
 
 /// Carries the listener, which cannot be copied, to the thread that accepts.
 private final class ListenerBox: Sendable {
-    private let listener: Mutex<Listener?>
+    private let listener: Guarded<Listener?>
 
-    init(_ listener: consuming Listener) { self.listener = Mutex(listener) }
+    init(_ listener: consuming Listener) { self.listener = Guarded(listener) }
 
     func take() -> Listener? { listener.withLock { $0.take() } }
 }

@@ -1,6 +1,6 @@
 import CBOR
 import KeychainModel
-import Synchronization
+import SecretMemory
 
 /// A request that was read whole.
 enum Request: ~Copyable, Sendable {
@@ -150,9 +150,9 @@ enum FrameContent: ~Copyable {
 
 /// Carries a request, which cannot be copied, into the task that serves it.
 final class RequestBox: Sendable {
-    private let request: Mutex<Request?>
+    private let request: Guarded<Request?>
 
-    init(_ request: consuming Request) { self.request = Mutex(request) }
+    init(_ request: consuming Request) { self.request = Guarded(request) }
 
     /// The request, for the first one who asks.
     func take() -> Request? { request.withLock { $0.take() } }

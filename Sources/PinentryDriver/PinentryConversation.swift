@@ -1,5 +1,5 @@
 import KeychainModel
-import Synchronization
+import SecretMemory
 import Threads
 
 /// A conversation on a thread of its own, which ends with it.
@@ -15,7 +15,7 @@ final class PinentryConversation: Sendable {
 
     private let cancelSignal: ThreadSignal
     private let outcome = Outcome()
-    private let wait = Mutex(Wait.nobody)
+    private let wait = Guarded(Wait.nobody)
 
     /// Starts the thread; `body` may wait for the signal besides its own events, and then has to end.
     init(_ body: @escaping @Sendable (ThreadSignal) throws(PromptError) -> PromptAnswer) throws(PromptError) {
@@ -63,7 +63,7 @@ final class PinentryConversation: Sendable {
 
 /// Carries an answer, which cannot be copied, from the thread to the task.
 private final class Outcome: Sendable {
-    private let result = Mutex<Result<PromptAnswer, PromptError>?>(nil)
+    private let result = Guarded<Result<PromptAnswer, PromptError>?>(nil)
 
     func set(_ body: () throws(PromptError) -> PromptAnswer) {
         do {

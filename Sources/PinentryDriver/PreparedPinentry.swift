@@ -1,6 +1,5 @@
 import KeychainModel
 import SecretMemory
-import Synchronization
 
 /// A prompter whose program for the first box is started already; letting go of it ends a program that was not used.
 final class PreparedPinentry: SecretPrompter {
@@ -11,7 +10,7 @@ final class PreparedPinentry: SecretPrompter {
     }
 
     private let prompter: PinentryPrompter
-    private let start: Mutex<Start?>
+    private let start: Guarded<Start?>
 
     /// Starts the program; nil when there is no descriptor or no thread for it.
     init?(_ prompter: PinentryPrompter, at origin: PromptOrigin) {
@@ -26,7 +25,7 @@ final class PreparedPinentry: SecretPrompter {
             )
         else { return nil }
         self.prompter = prompter
-        start = Mutex(Start(origin: origin, order: order, conversation: conversation))
+        start = Guarded(Start(origin: origin, order: order, conversation: conversation))
     }
 
     deinit { start.withLock { $0?.conversation.cancel() } }
@@ -70,7 +69,7 @@ final class PinentryOrder: Sendable {
     }
 
     private let placed: ThreadSignal
-    private let content = Mutex<Content?>(nil)
+    private let content = Guarded<Content?>(nil)
 
     init() throws(PromptError) { placed = try ThreadSignal() }
 

@@ -1,11 +1,11 @@
 package import Glibc
 
-/// A value behind a POSIX mutex, for what many threads touch all the time.
+/// A value behind a POSIX mutex: the one kind of lock for values in these sources.
 ///
-/// Not the standard library's `Mutex`: the thread sanitizer does not know that one on Linux, and would report all
-/// that it guards.
+/// Not the standard library's `Mutex`: on Linux its slow path is a futex call in a library that the thread sanitizer does
+/// not see, so the sanitizer reports a race whenever two threads really met at the lock.
 @safe
-package final class Guarded<Value>: @unchecked Sendable {  // the value is touched under the mutex alone
+package final class Guarded<Value: ~Copyable>: @unchecked Sendable {  // touched under the mutex alone
     @usableFromInline
     internal let mutex: UnsafeMutablePointer<pthread_mutex_t>
     // The mutex sees to it that one has it at a time.
@@ -13,7 +13,7 @@ package final class Guarded<Value>: @unchecked Sendable {  // the value is touch
     @exclusivity(unchecked)
     internal var value: Value
 
-    package init(_ value: Value) {
+    package init(_ value: consuming sending Value) {
         unsafe mutex = .allocate(capacity: 1)
         unsafe mutex.initialize(to: pthread_mutex_t())
         unsafe pthread_mutex_init(mutex, nil)
@@ -22,7 +22,7 @@ package final class Guarded<Value>: @unchecked Sendable {  // the value is touch
 
     /// Lends the value to one caller at a time.
     @inlinable
-    package func withLock<R, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
+    package func withLock<R: ~Copyable, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R {
         unsafe pthread_mutex_lock(mutex)
         defer { unsafe pthread_mutex_unlock(mutex) }
         return try unsafe body(&value)

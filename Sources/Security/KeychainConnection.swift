@@ -1,6 +1,6 @@
 package import KeychainClient
 package import KeychainModel
-import Synchronization
+import SecretMemory
 
 /// The keychain that the fronts talk to.
 package enum KeychainConnection {
@@ -25,5 +25,5 @@ package enum KeychainConnection {
 
     /// How long a place that was looked up counts.
     private static let lifetime = Duration.milliseconds(250)
-    private static let lastOrigin = Mutex<(origin: PromptOrigin, time: ContinuousClock.Instant)?>(nil)
+    private static let lastOrigin = Guarded<(origin: PromptOrigin, time: ContinuousClock.Instant)?>(nil)
 }

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Synchronization
+import SecretMemory
 import TouchstoneTesting
 
 /// Runs the real `touchstone` as a person at a terminal would.

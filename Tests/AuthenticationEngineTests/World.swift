@@ -1,6 +1,5 @@
 import KeychainModel
 import SecretMemory
-import Synchronization
 import TouchstoneTesting
 
 @testable import AuthenticationEngine
@@ -153,11 +152,11 @@ final class MemoryAttemptStore: AttemptStore {
         var failure: KeychainError?
     }
 
-    private let state: Mutex<State>
+    private let state: Guarded<State>
     private let journal: Journal
 
     init(_ record: AttemptRecord, journal: Journal) {
-        state = Mutex(State(record: record))
+        state = Guarded(State(record: record))
         self.journal = journal
     }
 
@@ -182,7 +181,7 @@ final class MemoryAttemptStore: AttemptStore {
 
 /// Keeps what was audited.
 final class AuditRecorder: AuditLog {
-    private let events = Mutex<[AuditEvent]>([])
+    private let events = Guarded<[AuditEvent]>([])
 
     func record(_ event: AuditEvent) { events.withLock { $0.append(event) } }
 
@@ -210,11 +209,11 @@ final class ScriptedKeybag: KeybagKeeper {
         var hasHardware = false
     }
 
-    private let inner: Mutex<State>
+    private let inner: Guarded<State>
     private let journal: Journal
 
     init(state: KeybagState, passcode: String, journal: Journal) {
-        inner = Mutex(State(state: state, passcode: passcode))
+        inner = Guarded(State(state: state, passcode: passcode))
         self.journal = journal
     }
 

@@ -1,7 +1,6 @@
 import CBOR
 import KeychainModel
 import SecretMemory
-import Synchronization
 import Testing
 
 @Suite("Item calls")
@@ -247,7 +246,7 @@ struct ItemCallTests {
 
     @Test("a vault that is never content is asked 20 times at most, and its user no more often")
     func rounds() async throws {
-        let controls = Mutex<UInt64>(0)
+        let controls = Guarded<UInt64>(0)
         let vault = ScriptedVault { _ throws(KeychainError) in
             // Each round demands another control, so that each asks.
             let index = controls.withLock { count in

@@ -2,15 +2,14 @@ import CBOR
 import Glibc
 @_spi(AuthenticationEngine) import KeychainModel
 import SecretMemory
-import Synchronization
 
 /// An authenticator whose person is a closure.
 final class ScriptedAuthenticator: Authenticator {
     typealias Person = @Sendable (Evaluation) async throws(AuthenticationError) -> Set<AuthenticationFactor>
 
-    private let asked = Mutex<[Evaluation]>([])
-    private let unlocks = Mutex(0)
-    private let observations = Mutex<(count: Int, result: Result<Void, KeychainError>)>((0, .success(())))
+    private let asked = Guarded<[Evaluation]>([])
+    private let unlocks = Guarded(0)
+    private let observations = Guarded<(count: Int, result: Result<Void, KeychainError>)>((0, .success(())))
     private let person: Person
     private let onUnlock: @Sendable () throws(AuthenticationError) -> Void
 
@@ -273,8 +272,8 @@ actor ScriptedVault: ItemVault {
 
 /// Keeps the events.
 final class ScriptedAudit: AuditLog {
-    private let kept = Mutex<[AuditEvent]>([])
-    private let threadClock = Mutex<clockid_t?>(nil)
+    private let kept = Guarded<[AuditEvent]>([])
+    private let threadClock = Guarded<clockid_t?>(nil)
     var events: [AuditEvent] { kept.withLock { $0 } }
     /// The clock of the processor time that the thread of the last event takes.
     var clockOfThread: clockid_t? { threadClock.withLock { $0 } }
@@ -288,7 +287,7 @@ final class ScriptedAudit: AuditLog {
 
 /// Says once that something happened.
 final class Flag: Sendable {
-    private let state = Mutex(false)
+    private let state = Guarded(false)
     var isRaised: Bool { state.withLock { $0 } }
     func raise() { state.withLock { $0 = true } }
 }

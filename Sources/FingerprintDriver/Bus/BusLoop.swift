@@ -1,7 +1,7 @@
 import CLinux
 import CSystemd
 import Glibc
-import Synchronization
+import SecretMemory
 import Threads
 
 /// The thread of a ``BusExecutor``: jobs first, then one message, then jobs again.
@@ -25,7 +25,7 @@ final class BusLoop: @unchecked Sendable {  // `connection` belongs to the threa
         var thread: pthread_t?
     }
 
-    private let queue = Mutex(Queue())
+    private let queue = Guarded(Queue())
     /// An eventfd that wakes the thread.
     private let wake: CInt
     /// The connection that the thread reads; closed by it at its end.

@@ -2,7 +2,6 @@ import CBOR
 import Glibc
 import KeychainModel
 import SecretMemory
-import Synchronization
 
 /// One connection to the daemon, shared by as many threads as like to.
 ///
@@ -95,7 +94,7 @@ final class Connection: Sendable {
     private let ownMark: SecretBytes
     private let monitor: Monitor<State>
     /// The last id sent; held while a frame is written, because ids must grow on the wire.
-    private let lastID: Mutex<UInt64>
+    private let lastID: Guarded<UInt64>
 
     /// Greets the daemon at the other end of `socket`; does not wait for its answer.
     ///
@@ -106,7 +105,7 @@ final class Connection: Sendable {
         let greeting = try socket.greeting(&receiver)
         self.socket = socket
         monitor = Monitor(State(receiver: receiver))
-        lastID = Mutex(0)
+        lastID = Guarded(0)
         guard try post(.hello, Hello(nonce: greeting.nonce), to: nil) != nil else {
             throw KeychainError.connectionLost("hung up")
         }

@@ -2,7 +2,7 @@ import Glibc
 
 /// State that threads share, with a way to sleep until it is as wanted.
 ///
-/// `Synchronization.Mutex` has no condition to wait for; this is the POSIX pair.
+/// A mutex alone has no condition to wait for; this is the POSIX pair.
 @safe
 final class Monitor<State: ~Copyable>: @unchecked Sendable {  // the state is touched under `mutex` alone
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>

@@ -1,6 +1,7 @@
 internal import CBOR
 internal import Glibc
 public import KeychainModel
+internal import SecretMemory
 internal import Synchronization
 
 /// Keeps the counts of failed attempts in a file of two slots, written in turn.
@@ -36,7 +37,7 @@ public final class AttemptFile: AttemptStore {
 
     private let directory: StoreDirectory
     private let audit: (any AuditLog)?
-    private let gate = Mutex(Known())
+    private let gate = Guarded(Known())
 
     /// Keeps the counts of this directory's keybag; `audit` hears of a file that was put back.
     public init(directory: StoreDirectory, audit: (any AuditLog)? = nil) {

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KeychainModel
+internal import SecretMemory
 internal import Synchronization
 
 /// An export's octets in a file that has no name any more: whatever ends its owner frees them too.
@@ -8,7 +9,7 @@ final class UnnamedFile: ExportFile {
     private static let name = "export.new"
 
     private let descriptor: CInt
-    private let size = Mutex(0)
+    private let size = Guarded(0)
 
     /// Makes an empty file on the disk of the store.
     init(in directory: StoreDirectory) throws(KeychainError) {

@@ -1,7 +1,7 @@
 import Foundation
 import KeychainClient
 import KeychainModel
-import Synchronization
+import SecretMemory
 
 /// One evaluation under way: its end is told exactly once, whoever comes first.
 final class Evaluation: Sendable {
@@ -12,9 +12,9 @@ final class Evaluation: Sendable {
 
     /// Takes the prompt away.
     let cancellation = Cancellation()
-    private let reply: Mutex<Reply?>
+    private let reply: Guarded<Reply?>
 
-    init(reply: @escaping Reply) { self.reply = Mutex(reply) }
+    init(reply: @escaping Reply) { self.reply = Guarded(reply) }
 
     /// Runs `body`, which waits for a person, on a thread of its own: queues have few, and are slow to add more.
     static func start(_ body: @escaping @Sendable () -> Void) { Thread.detachNewThread(body) }
@@ -44,7 +44,7 @@ final class EvaluationHolder: Sendable {
         var isCancelled = false
     }
 
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// Keeps an evaluation; one whose task was cancelled before is ended.
     func hold(_ evaluation: Evaluation) {

@@ -1,8 +1,8 @@
 import Foundation
 import KeychainClient
 import KeychainModel
+import SecretMemory
 import Security
-import Synchronization
 
 /// How evaluations run: a thread of its own waits for the daemon.
 extension LAContext {

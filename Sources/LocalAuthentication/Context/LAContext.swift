@@ -3,7 +3,6 @@ import KeychainClient
 package import KeychainModel
 import SecretMemory
 public import Security
-import Synchronization
 
 /// `LATouchIDAuthenticationMaximumAllowableReuseDuration`: 300 seconds.
 public let LATouchIDAuthenticationMaximumAllowableReuseDuration: TimeInterval = 300
@@ -40,7 +39,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
     private let promptOrigin = KeychainConnection.promptOrigin
     /// The context's name on the connection.
     let number: UInt64
-    let state = Mutex(State())
+    let state = Guarded(State())
 
     /// Makes a context in which nothing was shown yet.
     public override init() {

@@ -1,8 +1,8 @@
 public import Foundation
 package import KeychainClient
 import KeychainModel
+import SecretMemory
 import Security
-import Synchronization
 
 /// Which ways to authenticate there are, told without a prompt.
 ///
@@ -46,7 +46,7 @@ public final class LAEnvironment: NSObject, @unchecked Sendable {  // all that c
     private let keychain: RemoteKeychain
     private let interval: DispatchTimeInterval
     private let queue = DispatchQueue(label: "LocalAuthentication.environment")
-    private let watch = Mutex(Watch())
+    private let watch = Guarded(Watch())
 
     /// Watches a keychain.
     ///

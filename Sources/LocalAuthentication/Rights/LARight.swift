@@ -1,6 +1,6 @@
 public import Foundation
 import KeychainModel
-import Synchronization
+import SecretMemory
 
 /// What the user must show before a part of an app may be used.
 ///
@@ -28,7 +28,7 @@ open class LARight: NSObject, @unchecked Sendable {  // all that changes is behi
 
     let requirement: LAAuthenticationRequirement
     let authorization: RightAuthorization
-    private let number = Mutex(0)
+    private let number = Guarded(0)
 
     /// A right that demands a finger or the passcode.
     public override init() {

@@ -1,7 +1,7 @@
 import Foundation
 import KeychainModel
+import SecretMemory
 import Security
-import Synchronization
 
 /// What the user has shown for one right: asked for, shown, given up.
 ///
@@ -18,7 +18,7 @@ final class RightAuthorization: Sendable {
     }
 
     private let makeContext: @Sendable () -> LAContext
-    private let progress: Mutex<Progress>
+    private let progress: Guarded<Progress>
 
     /// Nothing was shown yet; the keychain of now will be asked.
     init() {
@@ -28,7 +28,7 @@ final class RightAuthorization: Sendable {
                 KeychainConnection.$promptOrigin.withValue(origin) { LAContext() }
             }
         }
-        progress = Mutex(Progress(context: makeContext()))
+        progress = Guarded(Progress(context: makeContext()))
     }
 
     /// Where it stands.

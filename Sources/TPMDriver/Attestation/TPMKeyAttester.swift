@@ -1,6 +1,5 @@
 public import KeychainModel
 public import SecretMemory
-import Synchronization
 
 /// Vouches for keys of the TPM: its endorsement key, an attestation key, and what that says of a key.
 ///
@@ -9,7 +8,7 @@ import Synchronization
 public final class TPMKeyAttester: KeyAttester {
     private let tpm: TPM
     /// What does not change while the chip is not cleared, so that it is asked for once.
-    private let known = Mutex<ChipIdentity?>(nil)
+    private let known = Guarded<ChipIdentity?>(nil)
 
     /// Vouches for keys of a chip.
     public init(_ tpm: TPM) { self.tpm = tpm }

@@ -1,12 +1,12 @@
 import KeychainModel
 import Logging
-import Synchronization
+import SecretMemory
 
 /// Writes security events into the log, and tells those who must act on them.
 final class AuditTrail: AuditLog {
     private let logger: Logger
     private let logsAll: Bool
-    private let listener = Mutex<Listener?>(nil)
+    private let listener = Guarded<Listener?>(nil)
 
     /// A struct around the closure: a generic that holds a bare one wraps it once more each time it is read.
     private struct Listener {

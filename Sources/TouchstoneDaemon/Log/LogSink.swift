@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import SecretMemory
 
 /// Where log lines go: standard error, or a file of the daemon's own that is put aside once it is long.
 final class LogSink: Sendable {
@@ -11,18 +11,18 @@ final class LogSink: Sendable {
         var size: Int
     }
     private let path: String?
-    private let file: Mutex<File>
+    private let file: Guarded<File>
 
     /// Writes to standard error.
     init() {
         path = nil
-        file = Mutex(File(descriptor: 2, size: 0))
+        file = Guarded(File(descriptor: 2, size: 0))
     }
 
     /// Appends to the file, mode 0600, which is made where it is missing.
     init(path: String) throws(StartError) {
         self.path = path
-        file = Mutex(try Self.open(path))
+        file = Guarded(try Self.open(path))
     }
 
     deinit {

@@ -1,5 +1,5 @@
 import KeychainModel
-import Synchronization
+import SecretMemory
 
 /// An event that others can bring about as often as they like: told at once, then at most once a pause, with how often it
 /// came meanwhile, so that it pushes nothing else out of the log.
@@ -12,7 +12,7 @@ final class RepeatedEvent: Sendable {
     private let kind: AuditEvent.Kind
     private let audit: any AuditLog
     private let pause: Duration
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     init(_ kind: AuditEvent.Kind, _ audit: any AuditLog, pause: Duration = .seconds(60)) {
         self.kind = kind

@@ -1,6 +1,6 @@
 import FingerprintDriver
 import Glibc
-import Synchronization
+import SecretMemory
 
 /// A peer that owns fprintd's name and follows a script: what no virtual sensor can be made to do.
 ///
@@ -99,14 +99,14 @@ public final class ScriptedFprintd: Sendable {
         var running: Verification?
     }
 
-    private let state: Mutex<State>
-    private let peer: Mutex<BusPeer?>
+    private let state: Guarded<State>
+    private let peer: Guarded<BusPeer?>
     private let address: String
 
     private init(_ script: Script, address: String) {
         self.address = address
-        state = Mutex(State(script: script))
-        peer = Mutex(nil)
+        state = Guarded(State(script: script))
+        peer = Guarded(nil)
     }
 
     /// Takes fprintd's name on a bus that has no fprintd, and keeps it as long as there is the bus.

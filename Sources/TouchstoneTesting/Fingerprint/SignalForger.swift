@@ -1,6 +1,6 @@
 import FingerprintDriver
 import Glibc
-import Synchronization
+import SecretMemory
 
 /// Sends fprintd's and logind's signals without being either, as any local account can.
 public actor SignalForger {
@@ -96,7 +96,7 @@ public actor ScriptedLogind {
 
 /// The delays that were given out: a pipe each, whose other end hangs up with the last holder.
 private final class SleepDelays: Sendable {
-    private let pipes = Mutex<[BusDescriptor]>([])
+    private let pipes = Guarded<[BusDescriptor]>([])
 
     var count: Int { pipes.withLock(\.count) }
 

@@ -1,5 +1,5 @@
 import Glibc
-import Synchronization
+import SecretMemory
 
 /// A finger that nobody has: each number another one, always with the same ridges.
 ///
@@ -20,7 +20,7 @@ public final class SyntheticFinger: Sendable {
     public let number: Int
     private let ridges: [Float]
 
-    private static let drawn = Mutex<[Int: [Float]]>([:])
+    private static let drawn = Guarded<[Int: [Float]]>([:])
 
     /// Draws the ridges, or takes those drawn before.
     public init(_ number: Int) {

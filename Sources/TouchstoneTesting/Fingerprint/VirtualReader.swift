@@ -1,6 +1,6 @@
 import FingerprintDriver
 import Glibc
-import Synchronization
+import SecretMemory
 
 /// A finger, or none, on one of libfprint's virtual sensors.
 ///
@@ -30,7 +30,7 @@ public final class VirtualReader: Sendable {
 
     private let bus: PrivateBus
     private let sensor: PrivateBus.Sensor
-    private let connection = Mutex<Int32>(-1)
+    private let connection = Guarded<Int32>(-1)
 
     /// A finger for a sensor of the bus.
     public init(_ bus: PrivateBus, sensor: PrivateBus.Sensor = .image) {

@@ -1,6 +1,6 @@
 public import KeychainClient
 public import KeychainModel
-import Synchronization
+import SecretMemory
 
 /// A keychain of one's own: the real daemon in a private directory, and a person who knows the passcode.
 ///
@@ -24,7 +24,7 @@ public final class TemporaryKeychain: Sendable {
     private let lines: [String]
     private let terminal: PseudoTerminal
     private let pinentry: ScriptedPinentry
-    private let daemon = Mutex<ChildProcess?>(nil)
+    private let daemon = Guarded<ChildProcess?>(nil)
 
     /// Makes the directory and the settings; nothing runs yet.
     ///

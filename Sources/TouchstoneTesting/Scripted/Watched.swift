@@ -1,4 +1,4 @@
-import Synchronization
+import SecretMemory
 
 /// A state that tests and scripted peers change, and wait on, without ever sleeping.
 final class Watched<State: Sendable>: Sendable {
@@ -7,10 +7,10 @@ final class Watched<State: Sendable>: Sendable {
         var waiters: [@Sendable (inout State) -> Bool] = []
     }
 
-    private let inner: Mutex<Inner>
+    private let inner: Guarded<Inner>
 
     init(_ state: State) {
-        inner = Mutex(Inner(state: state))
+        inner = Guarded(Inner(state: state))
     }
 
     /// Changes the state, then lets those go on who waited for what it now is.

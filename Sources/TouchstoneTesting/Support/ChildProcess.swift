@@ -2,14 +2,14 @@ import CLinux
 import FingerprintDriver
 import Foundation
 import Glibc
-import Synchronization
+import SecretMemory
 
 /// A program that runs until it is stopped, its owner lets go, or this process ends in any way.
 public final class ChildProcess: Sendable {
     /// The program's process.
     public let processID: Int32
 
-    private let isReaped = Mutex(false)
+    private let isReaped = Guarded(false)
 
     private init(processID: Int32) { self.processID = processID }
 

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Synchronization
+import SecretMemory
 
 /// A TPM 2.0 in a program of its own (swtpm), with all that can happen to a machine.
 ///
@@ -38,7 +38,7 @@ public actor SoftwareTPM {
     }
 
     private let directory: TemporaryDirectory
-    private nonisolated let program = Mutex<ChildProcess?>(nil)
+    private nonisolated let program = Guarded<ChildProcess?>(nil)
 
     /// The chip's transport, as tpm2-tss and tpm2-tools take it: `swtpm:path=…`.
     public nonisolated var tcti: String { "swtpm:path=\(socket)" }

@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Synchronization
+import SecretMemory
 
 /// Stands between a driver and a chip: keeps every octet that passes, and can lose or forge answers.
 ///
@@ -42,7 +42,7 @@ public final class TPMRecorder: Sendable {
     private let directory: TemporaryDirectory
     private let listener: StreamSocket
     private let chip: SoftwareTPM
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// The transport for the driver: `swtpm:path=…`.
     public var tcti: String { "swtpm:path=\(directory.appending("bus.sock"))" }

@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Synchronization
+import SecretMemory
 
 /// What was drawn on a terminal and who waits for it; a thread reads until the terminal is closed.
 final class TerminalScreen: Sendable {
@@ -34,12 +34,12 @@ final class TerminalScreen: Sendable {
         var nextIdentifier = 0
     }
 
-    private let state: Mutex<State>
+    private let state: Guarded<State>
     private let wake: CInt
 
     /// Takes over the terminal's primary side.
     init(adopting primary: CInt) throws {
-        state = Mutex(State(primary: primary))
+        state = Guarded(State(primary: primary))
         wake = clinux_eventfd(0)
         guard wake >= 0 else { throw TerminalError.system(errno) }
         _ = fcntl(primary, F_SETFL, O_NONBLOCK)

@@ -2,7 +2,6 @@ import Foundation
 import KeychainEngine
 import KeychainModel
 import SecretMemory
-import Synchronization
 import Testing
 
 @Suite("An import makes the whole keychain or none")
@@ -91,7 +90,7 @@ struct ImportTests {
         let there = TestKeychain()
         let engine = try there.start()
         for fault in [1, 2, 3, 5, 400, 1000, 1205] {
-            let reads = Mutex(0)
+            let reads = Guarded(0)
             let file = MemoryExport(octets) { () throws(KeychainError) in
                 let number = reads.withLock { count in
                     count += 1
@@ -138,7 +137,7 @@ struct ImportTests {
 /// Copies of a directory at moments of its making: what a crash at that moment leaves.
 private final class Images: Sendable {
     private let there: TestKeychain
-    private let taken = Mutex<(moments: Int, images: [TestKeychain])>((0, []))
+    private let taken = Guarded<(moments: Int, images: [TestKeychain])>((0, []))
 
     init(of there: TestKeychain) { self.there = there }
 

@@ -3,7 +3,6 @@ import Foundation
 import KeychainEngine
 import KeychainModel
 import SecretMemory
-import Synchronization
 import Testing
 import TouchstoneTesting
 
@@ -83,7 +82,7 @@ final class TestKeychain: Sendable {
 
 /// Keeps the events of a test.
 final class RecordedAudit: AuditLog {
-    private let events = Mutex<[AuditEvent]>([])
+    private let events = Guarded<[AuditEvent]>([])
 
     func record(_ event: AuditEvent) { events.withLock { $0.append(event) } }
     var kinds: [AuditEvent.Kind] { events.withLock { $0.map(\.kind) } }
