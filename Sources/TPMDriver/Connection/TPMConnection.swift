@@ -45,6 +45,7 @@ final class TPMConnection {
 
     deinit {
         unsafe Esys_Finalize(&context.pointer)
+        unsafe AnswerTime.forget(transport)
         unsafe Tss2_TctiLdr_Finalize(&transport)
     }
 
