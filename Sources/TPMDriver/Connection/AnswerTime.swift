@@ -34,7 +34,8 @@ enum AnswerTime {
         guard let transport = unsafe transport else { return }
         let common = unsafe UnsafeMutableRawPointer(transport)
             .assumingMemoryBound(to: TSS2_TCTI_CONTEXT_COMMON_V1.self)
-        guard let transmit = unsafe common.pointee.transmit, let receive = unsafe common.pointee.receive else {
+        guard let transmit = unsafe common.pointee.transmit, let receive = unsafe common.pointee.receive
+        else {
             return
         }
         let simulator =
