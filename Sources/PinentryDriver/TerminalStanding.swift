@@ -59,16 +59,32 @@ enum TerminalStanding: Equatable {
 
     /// Whether some process has this controlling terminal; a prompt program, a child of the daemon's, does not count: it
     /// takes a terminal that nobody has as its own when it opens it.
+    ///
+    /// Only leaders of sessions are looked at: a terminal controls a session, and nobody any more once its leader has
+    /// ended or let go of it (the kernel's `disassociate_ctty`). Asking for a process's session takes a twentieth of
+    /// reading its `stat`, and is done for all of the machine's processes.
     private static func controlsSomebody(_ device: UInt64, besides daemon: Int32) -> Bool {
         guard let directory = unsafe opendir("/proc") else { return true }
         defer { unsafe closedir(directory) }
         while let entry = unsafe readdir(directory) {
-            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { octets in
-                unsafe String(decoding: octets.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            guard let number = Int32(name), let process = ProcessStat(of: number) else { continue }
-            if process.terminal == device, process.parent != daemon { return true }
+            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe number($0) }
+            guard let process = name else { continue }
+            // 0 for a session whose leader is in another PID namespace, -1 for a process that is gone.
+            let session = getsid(process)
+            guard session == process || session == 0, let stat = ProcessStat(of: process) else { continue }
+            if stat.terminal == device, stat.parent != daemon { return true }
         }
         return false
+    }
+
+    /// The number of a process that a file name in `/proc` stands for; nil for other names.
+    private static func number(_ name: UnsafeRawBufferPointer) -> Int32? {
+        var number: Int32 = 0
+        for (index, octet) in unsafe name.enumerated() {
+            if octet == 0 { return index > 0 ? number : nil }
+            guard octet >= UInt8(ascii: "0"), octet <= UInt8(ascii: "9"), number < 1 << 24 else { return nil }
+            number = number * 10 + Int32(octet - UInt8(ascii: "0"))
+        }
+        return nil
     }
 }

@@ -158,14 +158,15 @@ struct ItemTags {
     var changedGroups: Set<Int64> { Set(changes.lazy.map { $0.row >> Self.rowBits }) }
 
     private mutating func put(_ tag: ItemTag?, _ row: Int64) -> ItemTag? {
-        let former = put(tag, row, in: &groups[row >> Self.rowBits, default: Group()])
+        let former = Self.put(tag, row, in: &groups[row >> Self.rowBits, default: Group()])
         if let former { names.remove(row, former.name) }
         if let tag { names.insert(row, tag.name) }
         count += (tag == nil ? 0 : 1) - (former == nil ? 0 : 1)
         return former
     }
 
-    private func put(_ tag: ItemTag?, _ row: Int64, in group: inout Group) -> ItemTag? {
+    /// Static: a method of the value would hold its groups meanwhile, and all of them would be copied at each change.
+    private static func put(_ tag: ItemTag?, _ row: Int64, in group: inout Group) -> ItemTag? {
         let (bit, index) = group.place(of: row)
         guard group.present & bit == 0 else {
             let former = group.tags[index]
