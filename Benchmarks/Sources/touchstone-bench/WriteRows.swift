@@ -35,7 +35,7 @@ enum WriteRows {
         )
     }
 
-    /// Flushes per add of one client, counted by strace, on a daemon of its own.
+    /// Flushes per add of one client, and looks at files, counted by strace, on a daemon of its own.
     static func measureFlushes(_ programs: Programs, _ scale: Scale, into table: inout Table) async throws {
         let name = "flushes per add, one client"
         let strace = "/usr/bin/strace"
@@ -46,7 +46,11 @@ enum WriteRows {
         let trace = keychain.appending("trace")
         try await keychain.start(
             under: strace,
-            ["-f", "-qq", "-o", trace, "-e", "trace=fsync,fdatasync,sync_file_range,sync,syncfs,%%stat"]
+            // With the paths of descriptors (-y).
+            [
+                "-f", "-y", "-qq", "-o", trace, "-e",
+                "trace=fsync,fdatasync,sync_file_range,sync,syncfs,%%stat",
+            ]
         )
         let client = keychain.connect()
         try client.setUp(keychain.prompt)
@@ -62,11 +66,33 @@ enum WriteRows {
         // Now and then the log is made longer.
         let looks = perAdd(after.looks - before.looks)
         table.add(Row("looks at a file's state per add", ours: looks, atMost: Figure(0.25, .count)))
+        let callerLooks = perAdd(after.callerLooks - before.callerLooks)
+        table.add(
+            Row("looks at the caller's program per add", ours: callerLooks, atMost: Figure(1, .count))
+        )
+    }
+
+    private struct Calls {
+        var flushes = 0
+        /// stat(2) and its kin.
+        var looks = 0
+        /// The same on `/proc/PID/exe` of the client, which is not among ``looks``: who asks is looked at with each
+        /// request.
+        var callerLooks = 0
     }
 
     /// How often files were flushed, and how often stat(2) or its kin were called.
-    private static func calls(in trace: String) throws -> (flushes: Int, looks: Int) {
-        let lines = try TextFile.read(trace).split(separator: "\n").filter { !$0.contains("resumed") }
-        return (lines.count { $0.contains("sync(") }, lines.count { $0.contains("stat") })
+    private static func calls(in trace: String) throws -> Calls {
+        var calls = Calls()
+        for line in try TextFile.read(trace).split(separator: "\n") where !line.contains("resumed") {
+            if line.contains("sync(") {
+                calls.flushes += 1
+            } else if line.contains("</proc/"), line.contains("\"exe\"") {
+                calls.callerLooks += 1
+            } else if line.contains("stat") {
+                calls.looks += 1
+            }
+        }
+        return calls
     }
 }
