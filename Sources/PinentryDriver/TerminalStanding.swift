@@ -69,13 +69,22 @@ enum TerminalStanding: Equatable {
         while let entry = unsafe readdir(directory) {
             let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe number($0) }
             guard let process = name else { continue }
-            // 0 for a session whose leader is in another PID namespace, -1 for a process that is gone.
+            // -1 for a process that is gone.
             let session = getsid(process)
-            guard session == process || session == 0, let stat = ProcessStat(of: process) else { continue }
+            let mayControl = session == process || session == 0 && !isFirstNamespace
+            guard mayControl, let stat = ProcessStat(of: process) else { continue }
             if stat.terminal == device, stat.parent != daemon { return true }
         }
         return false
     }
+
+    /// Whether this process sees all others: session 0 is that of the kernel's threads there, which have no terminal, and
+    /// in any other PID namespace one whose leader cannot be seen.
+    private static let isFirstNamespace: Bool = {
+        var status = stat()
+        // `PROC_PID_INIT_INO` (linux/proc_ns.h).
+        return unsafe stat("/proc/self/ns/pid", &status) == 0 && status.st_ino == 0xEFFF_FFFC
+    }()
 
     /// The number of a process that a file name in `/proc` stands for; nil for other names.
     private static func number(_ name: UnsafeRawBufferPointer) -> Int32? {
