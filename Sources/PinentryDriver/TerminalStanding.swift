@@ -89,7 +89,8 @@ enum TerminalStanding: Equatable {
     /// The number of a process that a file name in `/proc` stands for; nil for other names.
     private static func number(_ name: UnsafeRawBufferPointer) -> Int32? {
         var number: Int32 = 0
-        for (index, octet) in unsafe name.enumerated() {
+        for index in name.indices {
+            let octet = unsafe name[index]
             if octet == 0 { return index > 0 ? number : nil }
             guard octet >= UInt8(ascii: "0"), octet <= UInt8(ascii: "9"), number < 1 << 24 else { return nil }
             number = number * 10 + Int32(octet - UInt8(ascii: "0"))
