@@ -1,5 +1,6 @@
 import Foundation
 import KeychainModel
+import ScriptedDaemon
 import Testing
 import TouchstoneTesting
 
