@@ -14,10 +14,10 @@ enum DaemonStart {
     /// - Throws: ``KeychainError`` with `errSecNotAvailable` and what the daemon said.
     static func run(at location: DaemonLocation, for layout: Layout) throws(KeychainError) {
         guard let path = location.path() else {
-            throw .notAvailable(location == .none ? "daemonNotRunning" : "daemonMissing")
+            throw .notAvailable(location == .none ? .daemonNotRunning : .daemonMissing)
         }
         guard let variables = DaemonEnvironment.variables(for: layout) else {
-            throw .notAvailable("layoutHasNoVariables")
+            throw .notAvailable(.layoutHasNoVariables)
         }
         // A file in memory, not a pipe: the daemon may keep it open for good.
         let report = unsafe clinux_memfd("touchstoned-report")
@@ -29,11 +29,11 @@ enum DaemonStart {
             }
         }
         guard pid > 0 else {
-            throw .notAvailable("daemonNotStarted: \(SystemError.name(of: errno))", domain: "system")
+            throw .notAvailable(.daemonNotStarted, detail: SystemError.name(of: errno))
         }
         let outcome = wait(for: pid)
         guard outcome == .ready else {
-            throw .notAvailable(outcome.name + said(in: report), domain: "touchstoned")
+            throw .notAvailable(DriverCause(domain: "touchstoned", code: outcome.name + said(in: report)))
         }
     }
 
