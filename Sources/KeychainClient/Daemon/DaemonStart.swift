@@ -81,10 +81,8 @@ enum DaemonStart {
             if isSlow { kill(pid, SIGKILL) }
         }
         var status: CInt = 0
-        while unsafe waitpid(pid, &status, 0) < 0 {
-            // ECHILD: the app reaps all children itself. Connecting will tell.
-            if errno != EINTR { return .ready }
-        }
+        // ECHILD: the app reaps all children itself. Connecting will tell.
+        guard SystemCall.uninterrupted({ unsafe waitpid(pid, &status, 0) }) >= 0 else { return .ready }
         if isSlow { return .slow }
         // wait(2): the low seven bits are the signal, the next octet is the exit status.
         if status & 0x7F != 0 { return .killed(status & 0x7F) }
