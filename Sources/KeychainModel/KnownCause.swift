@@ -149,7 +149,9 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
 extension DriverCause {
     /// A known cause.
     ///
-    /// - Parameter detail: What a known cause says beside its name, such as an error's; follows it in the code.
+    /// - Parameters:
+    ///   - cause: Which.
+    ///   - detail: What is known beside its name, such as the system's error; follows it in the code.
     public init(_ cause: KnownCause, detail: String? = nil) {
         let (domain, code) = cause.parts
         self.init(domain: String(domain), code: code + (detail.map { ": " + $0 } ?? ""))

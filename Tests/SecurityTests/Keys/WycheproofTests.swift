@@ -91,7 +91,10 @@ struct WycheproofTests {
         )
     }
 
-    @Test("agree on P-256, and on no point off the curve", .enabled(if: isThere, "the published vectors are not there"))
+    @Test(
+        "agree on P-256, and on no point off the curve",
+        .enabled(if: isThere, "the published vectors are not there")
+    )
     func ecdh() throws {
         let file = try #require(Self.file("ecdh_secp256r1_ecpoint"))
         var valid = 0
