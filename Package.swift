@@ -399,9 +399,10 @@ let package = Package(
     package.targets = frameworks.map { .target(name: "Apple\($0)", path: "Sources/Apple/\($0)") }
 #endif
 
-// `Scripts/test-sanitized` names the tests it runs, so that nothing else is built a second and a third time.
-if let tests = Context.environment["TOUCHSTONE_TESTS"]?.split(separator: " ").map(String.init) {
-    var needed = Set(tests)
+/// Keeps these targets of the package and what they need, and no product.
+@MainActor
+func keep(only names: [String]) {
+    var needed = Set(names)
     var found = 0
     while found != needed.count {
         found = needed.count
@@ -411,4 +412,75 @@ if let tests = Context.environment["TOUCHSTONE_TESTS"]?.split(separator: " ").ma
     }
     package.targets.removeAll { !needed.contains($0.name) }
     package.products = []
+}
+
+// `Scripts/test TARGET` and `Scripts/test-sanitized` name the tests they run, so that nothing else is built.
+if let tests = Context.environment["TOUCHSTONE_TESTS"]?.split(separator: " ").map(String.init) {
+    keep(only: tests)
+}
+
+// What `Scripts/fuzz` and `Scripts/benchmark` build, of the same targets as the product; nobody else has it.
+switch Context.environment["TOUCHSTONE_TOOLS"] {
+case "fuzz":
+    package.targets += [
+        .systemLibrary(name: "CLibFuzzer", path: "Fuzz/Sources/CLibFuzzer"),
+        // Two files of the daemon, without all that it is made of.
+        .target(
+            name: "DaemonConfiguration",
+            dependencies: [.product(name: "Logging", package: "swift-log")],
+            path: "Sources/TouchstoneDaemon",
+            sources: ["Configuration.swift", "Setting.swift"],
+            swiftSettings: nearC
+        ),
+        .executableTarget(
+            name: "fuzz",
+            dependencies: [
+                "CLibFuzzer", "CLinux", "CTSS2", "CoreFoundation", "CBOR", "SecretMemory", "KeychainModel",
+                "WebAuthnModel", "KeychainEngine", "PinentryDriver", "FingerprintDriver", "TPMDriver",
+                "KeychainServer", "KeychainClient", "Security", "DaemonConfiguration",
+            ],
+            path: "Fuzz/Sources/fuzz",
+            swiftSettings: nearC,
+            // The default linker stops at debug information of this size.
+            linkerSettings: [.unsafeFlags(["-use-ld=lld"])]
+        ),
+    ]
+    keep(only: ["fuzz"])
+    // All of it with libFuzzer's instrumentation; Scripts/fuzz links the toolchain's libFuzzer.
+    for target in package.targets where target.type != .system {
+        target.swiftSettings =
+            (target.swiftSettings ?? []) + [.unsafeFlags(["-sanitize=fuzzer", "-enable-testing"])]
+        target.cSettings = (target.cSettings ?? []) + [.unsafeFlags(["-fsanitize=fuzzer-no-link"])]
+    }
+case "benchmarks":
+    let sources = "Benchmarks/Sources/"
+    package.targets += [
+        // Apple's functions as an app calls them.
+        .target(
+            name: "AppCalls",
+            dependencies: ["CoreFoundation", "Security"],
+            path: sources + "AppCalls",
+            swiftSettings: settings
+        ),
+        // The fewest commands of a TPM for the same work, straight to the library.
+        .target(name: "CTPMLimit", dependencies: ["CTSS2", "COpenSSL"], path: sources + "CTPMLimit"),
+        .target(name: "CProcessors", path: sources + "CProcessors"),
+        // The limit that the daemon is measured beside.
+        .executableTarget(
+            name: "limit-daemon",
+            path: sources + "limit-daemon",
+            linkerSettings: [.linkedLibrary("sqlite3"), .linkedLibrary("crypto"), .linkedLibrary("pthread")]
+        ),
+        .executableTarget(
+            name: "touchstone-bench",
+            dependencies: [
+                "AppCalls", "CLinux", "CProcessors", "CTPMLimit", "KeychainClient", "KeychainModel",
+                "SecretMemory", "Security", "TPMDriver", "TouchstoneTesting",
+            ],
+            path: sources + "touchstone-bench",
+            swiftSettings: nearC
+        ),
+    ]
+    keep(only: ["limit-daemon", "touchstone-bench"])
+default: break
 }

@@ -1,10 +1,11 @@
-// Writes Tests/SurfaceTests/Generated from a list of Apple's public names: each name of priority `must` or
-// `should` becomes a line that compiles only if name, kind and type fit, and that checks its value where the
-// list tells one. The sources are committed; this runs only when the list changes.
+// Writes Tests/SurfaceTests/Generated from a list of Apple's public names, Scripts/apple-names.tsv: each name of
+// priority `must` or `should` becomes a line that compiles only if name, kind and type fit, and that checks its value
+// where the list tells one. The sources are committed; this runs only when the list changes (Scripts/lint compares).
 //
-//   swift Scripts/surface.swift LIST.tsv
+//   swift Scripts/surface.swift [DIRECTORY]      to another directory
 //
-// Columns of the list: module, kind, name in Swift, availability, priority, note.
+// Columns of the list: module, kind, name in Swift, availability, priority, note. A note of "wrappers 3/11" tells how
+// many of eleven well-known keychain libraries call it.
 
 import Foundation
 
@@ -541,10 +542,10 @@ let sources = [
     ) { $0.module == "CryptoKit" },
 ]
 
-guard CommandLine.arguments.count == 2,
-    let list = try? String(contentsOfFile: CommandLine.arguments[1], encoding: .utf8)
+guard CommandLine.arguments.count <= 2,
+    let list = try? String(contentsOfFile: "Scripts/apple-names.tsv", encoding: .utf8)
 else {
-    print("usage: swift Scripts/surface.swift LIST.tsv")
+    print("usage, from the repository's root: swift Scripts/surface.swift [DIRECTORY]")
     exit(64)
 }
 var rows = list.split(separator: "\n").compactMap { line -> Row? in
@@ -553,7 +554,7 @@ var rows = list.split(separator: "\n").compactMap { line -> Row? in
     return Row(module: fields[0], kind: fields[1], name: fields[2], note: fields[5])
 }
 let count = rows.count
-let directory = "Tests/SurfaceTests/Generated"
+let directory = CommandLine.arguments.dropFirst().first ?? "Tests/SurfaceTests/Generated"
 try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
 for source in sources {
     let (own, rest) = (rows.filter(source.belongs), rows.filter { !source.belongs($0) })

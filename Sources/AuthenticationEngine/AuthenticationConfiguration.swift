@@ -30,25 +30,23 @@ public struct AuthenticationConfiguration: Sendable {
 
 extension DriverCause {
     /// Nobody answered in time.
-    public static let timeout = DriverCause(domain: "touchstone", code: "timeout")
+    public static let timeout = DriverCause(.timeout)
     /// Too many requests of this user wait for their box.
-    public static let tooManyPrompts = DriverCause(domain: "touchstone", code: "tooManyPrompts")
+    public static let tooManyPrompts = DriverCause(.tooManyPrompts)
     /// Too many boxes of this user ended without success within a minute.
-    public static let promptRate = DriverCause(domain: "touchstone", code: "promptRate")
+    public static let promptRate = DriverCause(.promptRate)
     /// The user cancelled the program's boxes one after the other: it gets none for a while.
-    public static let callerSilenced = DriverCause(domain: "touchstone", code: "callerSilenced")
+    public static let callerSilenced = DriverCause(.callerSilenced)
     /// The delay after wrong passcodes is still running.
-    public static let passcodeDelayed = DriverCause(domain: "touchstone", code: "passcodeDelayed")
+    public static let passcodeDelayed = DriverCause(.passcodeDelayed)
     /// The passcode is due: too long ago, or the keybag is locked.
-    public static let passcodeDue = DriverCause(domain: "touchstone", code: "passcodeDue")
+    public static let passcodeDue = DriverCause(.passcodeDue)
     /// The machine is about to sleep.
-    public static let suspended = DriverCause(domain: "touchstone", code: "suspended")
+    public static let suspended = DriverCause(.suspended)
     /// The counts of failed attempts could not be read or saved: nothing may be tried.
-    public static let attemptsUnavailable = DriverCause(domain: "touchstone", code: "attemptsUnavailable")
+    public static let attemptsUnavailable = DriverCause(.attemptsUnavailable)
     /// What was typed is not the recovery code.
-    public static let recoveryCode = DriverCause(domain: "keybag", code: "recoveryCode")
+    public static let recoveryCode = DriverCause(.recoveryCode)
     /// What was typed cannot be a recovery code.
-    public static let mistypedRecoveryCode = DriverCause(domain: "keybag", code: "recovery code mistyped")
-    /// There is a keybag already.
-    public static let alreadySetUp = DriverCause(domain: "keybag", code: "alreadySetUp")
+    public static let mistypedRecoveryCode = DriverCause(.mistypedRecoveryCode)
 }

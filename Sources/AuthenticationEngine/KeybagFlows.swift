@@ -202,7 +202,7 @@ extension AuthenticationEngine {
         }
         throw AuthenticationError(
             .authenticationFailed,
-            cause: DriverCause(domain: "touchstone", code: "weakPasscode"),
+            cause: DriverCause(.weakPasscode),
             remedy: .retry
         )
     }

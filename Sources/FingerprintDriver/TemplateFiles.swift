@@ -1,5 +1,6 @@
 import CSystemd  // in an optimised build its headers define `timespec`
 import Glibc
+import KeychainModel
 
 /// fprintd's template files of one user: `DIRECTORY/USER/DRIVER/DEVICE/FINGER`.
 ///
@@ -130,8 +131,9 @@ struct TemplateFiles: Sendable {
         var content: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 16 << 10)
         while content.count < limit {
-            let count = unsafe Glibc.read(descriptor, &chunk, min(chunk.count, limit - content.count))
-            if count < 0, errno == EINTR { continue }
+            let count = SystemCall.uninterrupted {
+                unsafe Glibc.read(descriptor, &chunk, min(chunk.count, limit - content.count))
+            }
             guard count >= 0 else { return nil }
             if count == 0 { break }
             content += chunk[..<count]

@@ -5,14 +5,19 @@ import SecretMemory
 extension KeychainError {
     /// The daemon went away while a request was under way; whether it was carried out is not known.
     static func connectionLost(_ detail: String) -> KeychainError {
-        let cause = DriverCause(domain: "touchstone", code: "connectionLost: \(detail)")
+        let cause = DriverCause(.connectionLost, detail: detail)
         let error = AuthenticationError(.systemCancel, cause: cause, remedy: .retry)
         return KeychainError(.internalComponent, authentication: error)
     }
 
     /// There is no daemon to talk to.
-    static func notAvailable(_ code: String, domain: String = "touchstone") -> KeychainError {
-        KeychainError(.notAvailable, cause: DriverCause(domain: domain, code: code), remedy: .check)
+    static func notAvailable(_ cause: KnownCause, detail: String? = nil) -> KeychainError {
+        notAvailable(DriverCause(cause, detail: detail))
+    }
+
+    /// There is no daemon to talk to, for a reason that has no name of its own.
+    static func notAvailable(_ cause: DriverCause) -> KeychainError {
+        KeychainError(.notAvailable, cause: cause, remedy: .check)
     }
 
     /// The app ended its own request.

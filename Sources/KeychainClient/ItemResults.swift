@@ -131,7 +131,7 @@ final class ItemReplies: ReplySink, @unchecked Sendable {  // the connection's m
         if holdsSecrets {
             locked += message.count
             guard locked <= Self.mostLocked else {
-                let cause = DriverCause(domain: "touchstone", code: "resultTooLarge")
+                let cause = DriverCause(.resultTooLarge)
                 throw KeychainError(.allocate, cause: cause)
             }
             try takeRoom(message.count)

@@ -108,8 +108,8 @@ public final class RemoteKeychain: Sendable {
     }
 
     private func connect() throws(KeychainError) -> Connection {
-        guard let layout else { throw .notAvailable("noHome", domain: "system") }
-        if let fault = layout.runtimeFault() { throw .notAvailable("socketPlace: \(fault)") }
+        guard let layout else { throw .notAvailable(.noHome) }
+        if let fault = layout.runtimeFault() { throw .notAvailable(.socketPlace, detail: fault) }
         do {
             try LockedPages.prepare()
         } catch {
@@ -125,7 +125,7 @@ public final class RemoteKeychain: Sendable {
         do {
             return try Connection.open(layout)
         } catch is DaemonAbsence {
-            throw .notAvailable("daemonDoesNotListen")
+            throw .notAvailable(.daemonDoesNotListen)
         } catch {
             throw .unintelligible(error)
         }

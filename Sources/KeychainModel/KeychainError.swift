@@ -69,21 +69,23 @@ public struct DriverCause: Error, Hashable, Sendable {
     }
 
     /// The item was there and its key was destroyed when the enrolled fingers changed.
-    public static let invalidated = DriverCause(domain: "touchstone", code: "invalidated")
+    public static let invalidated = DriverCause(.invalidated)
     /// Something was to be bound to the enrolled fingers, and the keychain knows of none.
-    public static let noCurrentSet = DriverCause(domain: "touchstone", code: "noCurrentSet")
+    public static let noCurrentSet = DriverCause(.noCurrentSet)
     /// The enrolled fingers are others than before: the passcode is due.
-    public static let enrolmentChanged = DriverCause(domain: "touchstone", code: "enrolmentChanged")
+    public static let enrolmentChanged = DriverCause(.enrolmentChanged)
     /// Stored bytes failed their authentication: the item or the keybag is damaged.
-    public static let damaged = DriverCause(domain: "touchstone", code: "damaged")
+    public static let damaged = DriverCause(.damaged)
     /// The keybag is locked; its passcode opens it.
-    public static let locked = DriverCause(domain: "keybag", code: "locked")
+    public static let locked = DriverCause(.locked)
     /// The keybag was closed by ten wrong passcodes; the recovery code opens it.
-    public static let closed = DriverCause(domain: "keybag", code: "closed")
+    public static let closed = DriverCause(.closed)
     /// The daemon serves as many connections of this user as it may.
-    public static let tooManyConnections = DriverCause(domain: "touchstone", code: "tooManyConnections")
+    public static let tooManyConnections = DriverCause(.tooManyConnections)
     /// There is no keybag yet.
-    public static let notSetUp = DriverCause(domain: "keybag", code: "notSetUp")
+    public static let notSetUp = DriverCause(.notSetUp)
+    /// There is a keybag already.
+    public static let alreadySetUp = DriverCause(.alreadySetUp)
 }
 
 /// What the user can do about an error.

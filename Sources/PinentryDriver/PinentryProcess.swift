@@ -56,7 +56,7 @@ struct PinentryProcess: ~Copyable {
     deinit {
         // Its whole group, while the number is still taken by the program that was not waited for.
         kill(-identifier, SIGKILL)
-        while waitpid(identifier, nil, 0) < 0 && errno == EINTR {}
+        _ = SystemCall.uninterrupted { waitpid(identifier, nil, 0) }
         if descriptor >= 0 { close(descriptor) }
     }
 }

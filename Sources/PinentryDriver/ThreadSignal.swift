@@ -31,7 +31,7 @@ final class ThreadSignal: Sendable {
     /// Waits until it or the other one is raised.
     func wait(or other: ThreadSignal) {
         var watched = [descriptor, other.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        while unsafe poll(&watched, nfds_t(watched.count), -1) < 0 && errno == EINTR {}
+        _ = SystemCall.uninterrupted { unsafe poll(&watched, nfds_t(watched.count), -1) }
     }
 
     deinit { close(descriptor) }

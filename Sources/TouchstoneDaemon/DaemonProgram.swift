@@ -79,8 +79,3 @@ package enum DaemonProgram {
         while true { pause() }
     }
 }
-
-/// The version that `--version`, the greeting and `status` tell.
-enum Version {
-    static let text = "0.1.0"
-}

@@ -66,7 +66,7 @@ struct Keychain: Sendable {
                     migration: KeychainServices.Migration(mover: authenticator, archive: engine),
                     owners: engine,
                     audit: audit,
-                    daemonVersion: Version.text,
+                    daemonVersion: ProductVersion.text,
                     promptFault: { await fault(at: $0) }
                 ),
                 identity: ClientIdentity(manifest: accessGroups)

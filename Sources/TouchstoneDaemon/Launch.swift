@@ -65,7 +65,7 @@ struct Launch: Sendable {
         } catch {
             throw StartError(error)
         }
-        logger.notice("listening", metadata: ["pid": "\(getpid())", "version": "\(Version.text)"])
+        logger.notice("listening", metadata: ["pid": "\(getpid())", "version": "\(ProductVersion.text)"])
         manager.ready()
         report?.ready()
 

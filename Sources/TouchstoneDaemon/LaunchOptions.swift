@@ -1,4 +1,5 @@
 import Glibc
+import KeychainModel
 
 /// What the command line asks for.
 ///
@@ -49,7 +50,7 @@ enum LaunchOptions {
         case "--detach": self = .serve(isDetached: true)
         case "--foreground": self = .serve(isDetached: false)
         case "--check-configuration": self = .checkConfiguration
-        case "--version", "-V": self = .tell(Version.text + "\n")
+        case "--version", "-V": self = .tell(ProductVersion.text + "\n")
         case "--help", "-h": self = .tell(Self.help)
         default: return nil
         }

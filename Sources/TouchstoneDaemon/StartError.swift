@@ -64,9 +64,11 @@ enum StandardError {
     static func write(_ text: String) {
         var octets = Array(text.utf8)[...]
         while !octets.isEmpty {
-            let count = unsafe octets.withUnsafeBytes { unsafe Glibc.write(2, $0.baseAddress, $0.count) }
-            if count < 0 && errno != EINTR { return }
-            octets = octets.dropFirst(max(0, count))
+            let count = SystemCall.uninterrupted {
+                unsafe octets.withUnsafeBytes { unsafe Glibc.write(2, $0.baseAddress, $0.count) }
+            }
+            if count < 0 { return }
+            octets = octets.dropFirst(count)
         }
     }
 }

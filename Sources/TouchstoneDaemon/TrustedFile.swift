@@ -38,14 +38,15 @@ struct TrustedFile {
         var octets = [UInt8](repeating: 0, count: Self.longest + 1)
         var count = 0
         while count < octets.count {
-            let step = unsafe octets.withUnsafeMutableBytes { buffer in
-                unsafe Glibc.read(
-                    descriptor,
-                    buffer.baseAddress.map { unsafe $0 + count },
-                    buffer.count - count
-                )
+            let step = SystemCall.uninterrupted {
+                unsafe octets.withUnsafeMutableBytes { buffer in
+                    unsafe Glibc.read(
+                        descriptor,
+                        buffer.baseAddress.map { unsafe $0 + count },
+                        buffer.count - count
+                    )
+                }
             }
-            if step < 0 && errno == EINTR { continue }
             guard step >= 0 else {
                 throw StartError(
                     "\(path) cannot be read (\(SystemError.name(of: errno)))",

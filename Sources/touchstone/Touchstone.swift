@@ -19,7 +19,7 @@ struct Touchstone: ParsableCommand {
             Exit status: 0 done, 1 failed, 3 not found, 4 cancelled, 5 authentication failed, 6 locked out, \
             7 not available, 8 a prompt is needed and cannot be shown, 9 damaged, 10 exists already, 64 usage.
             """,
-        version: Version.text,
+        version: ProductVersion.text,
         groupedSubcommands: [
             CommandGroup(
                 name: "Secrets",
@@ -53,7 +53,7 @@ struct Touchstone: ParsableCommand {
                 return try GetCommand.write(name, show: false)
             }
             let arguments = ProgramName.arguments(of: CommandLine.arguments)
-            if arguments == ["-V"] { return Output.print(Version.text) }
+            if arguments == ["-V"] { return Output.print(ProductVersion.text) }
             try Usage.check(arguments)
             var command = try parseAsRoot(arguments)
             try command.run()
@@ -61,9 +61,4 @@ struct Touchstone: ParsableCommand {
             Report.end(error)
         }
     }
-}
-
-/// The version of this program.
-enum Version {
-    static let text = "0.1.0"
 }

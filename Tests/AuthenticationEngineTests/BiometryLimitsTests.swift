@@ -6,7 +6,7 @@ import TouchstoneTesting
 
 @Suite("Fingers are counted", .timeLimit(.minutes(20)))
 struct BiometryLimitsTests {
-    @Test("five refused fingers lock biometry out (B05)")
+    @Test("five refused fingers lock biometry out")
     func fiveRefused() async {
         let world = World()
         let task = world.start(.biometrics)
@@ -25,7 +25,7 @@ struct BiometryLimitsTests {
         #expect(world.journal.entries.count { $0 == "arm" } == 5)
     }
 
-    @Test("a lockout outlives the engine, and the right passcode ends it (B06)")
+    @Test("a lockout outlives the engine, and the right passcode ends it")
     func lockoutStays() async {
         let world = World(record: nil)
         let task = world.start(.biometrics)

@@ -27,7 +27,7 @@ struct EnrolmentTests {
         return world
     }
 
-    @Test("asks for the passcode once (B07)")
+    @Test("asks for the passcode once")
     func passcodeOnce() async {
         let world = await known()
         world.reader.enrol(.success(Enrolments.three))
@@ -46,7 +46,7 @@ struct EnrolmentTests {
         #expect(world.audit.count(.enrolmentChanged) == 1)
     }
 
-    @Test("is seen when the last finger is removed, and when one comes back (B09)")
+    @Test("is seen when the last finger is removed, and when one comes back")
     func removed() async {
         let world = await known()
         world.reader.enrol(.failure(FingerprintError(.noEnrolledPrints)))
@@ -57,7 +57,7 @@ struct EnrolmentTests {
         #expect(world.audit.count(.enrolmentChanged) == 2)
     }
 
-    @Test("ends a box for fingers while it is open, and leaves one for either to the passcode (B07)")
+    @Test("ends a box for fingers while it is open, and leaves one for either to the passcode")
     func whileOpen() async {
         let world = await known()
         let watch = Task { await world.engine.run() }

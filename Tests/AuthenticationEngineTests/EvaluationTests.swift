@@ -120,7 +120,7 @@ struct EvaluationTests {
         #expect(world.prompter.boxes.isEmpty)
     }
 
-    @Test("a proof for an access control is good for what was asked, not for more (C04)")
+    @Test("a proof for an access control is good for what was asked, not for more")
     func proofIsNarrow() async throws {
         let world = World()
         let mild = try AccessControl(accessibility: .whenUnlocked, flags: .userPresence)

@@ -44,7 +44,7 @@ struct PasscodeThrottleTests {
         #expect(throttle.restarted(at: start) == nil)
     }
 
-    @Test("a restart of the machine begins the delay anew, in full (L04)")
+    @Test("a restart of the machine begins the delay anew, in full")
     func restart() throws {
         let later = BootTime(bootID: "two", nanoseconds: 9_000_000_000_000_000)
         let throttle = PasscodeThrottle(record(5))
@@ -54,7 +54,7 @@ struct PasscodeThrottleTests {
         #expect(PasscodeThrottle(restarted).verdict(at: later.advanced(by: .seconds(300))) == .mayTry)
     }
 
-    @Test("a clock that goes back begins the delay anew and never shortens it (L03)")
+    @Test("a clock that goes back begins the delay anew and never shortens it")
     func clockBack() throws {
         let earlier = BootTime(bootID: "one", nanoseconds: 1)
         let throttle = PasscodeThrottle(record(4))

@@ -120,7 +120,7 @@ struct PasscodeLimitsTests {
         #expect(world.attempts.record.passcodeFailures == 5)
     }
 
-    @Test("restarting the machine restarts the delay, durably (L04)")
+    @Test("restarting the machine restarts the delay, durably")
     func restart() async {
         let now = ManualClock().now()
         let world = World(

@@ -81,7 +81,7 @@ struct PasscodeStrengthTests {
         #expect(judge("wigmurette!!2024") == .acceptable)
     }
 
-    @Test("is never cut: too long, NUL, control characters and bad UTF-8 are refused (L11)")
+    @Test("is never cut: too long, NUL, control characters and bad UTF-8 are refused")
     func unusable() {
         #expect(judge(String(repeating: "wigmur pla", count: 100_000)) == .refused(.tooLong))
         #expect(judge("plank\0wigmure") == .refused(.unusableCharacter))
@@ -90,7 +90,7 @@ struct PasscodeStrengthTests {
         #expect(PasscodeStrength(isGuessingLimited: false).judge(broken.span) == .refused(.unusableCharacter))
     }
 
-    @Test("composed and decomposed forms are one passcode (L11)")
+    @Test("composed and decomposed forms are one passcode")
     func normalisation() {
         let composed = "caf\u{E9} plankwigmur"
         let decomposed = "cafe\u{301} plankwigmur"

@@ -6,7 +6,7 @@ import TouchstoneTesting
 
 @Suite("Boxes", .timeLimit(.minutes(20)))
 struct PromptTurnTests {
-    @Test("a touch counts only once the box was visible for 500 ms (B10)")
+    @Test("a touch counts only once the box was visible for 500 ms")
     func settling() async {
         let world = World(settlingTime: .milliseconds(500))
         let task = world.start(.biometrics)
@@ -21,7 +21,7 @@ struct PromptTurnTests {
         #expect(await task.value.factors == [.biometry])
     }
 
-    @Test("a second request waits for the first, whose box is the only one (B10)")
+    @Test("a second request waits for the first, whose box is the only one")
     func queue() async {
         let world = World()
         let first = world.start(world.evaluation(.biometrics, World.request(World.caller(1))))
@@ -37,7 +37,7 @@ struct PromptTurnTests {
         #expect(world.prompter.mostVisible == 1)
     }
 
-    @Test("of a thousand requests one is shown, eight wait, the rest ends; three refusals end it (Q04)")
+    @Test("of a thousand requests one is shown, eight wait, the rest ends; three refusals end it")
     func storm() async {
         let world = World()
         let first = world.start(.biometrics)
@@ -98,7 +98,7 @@ struct PromptTurnTests {
         #expect(world.prompter.boxes.count == 1)
     }
 
-    @Test("six fruitless boxes a minute are enough, and cost no passcode try (L12)")
+    @Test("six fruitless boxes a minute are enough, and cost no passcode try")
     func rate() async {
         let world = World(state: .locked)
         for _ in 1...6 {
@@ -116,7 +116,7 @@ struct PromptTurnTests {
         #expect(await world.start(.deviceOwner).value.factors == [.passcode])
     }
 
-    @Test("three cancelled boxes running silence a program for a minute, and no other (Q04)")
+    @Test("three cancelled boxes running silence a program for a minute, and no other")
     func silence() async {
         let world = World(state: .locked)
         for _ in 1...3 {
@@ -149,7 +149,7 @@ struct PromptTurnTests {
         }
     }
 
-    @Test("with nowhere to show it there is no box and no weaker way (Q05)")
+    @Test("with nowhere to show it there is no box and no weaker way")
     func notInteractive() async {
         for code in [PromptError.Code.notInteractive, .prompterMissing] {
             let world = World()

@@ -27,7 +27,7 @@ struct ReuseTests {
     }
 
     @Test(
-        "the window is what the app asked for, at most 300 s (C03)",
+        "the window is what the app asked for, at most 300 s",
         arguments: [(0, 0), (10, 10), (300, 300), (10_000, 300), (-5, 0)]
     )
     func window(_ asked: Int, _ granted: Int) async {
@@ -54,7 +54,7 @@ struct ReuseTests {
         #expect(await !isReused(world, within: .seconds(300)))
     }
 
-    @Test("a clock that goes back, or a restart, does not extend the window (C03)")
+    @Test("a clock that goes back, or a restart, does not extend the window")
     func clockBack() async {
         let world = World()
         await touched(world)
@@ -89,7 +89,7 @@ struct ReuseTests {
         #expect(await !isReused(world, within: .seconds(300), unknown))
     }
 
-    @Test("a finger shown for less is not reused for more, nor for another operation (C04)")
+    @Test("a finger shown for less is not reused for more, nor for another operation")
     func stricter() async throws {
         let world = World()
         let mild = try AccessControl(accessibility: .whenUnlocked, flags: .userPresence)

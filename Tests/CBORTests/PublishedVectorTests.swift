@@ -36,7 +36,7 @@ struct PublishedVectorTests {
 
     @Test(
         "every example of RFC 8949, appendix A decodes to its value",
-        .enabled(if: VectorFiles.has(appendixA))
+        .enabled(if: VectorFiles.has(appendixA), "the published vectors are not there")
     )
     func appendixADecodes() throws {
         let vectors = try VectorFiles.load(AppendixA.self, from: Self.appendixA)
@@ -57,7 +57,7 @@ struct PublishedVectorTests {
 
     @Test(
         "what appendix A marks as a round trip is written as it was",
-        .enabled(if: VectorFiles.has(appendixA))
+        .enabled(if: VectorFiles.has(appendixA), "the published vectors are not there")
     )
     func appendixARoundTrips() throws {
         let vectors = try VectorFiles.load(AppendixA.self, from: Self.appendixA)
@@ -73,7 +73,7 @@ struct PublishedVectorTests {
 
     @Test(
         "the strict form refuses the other examples of appendix A",
-        .enabled(if: VectorFiles.has(appendixA))
+        .enabled(if: VectorFiles.has(appendixA), "the published vectors are not there")
     )
     func strictFormRefusesOtherForms() throws {
         let vectors = try VectorFiles.load(AppendixA.self, from: Self.appendixA)
@@ -86,7 +86,7 @@ struct PublishedVectorTests {
 
     @Test(
         "everything in RFC 8949, appendix F is refused, by value and by skipping",
-        .enabled(if: VectorFiles.has(notWellFormed)),
+        .enabled(if: VectorFiles.has(notWellFormed), "the published vectors are not there"),
         arguments: [CBORLimits(allowsTags: true, allowsAllSimpleValues: true), .wellFormed]
     )
     func notWellFormedIsRefused(limits: CBORLimits) throws {
@@ -106,7 +106,7 @@ struct PublishedVectorTests {
 
     @Test(
         "what CTAP2 does not call canonical is refused",
-        .enabled(if: VectorFiles.has(canonicalNegatives))
+        .enabled(if: VectorFiles.has(canonicalNegatives), "the published vectors are not there")
     )
     func canonicalNegativesAreRefused() throws {
         let vectors = try VectorFiles.load(CanonicalNegatives.self, from: Self.canonicalNegatives)

@@ -6,7 +6,7 @@ import TouchstoneTesting
 
 /// The file of failed attempts is put back, by somebody who may write to it.
 @Suite(
-    "Counts that are put back (L13)",
+    "Counts that are put back",
     .serialized,
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
     .timeLimit(.minutes(20))

@@ -9,7 +9,7 @@ import TouchstoneTesting
 
 /// Looks for keys in all that root can read of the daemon's memory.
 @Suite(
-    "Keys in the daemon's memory (M09)",
+    "Keys in the daemon's memory",
     .serialized,
     .enabled(if: geteuid() == 0, "needs root to read the daemon's memory"),
     .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),

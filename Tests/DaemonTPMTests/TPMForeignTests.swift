@@ -72,7 +72,7 @@ struct TPMForeignTests {
         #expect(refusal.cause == .damaged)
     }
 
-    @Test("another chip refuses it and counts nothing; the recovery code moves it there (T07)")
+    @Test("another chip refuses it and counts nothing; the recovery code moves it there")
     func otherChip() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
@@ -104,7 +104,7 @@ struct TPMForeignTests {
         #expect(try keychain.value("free") == "kept")
     }
 
-    @Test("a counter of the store that was removed is no way around it (T06)")
+    @Test("a counter of the store that was removed is no way around it")
     func removedCounters() async throws {
         let (machine, older) = try await Self.machineThatForgot { try DataCopy(of: $0) }
         let keychain = machine.keychain
@@ -159,7 +159,7 @@ struct TPMForeignTests {
         #expect(try keychain.value("free") == "kept")
     }
 
-    @Test("a chip that refuses all guesses says for how long (T03)")
+    @Test("a chip that refuses all guesses says for how long")
     func lockedOutChip() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain

@@ -9,7 +9,7 @@ import TouchstoneTesting
 @Suite("Floods", .serialized, .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct FloodTests {
     @Test(
-        "random frames are answered or end their connection, and neither end nor slow the daemon (P01)",
+        "random frames are answered or end their connection, and neither end nor slow the daemon",
         .timeLimit(.minutes(20))
     )
     func randomFrames() async throws {
@@ -80,7 +80,7 @@ struct FloodTests {
         }
     }
 
-    @Test("lengths that are not allowed make no room in the daemon (P03)")
+    @Test("lengths that are not allowed make no room in the daemon")
     func lengths() async throws {
         let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
         func send(_ lengths: [Int]) async throws {
@@ -99,7 +99,7 @@ struct FloodTests {
         #expect(try Self.residentOctets(of: daemon.process.processID) - before < 1 << 20)
     }
 
-    @Test("of ten thousand connections all but 256 are turned away, and the daemon recovers in 5 s (P07)")
+    @Test("of ten thousand connections all but 256 are turned away, and the daemon recovers in 5 s")
     func connections() async throws {
         let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
         let bystander = try await daemon.client()
@@ -147,7 +147,7 @@ struct FloodTests {
         }
     }
 
-    @Test("without descriptors nothing is opened or lost, and what was locked stays so (P08)")
+    @Test("without descriptors nothing is opened or lost, and what was locked stays so")
     func descriptorsAndItems() async throws {
         let keychain = try TemporaryKeychain()
         try await keychain.start(through: ["/usr/bin/prlimit", "--nofile=32"])
@@ -184,7 +184,7 @@ struct FloodTests {
         #expect(report.items == 2 && report.damaged == 0 && report.isSetAuthentic && report.faults.isEmpty)
     }
 
-    @Test("of a quarter of a million descriptors that a client passes none is kept (P09)")
+    @Test("of a quarter of a million descriptors that a client passes none is kept")
     func passedDescriptors() async throws {
         let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
         let client = try await daemon.client()

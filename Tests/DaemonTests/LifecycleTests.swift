@@ -127,7 +127,11 @@ struct LifecycleTests {
             environment: home.environment
         )
         #expect(finished.status == 0)
-        #expect(finished.output.contains(option == "--version" ? "0.1.0\n" : "Usage: touchstoned ["))
+        #expect(
+            finished.output.contains(
+                option == "--version" ? ProductVersion.text + "\n" : "Usage: touchstoned ["
+            )
+        )
         #expect(access(home.layout.runtimeDirectory, F_OK) != 0)
     }
 

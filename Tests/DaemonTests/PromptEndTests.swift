@@ -31,7 +31,7 @@ struct PromptEndTests {
         var hasOrphan: Bool { !ChildProcess.hasEnded(prompter) }
     }
 
-    @Test("SIGTERM takes the prompt away and tells the client, within two seconds (S14)")
+    @Test("SIGTERM takes the prompt away and tells the client, within two seconds")
     func terminated() async throws {
         let scene = try await Scene()
         let start = ContinuousClock.now
@@ -43,7 +43,7 @@ struct PromptEndTests {
         #expect(!scene.hasOrphan)
     }
 
-    @Test("SIGKILL leaves no prompt behind (S14)")
+    @Test("SIGKILL leaves no prompt behind")
     func killed() async throws {
         let scene = try await Scene()
         let start = ContinuousClock.now

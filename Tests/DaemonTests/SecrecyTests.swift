@@ -27,7 +27,7 @@ struct SecrecyTests {
     }
 
     @Test(
-        "another process of its own user sees nothing of it (M01)",
+        "another process of its own user sees nothing of it",
         .enabled(
             if: Programs.canChangeUser && Python.isThere,
             "needs root, setpriv and python3 to be two processes of one other user"

@@ -5,7 +5,7 @@ import TouchstoneTesting
 
 @Suite("Slow clients", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct SlowClientTests {
-    @Test("a thousand connections that send an octet now and then end in time, and others are served (P06)")
+    @Test("a thousand connections that send an octet now and then end in time, and others are served")
     func slowHellos() async throws {
         let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
         // The first octets of a frame, of which more could come for a long time.

@@ -5,7 +5,7 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("Attempts that end in a crash (K2, L01)", .serialized)
+@Suite("Attempts that end in a crash", .serialized)
 struct AttemptTests {
     // A daemon that counts after the verdict, or not durably, gives a try for each kill.
     @Test("who kills the daemon at each verdict has four tries and no more")
@@ -68,7 +68,7 @@ struct AttemptTests {
 
     // A delay that ends by the wall clock, or that is forgotten or shortened by another boot.
     @Test(
-        "a wall clock set by 30 days shortens no delay, and another boot begins it anew (L03, L04)",
+        "a wall clock set by 30 days shortens no delay, and another boot begins it anew",
         .enabled(
             if: FullDiskTests.canMount && access("/usr/bin/faketime", X_OK) == 0,
             "needs root and faketime"

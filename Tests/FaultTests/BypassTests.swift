@@ -7,7 +7,7 @@ import SecretMemory
 import Testing
 import TouchstoneTesting
 
-@Suite("A client that has forgotten its manners (K1, C01, C04, C07)", .serialized)
+@Suite("A client that does not keep to the rules", .serialized)
 struct BypassTests {
     private static func passcodeItem(_ keychain: TemporaryKeychain) throws {
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)

@@ -5,7 +5,7 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("Files that were changed behind the daemon's back (S06, S08)", .serialized)
+@Suite("Files that were changed behind the daemon's back", .serialized)
 struct DamagedFileTests {
     private static let sqlite = "/usr/bin/sqlite3"
     private static var hasSQLite: Bool { access(sqlite, X_OK) == 0 }

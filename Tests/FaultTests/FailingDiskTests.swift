@@ -4,7 +4,7 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("A disk that fails (S03)", .serialized, .enabled(if: Strace.isThere, "needs root and strace"))
+@Suite("A disk that fails", .serialized, .enabled(if: Strace.isThere, "needs root and strace"))
 struct FailingDiskTests {
     /// One thing that goes wrong for as long as strace holds on to the daemon.
     struct Failure: CustomStringConvertible, Sendable {

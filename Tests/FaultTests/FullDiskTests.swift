@@ -5,7 +5,7 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("A disk that is full or not to be written (S04, S05)", .serialized)
+@Suite("A disk that is full or not to be written", .serialized)
 struct FullDiskTests {
     /// Whether a process may have mounts of its own.
     static var canMount: Bool { geteuid() == 0 && access("/usr/bin/unshare", X_OK) == 0 }

@@ -5,7 +5,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "A crash at the worst moment (S01)",
+    "A crash at the worst moment",
     .serialized,
     .enabled(if: Strace.isThere, "needs root and strace")
 )
@@ -105,7 +105,7 @@ struct KillPointTests {
     }
 
     // A keybag that is changed in place, or whose old file is wiped too early, opens with neither passcode.
-    @Test("killed during a change of the passcode, exactly one of the old and the new one opens (L10)")
+    @Test("killed during a change of the passcode, exactly one of the old and the new one opens")
     func passcodeChange() async throws {
         let new = "harbour velvet copper lantern sparrow"
         let keychain = try await TemporaryKeychain.withFormerItems()

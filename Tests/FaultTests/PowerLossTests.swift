@@ -5,7 +5,7 @@ import Testing
 import TouchstoneTesting
 
 @Suite(
-    "A loss of power (S02)",
+    "A loss of power",
     .serialized,
     .enabled(if: Strace.isThere, "needs root and strace")
 )

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import TouchstoneTesting
 
-@Suite("Many at a time (S12, S13)", .serialized)
+@Suite("Many at a time", .serialized)
 struct RaceTests {
     // A look for the name and an insert that are not one transaction.
     @Test(

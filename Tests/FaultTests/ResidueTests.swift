@@ -5,7 +5,7 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("What is left behind (K8, G01)", .serialized)
+@Suite("What is left behind", .serialized)
 struct ResidueTests {
     private static let name = "name-of-the-item-8f31c2"
     private static let secret = "secret-of-the-item-77ab09e1d5"
@@ -70,7 +70,7 @@ struct ResidueTests {
 
     // A pipe, a log or a helper that a secret goes through.
     @Test(
-        "the passcode is written once, by the program that asked for it, and a secret to who asked for it (M06)",
+        "the passcode is written once, by the program that asked for it, and a secret to who asked for it",
         .enabled(if: Strace.isThere, "needs root and strace")
     )
     func writes() async throws {

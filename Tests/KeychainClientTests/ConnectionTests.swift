@@ -242,7 +242,10 @@ struct ConnectionTests {
         #expect(daemon.connections == 0)
     }
 
-    @Test("is refused to another user's daemon", .enabled(if: geteuid() == 0 && ForeignListener.isPossible))
+    @Test(
+        "is refused to another user's daemon",
+        .enabled(if: geteuid() == 0 && ForeignListener.isPossible, "needs root, setpriv and perl")
+    )
     func foreignDaemon() throws {
         let listener = try ForeignListener(home, uid: 65534)
         let error = #expect(throws: KeychainError(.notAvailable)) { try keychain().status() }

@@ -8,7 +8,10 @@ import Testing
 struct DurabilityTests {
     static let canMount = geteuid() == 0 && FileManager.default.isExecutableFile(atPath: "/usr/bin/mount")
 
-    @Test("a full disk refuses adds cleanly; reading, deleting and counting go on", .enabled(if: canMount))
+    @Test(
+        "a full disk refuses adds cleanly; reading, deleting and counting go on",
+        .enabled(if: canMount, "needs root and mount")
+    )
     func fullDisk() async throws {
         let keychain = TestKeychain()
         _ = unsafe mkdir(keychain.path, 0o700)

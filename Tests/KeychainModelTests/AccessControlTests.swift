@@ -61,7 +61,7 @@ struct AccessControlTests {
         #expect(decision == .denied(AuthenticationError(.companionNotAvailable)))
     }
 
-    @Test("a finger shown for user presence does not open an item that demands biometry (C04)")
+    @Test("a finger shown for user presence does not open an item that demands biometry")
     func weakerProof() throws {
         let presence = try control([.userPresence])
         let strict = try control([.biometryCurrentSet])
@@ -70,7 +70,7 @@ struct AccessControlTests {
         #expect(strict.decide(given: given, operation: .useItem) == .needs(.biometry))
     }
 
-    @Test("a finger shown for any biometry does not open an item of the current set (C04)")
+    @Test("a finger shown for any biometry does not open an item of the current set")
     func anyIsWeakerThanCurrentSet() throws {
         let any = try control([.biometryAny])
         let strict = try control([.biometryCurrentSet])
@@ -80,7 +80,7 @@ struct AccessControlTests {
         #expect(any.decide(given: strong, operation: .useItem) == .granted)
     }
 
-    @Test("a proof for one operation is worth nothing for another; a policy's is good for all (C04)")
+    @Test("a proof for one operation is worth nothing for another; a policy's is good for all")
     func operations() throws {
         let strict = try control([.biometryAny])
         let forUse = [proof([.biometryAny, .userPresence], operation: .useItem)]

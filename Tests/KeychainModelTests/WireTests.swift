@@ -189,7 +189,7 @@ struct FrameTests {
     }
 
     @Test(
-        "a length of 0 or above 1 MiB is refused before room is made for it (P03)",
+        "a length of 0 or above 1 MiB is refused before room is made for it",
         arguments: [
             [0, 0, 0, 0], [0, 0x10, 0, 1], [0x7F, 0xFF, 0xFF, 0xFF], [0xFF, 0xFF, 0xFF, 0xFF],
         ] as [[UInt8]]

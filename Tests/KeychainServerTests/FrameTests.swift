@@ -38,7 +38,7 @@ struct FrameTests {
         ),
     ]
 
-    @Test("a frame that is cut anywhere changes nothing (P02)", arguments: frames.indices)
+    @Test("a frame that is cut anywhere changes nothing", arguments: frames.indices)
     func truncated(index: Int) async throws {
         let server = try TestServer()
         let frame = Self.frames[index]

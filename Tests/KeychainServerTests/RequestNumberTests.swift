@@ -34,7 +34,7 @@ struct RequestNumberTests {
         #expect(try await client.isClosed())
     }
 
-    @Test("each of many pipelined requests is answered once, with its own result (P05)")
+    @Test("each of many pipelined requests is answered once, with its own result")
     func pipelined() async throws {
         let vault = ScriptedVault { calls throws(KeychainError) in
             guard case .copy(let query, _, _, _) = calls.last,

@@ -6,7 +6,7 @@ import TouchstoneTesting
 
 @Suite("What a chip promises")
 struct AssuranceTests {
-    @Test("a simulator is a test part, whatever is set in it, also with an older state (T08)")
+    @Test("a simulator is a test part, whatever is set in it, also with an older state")
     func simulator() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -23,7 +23,7 @@ struct AssuranceTests {
         #expect(await sealer.assurance(of: nil).assurance == .test)
     }
 
-    @Test("an empty lockout authorisation makes it weak, with the guesses a day in words (T04)")
+    @Test("an empty lockout authorisation makes it weak, with the guesses a day in words")
     func weak() async throws {
         let chip = try await SoftwareTPM.start()
         try await chip.setGuessLimit(32, interval: 7200)

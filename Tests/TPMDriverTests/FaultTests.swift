@@ -7,7 +7,7 @@ import TouchstoneTesting
 
 @Suite("A chip that fails")
 struct FaultTests {
-    @Test("is used again as soon as it is back, in the middle of everything (T01)")
+    @Test("is used again as soon as it is back, in the middle of everything")
     func killedAndBack() async throws {
         let chip = try await SoftwareTPM.start()
         let recorder = try TPMRecorder(chip)

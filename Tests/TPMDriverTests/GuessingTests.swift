@@ -52,7 +52,7 @@ struct GuessingTests {
         #expect(await failure { try await sealer.open(sealed.blob, 1) }.cause == .exhausted)
     }
 
-    @Test("an index that the owner made anew with a PIN of his own opens nothing (T05)")
+    @Test("an index that the owner made anew with a PIN of his own opens nothing")
     func forgedIndex() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)
@@ -76,7 +76,7 @@ struct GuessingTests {
         #expect(await failure { try await sealer.open(sealed.blob, 1) }.cause == .exhausted)
     }
 
-    @Test("a chip in lockout says for how long; its keybags stay closed and are not spent by it (T03)")
+    @Test("a chip in lockout says for how long; its keybags stay closed and are not spent by it")
     func lockout() async throws {
         let chip = try await SoftwareTPM.start()
         try await chip.setGuessLimit(2, interval: 2, recovery: 2)

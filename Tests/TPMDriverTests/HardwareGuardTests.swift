@@ -21,7 +21,7 @@ struct EpochTests {
         #expect(try await hardware.openEpoch(second.blob).octets == second.secret.octets)
     }
 
-    @Test("stays dead when its counter is deleted, and made anew at the same place (T06)")
+    @Test("stays dead when its counter is deleted, and made anew at the same place")
     func counterMadeAnew() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)

@@ -18,7 +18,7 @@ extension PromptFields {
     private static func check(_ text: String?) throws(KeychainError) {
         guard let text else { return }
         guard text.utf8.count <= Self.longestText, !text.utf8.contains(0) else {
-            let cause = DriverCause(domain: "touchstone", code: "promptText")
+            let cause = DriverCause(.promptText)
             throw KeychainError(AuthenticationError(.invalidParameter, cause: cause))
         }
     }

@@ -39,7 +39,7 @@ struct DaemonSocket: ~Copyable, Sendable {
             while true {
                 if let message = try receiver.next() { return try Self.readGreeting(message) }
                 guard Descriptor.isReadable(descriptor, until: deadline) else {
-                    throw KeychainError.notAvailable("daemonSilent")
+                    throw KeychainError.notAvailable(.daemonSilent)
                 }
                 guard try isClosed(reading: &receiver) else { continue }
                 if receiver.holdsPart { throw WireError.closed }
@@ -52,7 +52,7 @@ struct DaemonSocket: ~Copyable, Sendable {
         } catch WireError.noLockedMemory(let number) {
             throw KeychainError.unintelligible(WireError.noLockedMemory(errno: number))
         } catch {
-            throw KeychainError.notAvailable("daemonRefused: \(error)")
+            throw KeychainError.notAvailable(.daemonRefused, detail: "\(error)")
         }
     }
 
@@ -134,24 +134,26 @@ extension DaemonSocket {
         guard directory >= 0 else {
             if errno == ENOENT { throw DaemonAbsence() }
             throw KeychainError.notAvailable(
-                "runtimeDirectory: \(SystemError.name(of: errno))",
-                domain: "system"
+                .runtimeDirectory,
+                detail: SystemError.name(of: errno)
             )
         }
         defer { close(directory) }
         var status = stat()
         guard unsafe fstat(directory, &status) == 0, status.st_uid == geteuid(),
             status.st_mode & 0o777 == 0o700
-        else { throw KeychainError.notAvailable("runtimeDirectory: not this user's own with mode 0700") }
+        else {
+            throw KeychainError.notAvailable(.runtimeDirectory, detail: "not this user's own with mode 0700")
+        }
     }
 
     private static func connect(_ path: String) throws -> CInt {
         guard path.utf8.count <= Layout.longestSocketPath else {
-            throw KeychainError.notAvailable("socketPathTooLong")
+            throw KeychainError.notAvailable(.socketPathTooLong)
         }
         let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else {
-            throw KeychainError.notAvailable("socket: \(SystemError.name(of: errno))", domain: "system")
+            throw KeychainError.notAvailable(.socketFailed, detail: SystemError.name(of: errno))
         }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -177,17 +179,17 @@ extension DaemonSocket {
             if failure == EINTR { continue }
             close(descriptor)
             if failure == ENOENT || failure == ECONNREFUSED { throw DaemonAbsence() }
-            throw KeychainError.notAvailable("connect: \(SystemError.name(of: failure))", domain: "system")
+            throw KeychainError.notAvailable(.connectFailed, detail: SystemError.name(of: failure))
         }
     }
 
     private static func checkPeer(_ descriptor: CInt) throws {
         var peer = clinux_peer()
         guard unsafe clinux_peer_credentials(descriptor, &peer) == 0 else {
-            throw KeychainError.notAvailable("peer: \(SystemError.name(of: errno))", domain: "system")
+            throw KeychainError.notAvailable(.peerUnknown, detail: SystemError.name(of: errno))
         }
         guard peer.uid == geteuid() || peer.uid == 0 else {
-            throw KeychainError.notAvailable("foreignDaemon: uid \(peer.uid)")
+            throw KeychainError.notAvailable(.foreignDaemon, detail: "uid \(peer.uid)")
         }
     }
 }

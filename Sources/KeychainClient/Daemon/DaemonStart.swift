@@ -14,10 +14,10 @@ enum DaemonStart {
     /// - Throws: ``KeychainError`` with `errSecNotAvailable` and what the daemon said.
     static func run(at location: DaemonLocation, for layout: Layout) throws(KeychainError) {
         guard let path = location.path() else {
-            throw .notAvailable(location == .none ? "daemonNotRunning" : "daemonMissing")
+            throw .notAvailable(location == .none ? .daemonNotRunning : .daemonMissing)
         }
         guard let variables = DaemonEnvironment.variables(for: layout) else {
-            throw .notAvailable("layoutHasNoVariables")
+            throw .notAvailable(.layoutHasNoVariables)
         }
         // A file in memory, not a pipe: the daemon may keep it open for good.
         let report = unsafe clinux_memfd("touchstoned-report")
@@ -29,11 +29,11 @@ enum DaemonStart {
             }
         }
         guard pid > 0 else {
-            throw .notAvailable("daemonNotStarted: \(SystemError.name(of: errno))", domain: "system")
+            throw .notAvailable(.daemonNotStarted, detail: SystemError.name(of: errno))
         }
         let outcome = wait(for: pid)
         guard outcome == .ready else {
-            throw .notAvailable(outcome.name + said(in: report), domain: "touchstoned")
+            throw .notAvailable(DriverCause(domain: "touchstoned", code: outcome.name + said(in: report)))
         }
     }
 
@@ -81,10 +81,8 @@ enum DaemonStart {
             if isSlow { kill(pid, SIGKILL) }
         }
         var status: CInt = 0
-        while unsafe waitpid(pid, &status, 0) < 0 {
-            // ECHILD: the app reaps all children itself. Connecting will tell.
-            if errno != EINTR { return .ready }
-        }
+        // ECHILD: the app reaps all children itself. Connecting will tell.
+        guard SystemCall.uninterrupted({ unsafe waitpid(pid, &status, 0) }) >= 0 else { return .ready }
         if isSlow { return .slow }
         // wait(2): the low seven bits are the signal, the next octet is the exit status.
         if status & 0x7F != 0 { return .killed(status & 0x7F) }

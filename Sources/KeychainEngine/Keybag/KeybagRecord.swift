@@ -213,7 +213,7 @@ extension KeychainError {
     static var newerFormat: KeychainError {
         KeychainError(
             .notAvailable,
-            cause: DriverCause(domain: "store", code: "newer format"),
+            cause: DriverCause(.newerFormat),
             remedy: .check
         )
     }

@@ -277,7 +277,7 @@ extension KeychainEngine {
 extension DriverCause {
     /// A keybag that was made without test parts, and a daemon that has some.
     public static let notForTests = DriverCause(domain: "keybag", code: "not for tests")
-    static let mistyped = DriverCause(domain: "keybag", code: "recovery code mistyped")
+    static let mistyped = DriverCause(.mistypedRecoveryCode)
 }
 
 extension KeychainError {

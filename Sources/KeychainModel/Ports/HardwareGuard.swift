@@ -69,22 +69,19 @@ public protocol HardwareGuard: Sendable {
 
 extension DriverCause {
     /// The keybag belongs to another chip, or the chip was cleared since.
-    public static let otherHardware = DriverCause(domain: "tpm", code: "another TPM")
+    public static let otherHardware = DriverCause(.otherHardware)
     /// The keybag is sealed to hardware, and there is none here.
-    public static let missingHardware = DriverCause(domain: "tpm", code: "no TPM")
+    public static let missingHardware = DriverCause(.missingHardware)
     /// The hardware is there and does not answer.
-    public static let silentHardware = DriverCause(domain: "tpm", code: "no answer")
+    public static let silentHardware = DriverCause(.silentHardware)
     /// What the hardware kept for this keybag was removed from it.
-    public static let missingIndex = DriverCause(domain: "tpm", code: "index is gone")
+    public static let missingIndex = DriverCause(.missingIndex)
     /// The hardware takes no passcodes for a while, whoever asks.
-    public static let chipLockout = DriverCause(domain: "tpm", code: "lockout")
+    public static let chipLockout = DriverCause(.chipLockout)
     /// The chip's owner demands an authorisation, without which nothing is made or opened in it.
-    public static let ownerAuthorizationSet = DriverCause(
-        domain: "tpm",
-        code: "owner authorization is set"
-    )
+    public static let ownerAuthorizationSet = DriverCause(.ownerAuthorizationSet)
     /// The store is an older copy of itself.
-    public static let rolledBack = DriverCause(domain: "store", code: "older copy")
+    public static let rolledBack = DriverCause(.rolledBack)
     /// The chip refuses passcodes of this keybag for good; the recovery code opens it.
-    public static let exhausted = DriverCause(domain: "tpm", code: "passcode attempts exhausted")
+    public static let exhausted = DriverCause(.exhausted)
 }

@@ -60,16 +60,13 @@ public struct OwnedItem: Sendable, Equatable {
 }
 
 extension DriverCause {
-    private static let ownerMark = "ownedBy: "
-
     /// No item was found, and a program with this path has one of that name.
     public static func owned(by program: String) -> DriverCause {
-        DriverCause(domain: "touchstone", code: ownerMark + program)
+        DriverCause(.owned, detail: program)
     }
 
     /// The path of the program that ``owned(by:)`` names; nil for other causes.
     public var owner: String? {
-        guard domain == "touchstone", code.hasPrefix(Self.ownerMark) else { return nil }
-        return String(code.dropFirst(Self.ownerMark.count))
+        known == .owned ? detail : nil
     }
 }

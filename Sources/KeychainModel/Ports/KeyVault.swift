@@ -110,12 +110,9 @@ public enum KeyUse: Sendable, Equatable {
 
 extension DriverCause {
     /// A private key was to be made with flags that do not hold `privateKeyUsage`.
-    public static let withoutKeyUsage = DriverCause(
-        domain: "touchstone",
-        code: "flags without privateKeyUsage"
-    )
+    public static let withoutKeyUsage = DriverCause(.withoutKeyUsage)
     /// A private key belongs to another access group.
-    public static let otherGroup = DriverCause(domain: "touchstone", code: "key of another access group")
+    public static let otherGroup = DriverCause(.otherGroup)
 }
 
 /// What a call that needs a key's authorisation came to.

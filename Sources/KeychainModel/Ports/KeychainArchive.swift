@@ -169,11 +169,11 @@ public struct ExportReport: Sendable, Equatable {
 
 extension DriverCause {
     /// The file is no export, or not a whole one.
-    public static let exportDamaged = DriverCause(domain: "export", code: "damaged")
+    public static let exportDamaged = DriverCause(.exportDamaged)
     /// The file is something else.
-    public static let notAnExport = DriverCause(domain: "export", code: "notAnExport")
+    public static let notAnExport = DriverCause(.notAnExport)
     /// A newer version made the export.
-    public static let newerExport = DriverCause(domain: "export", code: "newerFormat")
+    public static let newerExport = DriverCause(.newerExport)
     /// An export's parts came in another order than they were asked for.
-    public static let exportParts = DriverCause(domain: "export", code: "parts")
+    public static let exportParts = DriverCause(.exportParts)
 }

@@ -65,7 +65,7 @@ public struct StoreRepair: Sendable, Equatable {
 
 extension DriverCause {
     /// The log of the items was flushed and is not what was written: `touchstone repair` saves what it holds.
-    public static let logDamaged = DriverCause(domain: "store", code: "log damaged")
+    public static let logDamaged = DriverCause(.logDamaged)
     /// The record of all items is not authentic: nothing says which items are the newest.
-    public static let setDamaged = DriverCause(domain: "store", code: "set damaged")
+    public static let setDamaged = DriverCause(.setDamaged)
 }

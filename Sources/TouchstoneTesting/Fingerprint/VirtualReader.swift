@@ -1,5 +1,6 @@
 import FingerprintDriver
 import Glibc
+import KeychainModel
 import SecretMemory
 
 /// A finger, or none, on one of libfprint's virtual sensors.
@@ -165,8 +166,9 @@ public final class VirtualReader: Sendable {
         var sent = 0
         while sent < octets.count {
             let rest = Array(octets[sent...])
-            let count = unsafe Glibc.send(descriptor, rest, rest.count, Int32(MSG_NOSIGNAL))
-            if count < 0, errno == EINTR { continue }
+            let count = SystemCall.uninterrupted {
+                unsafe Glibc.send(descriptor, rest, rest.count, Int32(MSG_NOSIGNAL))
+            }
             guard count > 0 else { throw TestKitError.system("send", errno: errno) }
             sent += count
         }

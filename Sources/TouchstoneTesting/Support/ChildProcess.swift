@@ -2,6 +2,7 @@ import CLinux
 import FingerprintDriver
 import Foundation
 import Glibc
+import KeychainModel
 import SecretMemory
 
 /// A program that runs until it is stopped, its owner lets go, or this process ends in any way.
@@ -66,7 +67,7 @@ public final class ChildProcess: Sendable {
         isReaped.withLock { isReaped in
             guard !isReaped else { return }
             kill(processID, signal)
-            while waitpid(processID, nil, 0) < 0, errno == EINTR {}
+            _ = SystemCall.uninterrupted { waitpid(processID, nil, 0) }
             isReaped = true
         }
     }

@@ -93,7 +93,7 @@ enum ClipboardKeeper {
             kill(processID, SIGKILL)
         }
         var status: CInt = 0
-        while unsafe waitpid(processID, &status, 0) < 0, errno == EINTR {}
+        _ = SystemCall.uninterrupted { unsafe waitpid(processID, &status, 0) }
         return status
     }
 }

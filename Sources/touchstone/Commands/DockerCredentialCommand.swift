@@ -34,7 +34,7 @@ struct DockerCredentialCommand: ParsableCommand {
             case "store": try store()
             case "erase": try erase(Self.server())
             case "list": try list()
-            case "version": Output.print("docker-credential-touchstone \(Version.text)")
+            case "version": Output.print("docker-credential-touchstone \(ProductVersion.text)")
             default: throw CommandError("unknown credential action `\(operation)`")
             }
         } catch let error as KeychainError {

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import KeychainModel
 
 /// A program that runs beside this one, for as long as it is needed.
 struct ChildProgram: ~Copyable {
@@ -31,7 +32,7 @@ struct ChildProgram: ~Copyable {
     /// Waits for its end and gives its exit status; 128 and the signal's number where one ended it.
     consuming func wait() -> CInt {
         var status: CInt = 0
-        while unsafe waitpid(processID, &status, 0) < 0, errno == EINTR {}
+        _ = SystemCall.uninterrupted { unsafe waitpid(processID, &status, 0) }
         let signal = status & 0x7F
         return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
     }

@@ -4,28 +4,9 @@ import KeychainModel
 enum CauseText {
     /// The lines for a cause; nil where the status says it better.
     static func lines(_ cause: DriverCause, _ name: ItemName?) -> ErrorText.Lines? {
-        switch cause.domain {
-        case "keybag": keybag(cause.code)
-        case "prompt": prompt(cause.code)
-        case "export": export(cause)
-        case "store" where cause == .rolledBack:
-            (
-                "the store is an older copy of itself: the TPM counted further",
-                "put the newer one back, or accept this one with the recovery code: touchstone recover"
-            )
-        case "store" where cause == .logDamaged:
-            (
-                "the log of the last changes is damaged; nothing was written over",
-                "touchstone repair shows and saves what it holds"
-            )
-        case "store" where cause == .setDamaged:
-            (
-                "the record of all secrets is damaged: nothing says which of them are the newest",
-                "touchstone repair"
-            )
-        case "tpm": hardware(cause)
-        case "system" where cause.code == "noHome":
-            ("the environment names no home directory, and the keychain is in it", "set HOME")
+        if let known = cause.known { return lines(known, cause, name) }
+        return switch cause.domain {
+        case "tpm": ("the TPM refused (\(cause.code))", "touchstone doctor")
         case _ where cause.isFullDisk: ("the disk is full; nothing was changed", nil)
         case _ where cause.isUnwritableDisk:
             (
@@ -38,26 +19,79 @@ enum CauseText {
                 "copy the data directory elsewhere, and check the disk (dmesg)"
             )
         case "touchstoned": ("the daemon did not start (\(cause.code))", "touchstone doctor")
-        case "touchstone": item(cause, name) ?? attempt(cause.code) ?? connection(cause.code)
         default: nil
         }
     }
 
-    private static func keybag(_ code: String) -> ErrorText.Lines? {
-        switch code {
-        case DriverCause.closed.code: ("ten wrong passcodes have closed the keychain", "touchstone recover")
-        case DriverCause.notSetUp.code: ("there is no keychain yet", "touchstone setup")
-        case DriverCause.locked.code:
+    /// The lines for a known cause; no hint where the error's remedy says how long to wait.
+    private static func lines(_ known: KnownCause, _ cause: DriverCause, _ name: ItemName?) -> ErrorText.Lines
+    {
+        let why = cause.detail ?? "no reason given"
+        let subject = name.map { "'\($0.text)'" } ?? "the secret"
+        return switch known {
+        case .invalidated:
+            (
+                "\(subject) is gone for good: it demanded the fingers enrolled when it was stored, and they changed",
+                name.map { "store it again: touchstone set \($0.text) --replace" } ?? "touchstone list"
+            )
+        case .noCurrentSet:
+            ("no finger is enrolled that the keychain knows of", "fprintd-enroll, then touchstone unlock")
+        case .damaged:
+            (
+                "\(subject) or its keychain is damaged",
+                "touchstone repair shows what is wrong, by name; touchstone doctor checks every part"
+            )
+        case .owned:
+            (
+                "there is no \(name.map { "secret named '\($0.text)'" } ?? "such secret") here; \(why) keeps one of that name",
+                "if that is this program before it was moved or updated: touchstone apps move OLD NEW"
+            )
+        case .withoutKeyUsage:
+            ("a private key was to be made that may not be used", "add privateKeyUsage to its flags")
+        case .otherGroup: ("the key belongs to another access group", "touchstone apps")
+        case .enrolmentChanged:
+            ("the enrolled fingers changed: the passcode is due before a finger counts", "touchstone unlock")
+        case .timeout: ("nobody answered the prompt in time", "try again")
+        case .tooManyPrompts: ("too many requests wait for their prompt", "try again when they have ended")
+        case .promptRate: ("too many prompts ended without success within a minute", nil)
+        case .callerSilenced: ("its prompts were cancelled again and again: none for a minute", nil)
+        case .passcodeDelayed: ("after wrong passcodes, the next one may not be tried yet", nil)
+        case .passcodeDue: ("the passcode is due before a finger counts again", "touchstone unlock")
+        case .suspended: ("the machine is about to sleep", "try again")
+        case .attemptsUnavailable:
+            ("the counts of failed attempts cannot be saved, so nothing may be tried", "touchstone doctor")
+        case .weakPasscode: ("the passcode is too weak", "choose at least 12 characters, or 5 words")
+        case .prompterMissing:
+            ("no program draws the prompt", "install pinentry: \(PackageManager.command(for: .pinentry))")
+        case .inBackground:
+            (
+                "it runs in the background, where a prompt would take the shell's keys",
+                "bring it to the foreground with fg"
+            )
+        case .prompterFailed: ("the program that draws the prompt failed", "touchstone doctor")
+        case .locked:
             ("the keychain is locked, and the passcode cannot be asked for here", "touchstone unlock")
-        case DriverCause.alreadySetUp.code: ("there is a keychain already", "touchstone status")
-        case "recoveryCode": ("that is not the recovery code", "try again with the code noted at set-up")
-        case "recovery code mistyped": ("the recovery code was mistyped", "try again")
-        default: nil
-        }
-    }
-
-    private static func export(_ cause: DriverCause) -> ErrorText.Lines? {
-        switch cause {
+        case .closed: ("ten wrong passcodes have closed the keychain", "touchstone recover")
+        case .notSetUp: ("there is no keychain yet", "touchstone setup")
+        case .alreadySetUp: ("there is a keychain already", "touchstone status")
+        case .recoveryCode: ("that is not the recovery code", "try again with the code noted at set-up")
+        case .mistypedRecoveryCode: ("the recovery code was mistyped", "try again")
+        case .rolledBack:
+            (
+                "the store is an older copy of itself: the TPM counted further",
+                "put the newer one back, or accept this one with the recovery code: touchstone recover"
+            )
+        case .logDamaged:
+            (
+                "the log of the last changes is damaged; nothing was written over",
+                "touchstone repair shows and saves what it holds"
+            )
+        case .setDamaged:
+            (
+                "the record of all secrets is damaged: nothing says which of them are the newest",
+                "touchstone repair"
+            )
+        case .newerFormat: ("a newer version made this keychain", "install that version here")
         case .exportDamaged:
             (
                 "the export is damaged or not whole; nothing was made",
@@ -70,12 +104,6 @@ enum CauseText {
             )
         case .newerExport: ("a newer version made the export", "install that version here")
         case .exportParts: ("the daemon went away in the middle; nothing was made", "try again")
-        default: nil
-        }
-    }
-
-    private static func hardware(_ cause: DriverCause) -> ErrorText.Lines? {
-        switch cause {
         case .otherHardware:
             (
                 "the keychain is sealed to another TPM, or this one was cleared",
@@ -86,106 +114,58 @@ enum CauseText {
                 "the keychain is sealed to this machine's TPM, which cannot be reached",
                 "touchstone doctor; without that TPM the recovery code opens it: touchstone recover"
             )
-        case .exhausted:
-            ("the TPM refuses passcodes after ten wrong ones", "touchstone recover")
-        case .chipLockout:
-            ("the TPM refuses all guesses for a while", "wait, then try again; see: touchstone doctor")
-        case .missingIndex:
-            ("the TPM's record of this keychain was removed", "touchstone recover")
         case .silentHardware:
             (
                 "the TPM does not answer; no passcode was tried or counted against you",
                 "try again; if it stays silent, restart the machine"
             )
+        case .missingIndex: ("the TPM's record of this keychain was removed", "touchstone recover")
+        case .chipLockout:
+            ("the TPM refuses all guesses for a while", "wait, then try again; see: touchstone doctor")
         case .ownerAuthorizationSet:
             (
                 "the TPM's owner authorization is set: no key can be made in it",
                 "remove it (tpm2_changeauth -c owner), or seal without the TPM: tpm = off; see touchstoned(8)"
             )
-        default: ("the TPM refused (\(cause.code))", "touchstone doctor")
-        }
-    }
-
-    private static func prompt(_ code: String) -> ErrorText.Lines? {
-        switch code {
-        case "prompterMissing":
-            ("no program draws the prompt", "install pinentry: \(PackageManager.command(for: .pinentry))")
-        case "inBackground":
+        case .exhausted: ("the TPM refuses passcodes after ten wrong ones", "touchstone recover")
+        case .noHome: ("the environment names no home directory, and the keychain is in it", "set HOME")
+        case .daemonMissing:
             (
-                "it runs in the background, where a prompt would take the shell's keys",
-                "bring it to the foreground with fg"
+                "the daemon, touchstoned, is not installed",
+                "install touchstoned beside touchstone, or name it in TOUCHSTONE_DAEMON"
             )
-        case "prompterFailed": ("the program that draws the prompt failed", "touchstone doctor")
-        default: nil
-        }
-    }
-
-    private static func item(_ cause: DriverCause, _ name: ItemName?) -> ErrorText.Lines? {
-        let subject = name.map { "'\($0.text)'" } ?? "the secret"
-        switch cause {
-        case .invalidated:
-            return (
-                "\(subject) is gone for good: it demanded the fingers enrolled when it was stored, and they changed",
-                name.map { "store it again: touchstone set \($0.text) --replace" }
+        case .daemonNotRunning: ("the daemon does not run, and none may be started", "touchstone doctor")
+        case .daemonNotStarted: ("the daemon's program could not be started (\(why))", "touchstone doctor")
+        case .daemonDoesNotListen: ("the daemon was started and does not listen", "touchstone doctor")
+        case .daemonSilent: ("the daemon does not answer", "try again; if it stays silent: touchstone doctor")
+        case .daemonRefused: ("the daemon refused the connection (\(why))", "touchstone doctor")
+        case .layoutHasNoVariables:
+            (
+                "the daemon cannot be told where the keychain is",
+                "unset TOUCHSTONE_HOME, or name a directory in it"
             )
-        case .damaged:
-            return (
-                "\(subject) or its keychain is damaged",
-                "touchstone repair shows what is wrong, by name; touchstone doctor checks every part"
-            )
-        case _ where cause.owner != nil:
-            let owner = cause.owner ?? ""
-            return (
-                "there is no \(name.map { "secret named '\($0.text)'" } ?? "such secret") here; \(owner) keeps one of that name",
-                "if that is this program before it was moved or updated: touchstone apps move OLD NEW"
-            )
-        default: return nil
-        }
-    }
-
-    private static func attempt(_ code: String) -> ErrorText.Lines? {
-        switch code {
-        case "timeout": ("nobody answered the prompt in time", "try again")
-        case "tooManyPrompts": ("too many requests wait for their prompt", "try again when they have ended")
-        case "promptRate": ("too many prompts ended without success within a minute", nil)
-        case "callerSilenced": ("its prompts were cancelled again and again: none for a minute", nil)
-        case "passcodeDelayed": ("after wrong passcodes, the next one may not be tried yet", nil)
-        case "passcodeDue": ("the passcode is due before a finger counts again", "touchstone unlock")
-        case "enrolmentChanged":
-            ("the enrolled fingers changed: the passcode is due before a finger counts", "touchstone unlock")
-        case "suspended": ("the machine is about to sleep", "try again")
-        case "attemptsUnavailable":
-            ("the counts of failed attempts cannot be saved, so nothing may be tried", "touchstone doctor")
-        case "weakPasscode": ("the passcode is too weak", "choose at least 12 characters, or 5 words")
-        default: nil
-        }
-    }
-
-    /// The client library's own causes.
-    private static func connection(_ code: String) -> ErrorText.Lines? {
-        switch code {
-        case "daemonMissing":
-            let hint = "install touchstoned beside touchstone, or name it in TOUCHSTONE_DAEMON"
-            return ("the daemon, touchstoned, is not installed", hint)
-        case _ where code.hasPrefix("foreignDaemon"):
-            return ("the daemon's socket belongs to somebody else (\(code))", "touchstone doctor")
-        case _ where code.hasPrefix("socketPlace: "):
-            return (
-                "the daemon's socket cannot be where the environment says: \(code.dropFirst("socketPlace: ".count))",
+        case .socketFailed: ("no socket could be made (\(why))", "touchstone doctor")
+        case .connectFailed: ("the daemon's socket cannot be connected to (\(why))", "touchstone doctor")
+        case .peerUnknown: ("the system does not say who listens (\(why))", "touchstone doctor")
+        case .socketPathTooLong:
+            ("the path of the daemon's socket is too long", "a shorter XDG_RUNTIME_DIR or TOUCHSTONE_HOME")
+        case .foreignDaemon:
+            ("the daemon's socket belongs to somebody else (\(cause.code))", "touchstone doctor")
+        case .socketPlace:
+            (
+                "the daemon's socket cannot be where the environment says: \(why)",
                 "unset XDG_RUNTIME_DIR, or take this user's environment: sudo -i -u USER, su -"
             )
-        case _ where code.hasPrefix("connectionLost"):
-            return ("the daemon went away (\(code))", "try again")
-        case _ where code.hasPrefix("runtimeDirectory"):
-            return ("the daemon's directory cannot be used (\(code))", "touchstone doctor")
-        case DriverCause.tooManyConnections.code:
-            return (
+        case .runtimeDirectory: ("the daemon's directory cannot be used (\(cause.code))", "touchstone doctor")
+        case .connectionLost: ("the daemon went away (\(cause.code))", "try again")
+        case .tooManyConnections:
+            (
                 "too many connections: the daemon serves 256 of a user at a time",
                 "end programs that use the keychain, then try again"
             )
-        case "promptText": return ("the text for the prompt is too long", nil)
-        case "resultTooLarge": return ("the result needs more locked memory than there is", nil)
-        default: return nil
+        case .promptText: ("the text for the prompt is too long", "a shorter name or reason")
+        case .resultTooLarge:
+            ("the result needs more locked memory than there is", "raise the limit: ulimit -l")
         }
     }
 }
@@ -208,7 +188,4 @@ extension DriverCause {
         default: false
         }
     }
-
-    /// There is a keybag already.
-    static let alreadySetUp = DriverCause(domain: "keybag", code: "alreadySetUp")
 }

@@ -48,7 +48,7 @@ struct WycheproofTests {
 
     @Test(
         "judge ECDSA signatures",
-        .enabled(if: isThere, "the vectors are not there"),
+        .enabled(if: isThere, "the published vectors are not there"),
         arguments: [
             ("ecdsa_secp256r1_sha256", SecKeyAlgorithm.ecdsaSignatureMessageX962SHA256),
             ("ecdsa_secp256r1_sha256_p1363", .ecdsaSignatureMessageRFC4754SHA256),
@@ -69,7 +69,7 @@ struct WycheproofTests {
         #expect(count > 200)
     }
 
-    @Test("judge RSA signatures", .enabled(if: isThere, "the vectors are not there"))
+    @Test("judge RSA signatures", .enabled(if: isThere, "the published vectors are not there"))
     func rsa() throws {
         let file = try #require(Self.file("rsa_signature_2048_sha256"))
         for group in file.testGroups {
@@ -91,7 +91,10 @@ struct WycheproofTests {
         )
     }
 
-    @Test("agree on P-256, and on no point off the curve", .enabled(if: isThere, "the vectors are not there"))
+    @Test(
+        "agree on P-256, and on no point off the curve",
+        .enabled(if: isThere, "the published vectors are not there")
+    )
     func ecdh() throws {
         let file = try #require(Self.file("ecdh_secp256r1_ecpoint"))
         var valid = 0

@@ -1,1 +1,0 @@
-../../../Sources/TouchstoneDaemon/Configuration.swift

@@ -1,1 +1,0 @@
-../../../Sources/TouchstoneDaemon/Setting.swift
