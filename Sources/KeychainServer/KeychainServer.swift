@@ -20,6 +20,9 @@ public final class KeychainServer: Sendable {
         var idleSince = MonotonicTime.now()
         /// When the log was last told of too many connections.
         var lastRefusal: MonotonicTime?
+        /// Whether the socket's path names another file, and when the log was last told so.
+        var isNameLost = false
+        var lastLoss: MonotonicTime?
         var whenQuiet: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -111,15 +114,16 @@ public final class KeychainServer: Sendable {
         // Let go of when no descriptor is left, so that a client can be turned away instead of left waiting.
         var spare = Self.openSpare()
         while true {
-            guard waitForClient(listener.socket) else { break }
+            guard waitForClient(listener.socket, changes: listener.changes) else { break }
+            if listener.changes >= 0 { checkName(of: listener) }
             let socket = clinux_accept(listener.socket)
             guard socket < 0 else {
                 serve(socket)
                 continue
             }
             let failure = errno
-            // The client left, or a signal came: the next one may be there already.
-            if failure == ECONNABORTED || failure == EINTR { continue }
+            // The client left, a signal came, or it was no client that woke us: the next one may be there already.
+            if failure == ECONNABORTED || failure == EINTR || failure == EAGAIN { continue }
             if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(failure) {
                 if spare >= 0 { close(spare) }
                 let socket = clinux_accept(listener.socket)
@@ -137,14 +141,34 @@ public final class KeychainServer: Sendable {
 
     private static func openSpare() -> CInt { unsafe open("/dev/null", O_RDONLY | O_CLOEXEC) }
 
+    /// Tells, once for each loss, that clients do not come here any more: another program may answer in our place.
+    ///
+    /// The status does not tell it, because whoever asks for it asks that program.
+    private func checkName(of listener: borrowing Listener) {
+        listener.takeChanges()
+        let isLost = !listener.hasItsName()
+        let isDue = state.withLock { state in
+            defer { state.isNameLost = isLost }
+            guard isLost, !state.isNameLost else { return false }
+            if let last = state.lastLoss, last.age < limits.refusalPause { return false }
+            state.lastLoss = .now()
+            return true
+        }
+        guard isDue else { return }
+        services.audit.record(
+            AuditEvent(.tamperDetected, detail: "socket: its path names another file, or none")
+        )
+    }
+
     /// False when the server stops.
-    private func waitForClient(_ socket: CInt) -> Bool {
+    private func waitForClient(_ socket: CInt, changes: CInt) -> Bool {
         var descriptors = (
             pollfd(fd: stopSignal, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: changes, events: Int16(POLLIN), revents: 0)
         )
         _ = unsafe withUnsafeMutablePointer(to: &descriptors) { pair in
-            unsafe pair.withMemoryRebound(to: pollfd.self, capacity: 2) { unsafe poll($0, 2, -1) }
+            unsafe pair.withMemoryRebound(to: pollfd.self, capacity: 3) { unsafe poll($0, 3, -1) }
         }
         return descriptors.0.revents == 0
     }

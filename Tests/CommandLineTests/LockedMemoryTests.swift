@@ -61,7 +61,7 @@ struct LockedMemoryTests {
             Verb("inject", "--out-file", "\(home.path)/out", "--replace", input: "a=touchstone://kept\n"),
             Verb("copy", "kept", "copied"),
             Verb("rename", "copied", "renamed"),
-            Verb("delete", "renamed"),
+            Verb("delete", "renamed", "--yes"),
             Verb("list"), Verb("find", "k"), Verb("show", "kept"), Verb("status"),
             Verb("git-credential", "store", input: credential + "password=p\n"),
             Verb("git-credential", "get", input: credential),
@@ -71,7 +71,7 @@ struct LockedMemoryTests {
             Verb("docker-credential", "list"),
             Verb("docker-credential", "erase", input: "s.example"),
             Verb("---clipboard", "xclip", "/bin/true", "0", input: "secret"),
-            Verb("backup", "--out-file", "\(home.path)/backup"), Verb("passcode"), Verb("unlock"),
+            Verb("backup", "\(home.path)/backup"), Verb("passcode"), Verb("unlock"),
             edit, typed,
         ]
     }

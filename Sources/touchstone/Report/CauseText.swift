@@ -167,6 +167,12 @@ enum CauseText {
         case "daemonMissing":
             let hint = "install touchstoned beside touchstone, or name it in TOUCHSTONE_DAEMON"
             return ("the daemon, touchstoned, is not installed", hint)
+        case _ where code.hasPrefix("daemonUnsafe: "):
+            let path = code.dropFirst("daemonUnsafe: ".count)
+            return (
+                "others can change the daemon that TOUCHSTONE_DAEMON names: \(path)",
+                "it and its directories must be this user's or root's, and writable by nobody else: chmod go-w"
+            )
         case _ where code.hasPrefix("foreignDaemon"):
             return ("the daemon's socket belongs to somebody else (\(code))", "touchstone doctor")
         case _ where code.hasPrefix("socketPlace: "):
