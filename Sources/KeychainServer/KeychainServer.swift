@@ -114,16 +114,18 @@ public final class KeychainServer: Sendable {
         // Let go of when no descriptor is left, so that a client can be turned away instead of left waiting.
         var spare = Self.openSpare()
         while true {
-            guard waitForClient(listener.socket, changes: listener.changes) else { break }
+            let wake = waitForClient(listener.socket, changes: listener.changes)
+            guard !wake.stops else { break }
             if listener.changes >= 0 { checkName(of: listener) }
+            guard wake.isClient else { continue }
             let socket = clinux_accept(listener.socket)
             guard socket < 0 else {
                 serve(socket)
                 continue
             }
             let failure = errno
-            // The client left, a signal came, or it was no client that woke us: the next one may be there already.
-            if failure == ECONNABORTED || failure == EINTR || failure == EAGAIN { continue }
+            // The client left, or a signal came: the next one may be there already.
+            if failure == ECONNABORTED || failure == EINTR { continue }
             if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(failure) {
                 if spare >= 0 { close(spare) }
                 let socket = clinux_accept(listener.socket)
@@ -160,8 +162,8 @@ public final class KeychainServer: Sendable {
         )
     }
 
-    /// False when the server stops.
-    private func waitForClient(_ socket: CInt, changes: CInt) -> Bool {
+    /// Waits for the end, a client or a change of the socket's directory.
+    private func waitForClient(_ socket: CInt, changes: CInt) -> (stops: Bool, isClient: Bool) {
         var descriptors = (
             pollfd(fd: stopSignal, events: Int16(POLLIN), revents: 0),
             pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
@@ -170,7 +172,8 @@ public final class KeychainServer: Sendable {
         _ = unsafe withUnsafeMutablePointer(to: &descriptors) { pair in
             unsafe pair.withMemoryRebound(to: pollfd.self, capacity: 3) { unsafe poll($0, 3, -1) }
         }
-        return descriptors.0.revents == 0
+        // A signal that ends the wait early is no change: accept(2) says that nobody is there.
+        return (descriptors.0.revents != 0, descriptors.1.revents != 0 || descriptors.2.revents == 0)
     }
 
     private func waitForStop(milliseconds: CInt) {

@@ -55,7 +55,9 @@ public struct Listener: ~Copyable, Sendable {
     private static func watch(_ directory: String) -> CInt {
         let descriptor = inotify_init1(CInt(IN_CLOEXEC) | CInt(IN_NONBLOCK))
         guard descriptor >= 0 else { return -1 }
-        let events = UInt32(IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MOVE_SELF | IN_DELETE_SELF)
+        let events = UInt32(
+            IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MOVE_SELF | IN_DELETE_SELF
+        )
         guard unsafe inotify_add_watch(descriptor, directory, events) >= 0 else {
             close(descriptor)
             return -1

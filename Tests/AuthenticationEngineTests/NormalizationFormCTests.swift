@@ -1,9 +1,8 @@
 import SecretMemory
+@_spi(_Unicode) import Swift
 import Testing
 
 @testable import AuthenticationEngine
-
-@_spi(_Unicode) import Swift
 
 @Suite("Passcodes in one form, however they are typed")
 struct NormalizationFormCTests {
@@ -15,12 +14,18 @@ struct NormalizationFormCTests {
 
     private static func expected(_ text: String) -> [Unicode.Scalar] { Array(text._nfc) }
 
-    @Test("pieces together are what the whole is", arguments: [
-        "plain ASCII", "Zürich im Käse", "Zu\u{308}rich im Ka\u{308}se", "a\u{323}\u{307}\u{302}b\u{307}\u{323}",
-        "\u{212B}\u{2126}\u{F900}", "\u{1112}\u{1161}\u{11AB}\u{1100}\u{1173}\u{11AF}한글", "\u{AC00}\u{11A8}",
-        "ka\u{9C7}\u{9BE}\u{BC6}\u{BBE}\u{D46}\u{D3E}\u{DD9}\u{DCF}\u{DCA}", "\u{308}starts with a mark",
-        "马电池主食正确的密码短语", "şifre çok güçlü ğüşiöç", "👩‍👩‍👧‍👦 family e\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}",
-    ])
+    @Test(
+        "pieces together are what the whole is",
+        arguments: [
+            "plain ASCII", "Zürich im Käse", "Zu\u{308}rich im Ka\u{308}se",
+            "a\u{323}\u{307}\u{302}b\u{307}\u{323}",
+            "\u{212B}\u{2126}\u{F900}", "\u{1112}\u{1161}\u{11AB}\u{1100}\u{1173}\u{11AF}한글",
+            "\u{AC00}\u{11A8}",
+            "ka\u{9C7}\u{9BE}\u{BC6}\u{BBE}\u{D46}\u{D3E}\u{DD9}\u{DCF}\u{DCA}", "\u{308}starts with a mark",
+            "马电池主食正确的密码短语", "şifre çok güçlü ğüşiöç",
+            "👩‍👩‍👧‍👦 family e\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}\u{301}",
+        ]
+    )
     func pieces(_ text: String) {
         #expect(Array(Self.normalized(text).unicodeScalars) == Self.expected(text))
     }

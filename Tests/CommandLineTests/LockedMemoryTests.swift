@@ -52,9 +52,25 @@ struct LockedMemoryTests {
             Verb("get", "kept", "--show", output: "secret that is kept"),
             Verb("generate", "made", "--require", "none", "--show"),
             Verb("generate", "words", "--require", "none", "--words", "6"),
-            Verb("run", "--env", "S=kept", "--", "/bin/sh", "-c", "echo \"$S\"", output: "secret that is kept\n"),
             Verb(
-                "run", "--mask", "--env", "S=kept", "--", "/bin/sh", "-c", "echo \"<$S>\"",
+                "run",
+                "--env",
+                "S=kept",
+                "--",
+                "/bin/sh",
+                "-c",
+                "echo \"$S\"",
+                output: "secret that is kept\n"
+            ),
+            Verb(
+                "run",
+                "--mask",
+                "--env",
+                "S=kept",
+                "--",
+                "/bin/sh",
+                "-c",
+                "echo \"<$S>\"",
                 output: "<<concealed by touchstone>>\n"
             ),
             Verb("inject", input: "a={{ touchstone://kept }}\n", output: "a=secret that is kept\n"),
@@ -81,7 +97,8 @@ struct LockedMemoryTests {
         var command = [Programs.touchstone] + verb.arguments
         if let limit {
             // The capability is above the limit.
-            let lowered = geteuid() == 0 ? [Limiter.setpriv, "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"] : []
+            let lowered =
+                geteuid() == 0 ? [Limiter.setpriv, "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"] : []
             command = [Limiter.prlimit, "--memlock=\(limit):\(limit)"] + lowered + command
         }
         run.program = command[0]

@@ -15,14 +15,21 @@ struct SameUserTests {
     func takenPath() async throws {
         let keychain = try await RealKeychain.ready()
         let home = keychain.home
-        #expect(try await keychain.run("set", "before", "--require", "none", input: "stored before").status == 0)
+        #expect(
+            try await keychain.run("set", "before", "--require", "none", input: "stored before").status == 0
+        )
         let (socket, kept) = (home.layout.socket, home.layout.socket + ".kept")
         let prompts = keychain.prompts
         #expect(rename(socket, kept) == 0)
-        let impostor = try ScriptedKeychain(home, ["planted": .init(octets: Array("planted".utf8), flags: [])])
+        let impostor = try ScriptedKeychain(
+            home,
+            ["planted": .init(octets: Array("planted".utf8), flags: [])]
+        )
 
         // What it gets, and what it can make an app believe.
-        #expect(try await keychain.run("set", "later", "--require", "none", input: "stored later").status == 0)
+        #expect(
+            try await keychain.run("set", "later", "--require", "none", input: "stored later").status == 0
+        )
         #expect(impostor.added == [Array("stored later".utf8)])
         #expect(try await keychain.run("get", "planted").text == "planted")
         // What it does not get: a secret from before, or a passcode, which only the prompt program is given.
@@ -42,7 +49,9 @@ struct SameUserTests {
     func ownDaemon() async throws {
         let keychain = try await RealKeychain.ready()
         let home = keychain.home
-        #expect(try await keychain.run("set", "before", "--require", "none", input: "stored before").status == 0)
+        #expect(
+            try await keychain.run("set", "before", "--require", "none", input: "stored before").status == 0
+        )
         try keychain.stop(with: SIGTERM)
         let script = try Self.script(in: home, mode: 0o755)
         let result = try await Self.get("before", in: home, daemon: script)
@@ -88,7 +97,9 @@ struct SameUserTests {
         return path
     }
 
-    private static func get(_ name: String, in home: TemporaryHome, daemon: String) async throws -> CommandResult {
+    private static func get(_ name: String, in home: TemporaryHome, daemon: String) async throws
+        -> CommandResult
+    {
         var run = CommandRun("get", name, home: home)
         run.environment = ["TOUCHSTONE_DAEMON": daemon]
         return try await run.run()

@@ -93,7 +93,11 @@ struct KeyResidueTests {
         }
     }
 
-    private static func expectNoneSwappable(_ keys: [String: [UInt8]], in memory: ProcessMemory, _ moment: String) {
+    private static func expectNoneSwappable(
+        _ keys: [String: [UInt8]],
+        in memory: ProcessMemory,
+        _ moment: String
+    ) {
         for (name, key) in keys {
             let swappable = memory.places(of: key).filter(\.isSwappable)
             #expect(swappable.isEmpty, "\(name), \(moment): \(swappable)")

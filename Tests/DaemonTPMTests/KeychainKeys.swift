@@ -165,9 +165,8 @@ struct KeychainKeys {
         return record
     }
 
-    /// The recovery code as it is written and as it is typed, what it stands for, and what its holder derives from it.
-    ///
-    /// - Parameter export: an export's start, whose key is derived too.
+    /// The recovery code as it is written and as it is typed, what it stands for, and what its holder derives from it; the
+    /// key of an export too, where its start is given.
     static func recovery(
         _ text: String,
         _ files: DataCopy,

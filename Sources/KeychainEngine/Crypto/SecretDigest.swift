@@ -14,7 +14,9 @@ enum SecretDigest {
             unsafe octets.withUnsafeBytes { octets in
                 LockedStack.wiping {
                     _ = unsafe SecretBytes(octetCount: MemoryLayout<SHA256_CTX>.size) { state in
-                        let state = unsafe state.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: SHA256_CTX.self)
+                        let state = unsafe state.baseAddress.unsafelyUnwrapped.assumingMemoryBound(
+                            to: SHA256_CTX.self
+                        )
                         unsafe CCryptoBoringSSL_SHA256_Init(state)
                         unsafe CCryptoBoringSSL_SHA256_Update(state, octets.baseAddress, octets.count)
                         unsafe CCryptoBoringSSL_SHA256_Final(

@@ -56,11 +56,12 @@ enum ClipboardKeeper {
             let child = try? start(path, program.pasting, input: null, output: output.writeEnd)
         else { return false }
         output.closeWriteEnd()
-        let held = (try? Descriptor.read(
-            output.readEnd,
-            upTo: secret.count + 1,
-            until: ContinuousClock.now + patience
-        )) ?? nil
+        let held =
+            (try? Descriptor.read(
+                output.readEnd,
+                upTo: secret.count + 1,
+                until: ContinuousClock.now + patience
+            )) ?? nil
         if held == nil { kill(child.processID, SIGKILL) }
         _ = isEnded(child.processID)
         guard let held else { return false }

@@ -56,7 +56,9 @@ struct DockerCredentialCommand: ParsableCommand {
         json.append(text: ",\"Secret\":")
         secret.withOctets { json.append(quoted: $0) }
         json.append(text: "}\n")
-        try unsafe CommandMemory.finish(json).withUnsafeBytes { octets throws(CommandError) in try unsafe Output.write(octets) }
+        try unsafe CommandMemory.finish(json).withUnsafeBytes { octets throws(CommandError) in
+            try unsafe Output.write(octets)
+        }
     }
 
     private func store() throws {
@@ -95,7 +97,9 @@ struct DockerCredentialCommand: ParsableCommand {
             json.append(quoted: Self.user(of: credential).span)
         }
         json.append(text: "}\n")
-        try unsafe CommandMemory.finish(json).withUnsafeBytes { octets throws(CommandError) in try unsafe Output.write(octets) }
+        try unsafe CommandMemory.finish(json).withUnsafeBytes { octets throws(CommandError) in
+            try unsafe Output.write(octets)
+        }
     }
 
     private static func find(_ server: [UInt8], in store: CredentialStore) throws -> StoredCredential? {

@@ -118,7 +118,9 @@ final class GitCredential {
     }
 
     /// Details alone.
-    convenience init(details: [UInt8]) throws(CommandError) { try self.init(CommandMemory.copy(details.span)) }
+    convenience init(details: [UInt8]) throws(CommandError) {
+        try self.init(CommandMemory.copy(details.span))
+    }
 
     /// The lines that answer a question; what git did not say it understands is left out.
     func answer(to question: GitCredential) throws(CommandError) -> SecretBytes {

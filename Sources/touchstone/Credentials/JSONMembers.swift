@@ -57,7 +57,8 @@ final class JSONMembers {
             return true
         }
 
-        mutating func readObject(_ member: (String, inout SecretBytes?) -> Void) throws(CommandError) -> Bool {
+        mutating func readObject(_ member: (String, inout SecretBytes?) -> Void) throws(CommandError) -> Bool
+        {
             guard take("{") else { return false }
             if take("}") { return true }
             repeat {
@@ -95,7 +96,9 @@ final class JSONMembers {
                 if take("}") { return true }
                 repeat {
                     skipBlanks()
-                    guard try readText() != nil, take(":"), try skipValue(depth: depth + 1) else { return false }
+                    guard try readText() != nil, take(":"), try skipValue(depth: depth + 1) else {
+                        return false
+                    }
                 } while take(",")
                 return take("}")
             default:
