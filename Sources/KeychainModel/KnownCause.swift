@@ -104,6 +104,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case noHome = "system: noHome"
     /// The daemon's program is not where the client looks for it.
     case daemonMissing = "touchstone: daemonMissing"
+    /// Others can change the program that `TOUCHSTONE_DAEMON` names; its path is the detail.
+    case daemonUnsafe = "touchstone: daemonUnsafe"
     /// No daemon runs, and the client was told to start none.
     case daemonNotRunning = "touchstone: daemonNotRunning"
     /// The daemon's program could not be started; why, is the detail.

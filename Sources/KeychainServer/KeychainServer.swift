@@ -20,6 +20,9 @@ public final class KeychainServer: Sendable {
         var idleSince = MonotonicTime.now()
         /// When the log was last told of too many connections.
         var lastRefusal: MonotonicTime?
+        /// Whether the socket's path names another file, and when the log was last told so.
+        var isNameLost = false
+        var lastLoss: MonotonicTime?
         var whenQuiet: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -111,7 +114,10 @@ public final class KeychainServer: Sendable {
         // Let go of when no descriptor is left, so that a client can be turned away instead of left waiting.
         var spare = Self.openSpare()
         while true {
-            guard waitForClient(listener.socket) else { break }
+            let wake = waitForClient(listener.socket, changes: listener.changes)
+            guard !wake.stops else { break }
+            if listener.changes >= 0 { checkName(of: listener) }
+            guard wake.isClient else { continue }
             let socket = clinux_accept(listener.socket)
             guard socket < 0 else {
                 serve(socket)
@@ -137,16 +143,37 @@ public final class KeychainServer: Sendable {
 
     private static func openSpare() -> CInt { unsafe open("/dev/null", O_RDONLY | O_CLOEXEC) }
 
-    /// False when the server stops.
-    private func waitForClient(_ socket: CInt) -> Bool {
+    /// Tells, once for each loss, that clients do not come here any more: another program may answer in our place.
+    ///
+    /// The status does not tell it, because whoever asks for it asks that program.
+    private func checkName(of listener: borrowing Listener) {
+        listener.takeChanges()
+        let isLost = !listener.hasItsName()
+        let isDue = state.withLock { state in
+            defer { state.isNameLost = isLost }
+            guard isLost, !state.isNameLost else { return false }
+            if let last = state.lastLoss, last.age < limits.refusalPause { return false }
+            state.lastLoss = .now()
+            return true
+        }
+        guard isDue else { return }
+        services.audit.record(
+            AuditEvent(.tamperDetected, detail: "socket: its path names another file, or none")
+        )
+    }
+
+    /// Waits for the end, a client or a change of the socket's directory.
+    private func waitForClient(_ socket: CInt, changes: CInt) -> (stops: Bool, isClient: Bool) {
         var descriptors = (
             pollfd(fd: stopSignal, events: Int16(POLLIN), revents: 0),
-            pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
+            pollfd(fd: socket, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: changes, events: Int16(POLLIN), revents: 0)
         )
         _ = unsafe withUnsafeMutablePointer(to: &descriptors) { pair in
-            unsafe pair.withMemoryRebound(to: pollfd.self, capacity: 2) { unsafe poll($0, 2, -1) }
+            unsafe pair.withMemoryRebound(to: pollfd.self, capacity: 3) { unsafe poll($0, 3, -1) }
         }
-        return descriptors.0.revents == 0
+        // A signal that ends the wait early is no change: accept(2) says that nobody is there.
+        return (descriptors.0.revents != 0, descriptors.1.revents != 0 || descriptors.2.revents == 0)
     }
 
     private func waitForStop(milliseconds: CInt) {

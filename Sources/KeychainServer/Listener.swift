@@ -11,6 +11,11 @@ public struct Listener: ~Copyable, Sendable {
     private let lock: CInt
     /// The path to remove at the end; nil for a socket that somebody else made.
     private let path: String?
+    /// Tells of changes of the directory's names, inotify(7); -1 for a socket that somebody else made, or where there are
+    /// no watches left.
+    let changes: CInt
+    /// The file that the path named when it was made.
+    private let file: PeerProcess.FileIdentity?
 
     /// Makes the socket in the runtime directory, mode 0600.
     ///
@@ -31,6 +36,33 @@ public struct Listener: ~Copyable, Sendable {
         }
         self.lock = lock
         self.path = path
+        changes = Self.watch(layout.runtimeDirectory)
+        file = PeerProcess.FileIdentity(path, follows: false)
+    }
+
+    /// Whether the path still names this socket; true where it was somebody else who made it.
+    borrowing func hasItsName() -> Bool {
+        guard let path, let file else { return true }
+        return PeerProcess.FileIdentity(path, follows: false) == file
+    }
+
+    /// Takes what ``changes`` told; it is the present state that counts.
+    borrowing func takeChanges() {
+        var octets = [UInt8](repeating: 0, count: 4096)
+        while unsafe read(changes, &octets, octets.count) > 0 {}
+    }
+
+    private static func watch(_ directory: String) -> CInt {
+        let descriptor = inotify_init1(CInt(IN_CLOEXEC) | CInt(IN_NONBLOCK))
+        guard descriptor >= 0 else { return -1 }
+        let events = UInt32(
+            IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MOVE_SELF | IN_DELETE_SELF
+        )
+        guard unsafe inotify_add_watch(descriptor, directory, events) >= 0 else {
+            close(descriptor)
+            return -1
+        }
+        return descriptor
     }
 
     /// Takes over a listening socket that the service manager made, and takes the lock.
@@ -51,6 +83,8 @@ public struct Listener: ~Copyable, Sendable {
         self.socket = socket
         self.lock = lock
         path = nil
+        changes = -1
+        file = nil
     }
 
     /// Removes the socket's name: whoever comes now starts another daemon.
@@ -68,6 +102,7 @@ public struct Listener: ~Copyable, Sendable {
 
     deinit {
         close(socket)
+        if changes >= 0 { close(changes) }
         // Not by the close alone: a process that is just being started may hold a copy of the descriptor.
         flock(lock, LOCK_UN)
         close(lock)

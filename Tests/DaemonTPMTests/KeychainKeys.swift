@@ -14,6 +14,8 @@ struct KeychainKeys {
     private(set) var whileUnlocked: [String: [UInt8]] = [:]
     /// Keys that a lock leaves in locked memory.
     private(set) var afterLock: [String: [UInt8]] = [:]
+    /// What is made of keys while items are used, and belongs into locked memory where it is.
+    private(set) var prepared: [String: [UInt8]] = [:]
 
     /// Derives the keys; the daemon does not run when its keybag is on a chip, which has one client at a time.
     static func derived(
@@ -32,6 +34,8 @@ struct KeychainKeys {
             salt: record.salt,
             cost: record.cost
         )
+        keys.ofPasscode["passcode"] = Array(passcode.utf8)
+        keys.ofPasscode["device key"] = try deviceKey(of: files)
         keys.ofPasscode["stretched key"] = octets(stretched)
         let authorization = KeybagKeys.sealAuthorization(stretched: stretched, storeID: record.storeID)
         keys.ofPasscode["seal authorization"] = octets(authorization)
@@ -67,9 +71,32 @@ struct KeychainKeys {
             } else {
                 keys.whileUnlocked["\(name)"] = octets(key)
             }
+            keys.add(halvesOf: key, name)
         }
         await tpm?.close()
         return keys
+    }
+
+    /// What keyed digests have made ready, which is as good as the key: the hash's state after the padded key, inside and
+    /// outside.
+    private mutating func add(halvesOf key: Key, _ name: KeybagKeyName) {
+        guard name == .itemSet || name == .lookup else { return }
+        let states = KeyedDigest(key).states.withOctets { octets in octets.indices.map { octets[$0] } }
+        for (half, place) in [("inner", 0), ("outer", states.count / 2)] {
+            prepared["\(name), \(half)"] = Array(states[place...].prefix(KeyedDigest.byteCount))
+        }
+    }
+
+    /// The 32 octets that authenticate the files, which are read for each use.
+    private static func deviceKey(of files: DataCopy) throws -> [UInt8] {
+        let temporary = try TemporaryDirectory()
+        let path = temporary.appending("copy")
+        try files.write(to: path)
+        let directory = try StoreDirectory(path: path)
+        guard let key = try AtomicFile(.deviceKey, in: directory, longest: Key.byteCount).read() else {
+            throw Surprise("no device key")
+        }
+        return key
     }
 
     /// The same without the passcode's.
@@ -91,6 +118,8 @@ struct KeychainKeys {
             salt: record.salt,
             cost: record.cost
         )
+        keys.ofPasscode["passcode"] = Array(passcode.utf8)
+        keys.ofPasscode["device key"] = try deviceKey(of: files)
         keys.ofPasscode["stretched key"] = octets(stretched)
         keys.ofPasscode["seal authorization"] = octets(
             KeybagKeys.sealAuthorization(stretched: stretched, storeID: record.storeID)
@@ -136,17 +165,29 @@ struct KeychainKeys {
         return record
     }
 
-    /// What the recovery code stands for, and what its holder derives from it.
-    static func recovery(_ code: String, _ files: DataCopy) throws -> [String: [UInt8]] {
+    /// The recovery code as it is written and as it is typed, what it stands for, and what its holder derives from it; the
+    /// key of an export too, where its start is given.
+    static func recovery(
+        _ text: String,
+        _ files: DataCopy,
+        export: [UInt8]? = nil
+    ) throws -> [String: [UInt8]] {
         let record = try record(of: files)
+        let code = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        var secrets = ["the code's text": Array(code.utf8)]
+        secrets["the code's symbols"] = Array(code.utf8.filter { $0 != UInt8(ascii: "-") })
         guard let code = RecoveryCode.parse(SecretBytes(copying: Array(code.utf8))) else {
             throw Surprise("no recovery code")
         }
         let keys = KeybagKeys.recoveryKeys(code: code, storeID: record.storeID)
-        return [
-            "recovery code": octets(code), "recovery key": octets(keys.keybag),
-            "recovery constraint key": octets(keys.constraint),
-        ]
+        secrets["recovery code"] = octets(code)
+        secrets["recovery key"] = octets(keys.keybag)
+        secrets["recovery constraint key"] = octets(keys.constraint)
+        if let export {
+            let salt = Array(export.prefix(ExportSeal.headByteCount).suffix(32))
+            secrets["export's key"] = octets(KeyDerivation.derive("export", from: [code], salt: salt))
+        }
+        return secrets
     }
 
     private static func octets(_ key: Key) -> [UInt8] {

@@ -3,36 +3,58 @@ import SecretMemory
 
 /// Unicode's Normalization Form C (UAX #15), so that one passcode typed on two keyboards is one passcode.
 ///
-/// An ASCII octet never joins with what stands before it, so the text is cut there: only pieces with other
-/// characters become strings, one at a time and mostly short enough to live on the stack. Texts of ASCII alone, and
-/// octets that are no UTF-8, are taken as typed.
+/// The text is cut where nothing joins with what stands before it, so that a string never holds more than one character
+/// with its marks: short enough to live on the stack, which is wiped. Texts of ASCII alone, and octets that are no UTF-8,
+/// are taken as typed.
 enum NormalizationFormC {
     static func of(_ text: consuming SecretBytes) -> SecretBytes {
         let isPlain = text.withOctets { octets in octets.indices.allSatisfy { octets[$0] < 0x80 } }
         if isPlain { return text }
         var normalized = SecretBuffer(minimumCapacity: text.count)
         text.withOctets { octets in
-            var start = 0
-            while start < octets.count {
-                var end = start + 1
-                while end < octets.count, octets[end] >= 0x80 { end += 1 }
-                append(octets.extracting(start..<end), to: &normalized)
-                start = end
+            LockedStack.wiping {
+                var start = 0
+                while start < octets.count {
+                    // An ASCII octet never joins with what stands before it.
+                    var end = start + 1
+                    while end < octets.count, octets[end] >= 0x80 { end += 1 }
+                    append(octets.extracting(start..<end), to: &normalized)
+                    start = end
+                }
             }
         }
         return normalized.finish()
     }
 
-    private static func append(_ piece: Span<UInt8>, to normalized: inout SecretBuffer) {
-        var octets: [UInt8] = []
-        octets.reserveCapacity(piece.count)
-        for index in piece.indices { octets.append(piece[index]) }
-        defer { wipe(&octets) }
-        guard octets.count > 1, let string = String(validating: octets, as: UTF8.self) else {
-            return normalized.append(contentsOf: piece)
+    private static func append(_ octets: Span<UInt8>, to normalized: inout SecretBuffer) {
+        guard octets.count > 1, let text = try? UTF8Span(validating: octets) else {
+            return normalized.append(contentsOf: octets)
         }
-        for scalar in string._nfc {
+        var scalars = text.makeUnicodeScalarIterator()
+        var piece = ""
+        while let scalar = scalars.next() {
+            if !piece.isEmpty, !joins(scalar) {
+                append(piece, to: &normalized)
+                piece = ""
+            }
+            piece.unicodeScalars.append(scalar)
+        }
+        append(piece, to: &normalized)
+    }
+
+    private static func append(_ piece: String, to normalized: inout SecretBuffer) {
+        for scalar in piece._nfc {
             for octet in String(scalar).utf8 { normalized.append(octet) }
+        }
+    }
+
+    /// Whether a character may join with, or change its place with, what stands before it (UAX #15, 9.1): marks, the
+    /// vowels and consonants that end a Hangul syllable, and the vowel signs of Kirat Rai.
+    static func joins(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x1161...0x1175, 0x11A8...0x11C2, 0x16D63, 0x16D67...0x16D6A: true
+        default:
+            scalar.properties.canonicalCombiningClass != .notReordered || scalar.properties.isGraphemeExtend
         }
     }
 }

@@ -41,6 +41,10 @@ int clinux_pages_unmap(void *region, size_t length);
 
 // MARK: stack.c
 
+/// Zeros the vector registers: ciphers leave round keys there, copying leaves text, and whatever stack comes next may get
+/// them (lazy binding of a symbol, a signal's frame).
+void clinux_wipe_vector_registers(void);
+
 /// Overwrites `length` octets of the caller's thread's stack, below the caller's frame, and the vector registers: what
 /// functions that returned left there.
 void clinux_wipe_stack(size_t length);

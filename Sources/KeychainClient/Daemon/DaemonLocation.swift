@@ -3,7 +3,7 @@ import Glibc
 
 /// Which program is started when no daemon listens.
 public enum DaemonLocation: Sendable, Equatable {
-    /// `TOUCHSTONE_DAEMON`, or else `touchstoned` beside this program, in the `libexec` directories, or beside
+    /// `TOUCHSTONE_DAEMON`, if nobody but this user and root can have put another program there, or else `touchstoned` beside this program, in the `libexec` directories, or beside
     /// the commands of the system.
     case automatic
     /// This program.
@@ -26,9 +26,19 @@ public enum DaemonLocation: Sendable, Equatable {
         }
     }
 
+    /// The path of `TOUCHSTONE_DAEMON`, where that is what is started and others may write to it.
+    var unsafePath: String? {
+        guard self == .automatic, let path = ProcessEnvironment.variable("TOUCHSTONE_DAEMON"),
+            Self.isProgram(path), !ProgramOwnership.isOurs(path)
+        else { return nil }
+        return path
+    }
+
     private static func found() -> String? {
         // A variable that names no program is a mistake to be told, not a reason to start another one.
-        if let path = ProcessEnvironment.variable("TOUCHSTONE_DAEMON") { return isProgram(path) ? path : nil }
+        if let path = ProcessEnvironment.variable("TOUCHSTONE_DAEMON") {
+            return isProgram(path) && ProgramOwnership.isOurs(path) ? path : nil
+        }
         let beside = ownDirectory().map { [$0] } ?? []
         return (beside + directories).lazy.map { $0 + "/" + name }.first(where: isProgram)
     }

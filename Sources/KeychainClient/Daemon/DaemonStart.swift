@@ -14,6 +14,7 @@ enum DaemonStart {
     /// - Throws: ``KeychainError`` with `errSecNotAvailable` and what the daemon said.
     static func run(at location: DaemonLocation, for layout: Layout) throws(KeychainError) {
         guard let path = location.path() else {
+            if let path = location.unsafePath { throw .notAvailable(.daemonUnsafe, detail: path) }
             throw .notAvailable(location == .none ? .daemonNotRunning : .daemonMissing)
         }
         guard let variables = DaemonEnvironment.variables(for: layout) else {

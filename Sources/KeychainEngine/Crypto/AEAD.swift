@@ -184,6 +184,7 @@ final class AEADKey: Sendable {
         _ nonce: UnsafeRawBufferPointer,
         authenticating associated: UnsafeRawBufferPointer
     ) {
+        defer { clinux_wipe_vector_registers() }
         var count = 0
         let isSealed = unsafe context.withUnsafeBytes { context in
             unsafe CCryptoBoringSSL_EVP_AEAD_CTX_seal(
@@ -220,6 +221,7 @@ final class AEADKey: Sendable {
         authenticating associated: UnsafeRawBufferPointer,
         _ context: UnsafeRawBufferPointer
     ) -> Bool {
+        defer { clinux_wipe_vector_registers() }
         // The library wants a place to write to even where nothing is written.
         var nothing: UInt8 = 0
         var count = 0
@@ -247,6 +249,8 @@ final class AEADKey: Sendable {
 ///
 /// The key at hand and its round keys lie in locked memory, which is wiped before the next ones come.
 final class AEADKeyPlace {
+    private static let expansionDepth = 2 * 1024
+
     private var key = SecretBuffer(minimumCapacity: Key.byteCount)
     private var context = SecretBuffer(minimumCapacity: AEADKey.contextByteCount)
 
@@ -277,6 +281,8 @@ final class AEADKeyPlace {
 
     private func expand(_ key: UnsafeRawBufferPointer) {
         context.removeAll(keepingCapacity: true)
+        // A list makes one for each item: only as deep as the library's expansion goes.
+        defer { clinux_wipe_stack(Self.expansionDepth) }
         _ = unsafe context.append(upTo: AEADKey.contextByteCount) { room in
             unsafe AEADKey.expand(key, into: room)
             return AEADKey.contextByteCount

@@ -9,7 +9,7 @@ final class KeyedDigest: Sendable {
     private static let blockByteCount = 64
 
     /// Two `SHA256_CTX`, which have taken the padded key.
-    private let states: SecretBytes
+    let states: SecretBytes
 
     init(_ key: Key) {
         states = SecretBytes(count: 2 * MemoryLayout<SHA256_CTX>.stride) { states in

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import Glibc
 internal import KeychainModel
+internal import SecretMemory
 
 /// A small file that is read whole and replaced whole: whoever looks finds the old octets or the new ones.
 struct AtomicFile {
@@ -29,8 +30,13 @@ struct AtomicFile {
             guard step > 0 else { throw FileError.keychainError(errno) }
             count += step
         }
-        guard count <= longest else { throw .damaged }
-        return Array(octets[..<count])
+        guard count <= longest else {
+            wipe(&octets)
+            throw .damaged
+        }
+        // In place: a copy of the device key would stay.
+        octets.removeLast(octets.count - count)
+        return octets
     }
 
     /// Puts `octets` in the place of what is there, durably; what was there is overwritten after.

@@ -1,4 +1,3 @@
-internal import Crypto
 internal import KeychainModel
 internal import SecretMemory
 
@@ -84,9 +83,6 @@ enum RecoveryCode {
     }
 
     private static func check(of octets: Span<UInt8>) -> UInt16 {
-        var hash = SHA256()
-        unsafe octets.withUnsafeBytes { unsafe hash.update(bufferPointer: $0) }
-        let digest = Array(hash.finalize().prefix(2))
-        return UInt16(digest[0]) << 4 | UInt16(digest[1]) >> 4
+        SecretDigest.of(octets).withOctets { UInt16($0[0]) << 4 | UInt16($0[1]) >> 4 }
     }
 }

@@ -25,11 +25,13 @@ public struct SoftwarePrivateKeys: PrivateKeyHardware {
         while true {
             let scalar = SecretBytes.random(count: Self.scalarByteCount)
             guard
-                let key = try? unsafe scalar.withUnsafeBytes({
-                    try unsafe P256.Signing.PrivateKey(rawRepresentation: $0)
+                let publicKey = try? unsafe scalar.withUnsafeBytes({ scalar in
+                    try LockedStack.wiping {
+                        let key = try unsafe P256.Signing.PrivateKey(rawRepresentation: scalar)
+                        return Array(key.publicKey.x963Representation)
+                    }
                 })
             else { continue }
-            let publicKey = Array(key.publicKey.x963Representation)
             let sealed = unsafe scalar.withUnsafeBytes {
                 unsafe AEAD.seal(
                     $0,
@@ -92,9 +94,11 @@ public struct SoftwarePrivateKeys: PrivateKeyHardware {
             return try unsafe AEAD.open(
                 Array(blob.dropFirst(1 + HardwareKey.publicKeyOctetCount)),
                 with: sealingKey(authorization).symmetric,
-                authenticating: context(publicKey),
-                body
-            )
+                authenticating: context(publicKey)
+            ) { scalar in
+                // The library frees nothing unwiped, and leaves numbers on the stack.
+                try LockedStack.wiping { try unsafe body(scalar) }
+            }
         } catch let error as KeychainError {
             throw error
         } catch is AEAD.NotAuthentic {

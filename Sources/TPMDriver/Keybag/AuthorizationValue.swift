@@ -1,4 +1,4 @@
-internal import Crypto
+internal import CCryptoBoringSSL
 import SecretMemory
 
 /// Authorisation values derived from a keybag's authorisation, one for each entity of the chip.
@@ -8,20 +8,33 @@ import SecretMemory
 enum AuthorizationValue {
     /// HKDF-SHA256 (RFC 5869) with a label for each use.
     ///
+    /// Calls the BoringSSL that swift-crypto brings: `HKDF` of swift-crypto leaves what it derives from on the heap, in the
+    /// last block of a hash. What the library leaves on the stack is wiped.
+    ///
     /// The chip ignores zeros at the end of a value (Part 1, "authValue"); the last octet is made odd, so that there
     /// are none.
     static func derive(_ label: String, from authorization: borrowing SecretBytes) -> SecretBytes {
-        let key = unsafe authorization.withUnsafeBytes { unsafe SymmetricKey(data: $0) }
-        let derived = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: key,
-            info: Array("touchstone 1 tpm \(label)".utf8),
-            outputByteCount: 32
-        )
-        return SecretBytes(count: 32) { value in
-            unsafe derived.withUnsafeBytes { octets in
-                for position in octets.indices { unsafe value[position] = octets[position] }
+        let info = Array("touchstone 1 tpm \(label)".utf8)
+        return unsafe SecretBytes(octetCount: 32) { value in
+            let octets = unsafe value.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self)
+            let isDerived = unsafe authorization.withUnsafeBytes { authorization in
+                LockedStack.wiping {
+                    unsafe CCryptoBoringSSL_HKDF(
+                        octets,
+                        32,
+                        CCryptoBoringSSL_EVP_sha256(),
+                        authorization.baseAddress?.assumingMemoryBound(to: UInt8.self),
+                        authorization.count,
+                        nil,
+                        0,
+                        info,
+                        info.count
+                    )
+                }
             }
-            value[31] |= 1
+            // 32 bytes are fewer than 255 digests: memory alone can be missing.
+            guard isDerived == 1 else { fatalError("touchstone: no memory for HKDF") }
+            unsafe octets[31] |= 1
         }
     }
 }

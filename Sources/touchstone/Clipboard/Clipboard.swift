@@ -41,7 +41,7 @@ struct Clipboard {
         _ = Descriptor.write(secret, to: input.writeEnd)
         input.closeWriteEnd()
         let deadline = ContinuousClock.now + ClipboardKeeper.patience + .seconds(5)
-        let answer = Descriptor.read(report.readEnd, upTo: 1024, until: deadline)
+        let answer = try Descriptor.read(report.readEnd, upTo: 1024, until: deadline)
         // Its own end comes later, and is nobody's to wait for.
         _ = keeper.processID
         guard answer.takeText() == ClipboardKeeper.done else {

@@ -23,10 +23,11 @@ enum ClipboardKeeper {
         setsid()
         _ = signal(SIGPIPE, SIG_IGN)
         let signals = unsafe clinux_hold_signals([SIGTERM, SIGINT, SIGHUP, SIGQUIT], 4)
-        guard let secret = Descriptor.read(STDIN_FILENO, upTo: ItemLimits.longestData),
+        guard let secret = (try? Descriptor.read(STDIN_FILENO, upTo: ItemLimits.longestData)) ?? nil,
             copy(secret, program, arguments[3])
         else { exit(EXIT_FAILURE) }
-        _ = Descriptor.write(SecretBytes(copying: Array(done.utf8)), to: STDOUT_FILENO)
+        var done = done
+        _ = done.withUTF8 { unsafe Descriptor.write(UnsafeRawBufferPointer($0), to: STDOUT_FILENO) }
         close(STDOUT_FILENO)
         // A signal, at a logout for example, clears it at once.
         _ = Descriptor.isReadable(signals, until: ContinuousClock.now + .seconds(seconds))
@@ -55,11 +56,12 @@ enum ClipboardKeeper {
             let child = try? start(path, program.pasting, input: null, output: output.writeEnd)
         else { return false }
         output.closeWriteEnd()
-        let held = Descriptor.read(
-            output.readEnd,
-            upTo: secret.count + 1,
-            until: ContinuousClock.now + patience
-        )
+        let held =
+            (try? Descriptor.read(
+                output.readEnd,
+                upTo: secret.count + 1,
+                until: ContinuousClock.now + patience
+            )) ?? nil
         if held == nil { kill(child.processID, SIGKILL) }
         _ = isEnded(child.processID)
         guard let held else { return false }

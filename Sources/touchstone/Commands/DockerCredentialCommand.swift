@@ -48,7 +48,7 @@ struct DockerCredentialCommand: ParsableCommand {
         let store = CredentialStore()
         guard let found = try Self.find(server, in: store) else { throw CommandError(Self.notFound) }
         let secret = try store.read(found, reason: "Give docker '\(found.item.name)'.")
-        var json = SecretBuffer()
+        var json = try CommandMemory.buffer(256)
         json.append(text: "{\"ServerURL\":")
         json.append(quoted: server.span)
         json.append(text: ",\"Username\":")
@@ -56,12 +56,14 @@ struct DockerCredentialCommand: ParsableCommand {
         json.append(text: ",\"Secret\":")
         secret.withOctets { json.append(quoted: $0) }
         json.append(text: "}\n")
-        try unsafe json.withUnsafeBytes { octets throws(CommandError) in try unsafe Output.write(octets) }
+        try unsafe CommandMemory.finish(json).withUnsafeBytes { octets throws(CommandError) in
+            try unsafe Output.write(octets)
+        }
     }
 
     private func store() throws {
-        guard let text = Descriptor.read(STDIN_FILENO, upTo: 2 * ItemLimits.longestData),
-            let members = JSONMembers(text)
+        guard let text = try Descriptor.read(STDIN_FILENO, upTo: 2 * ItemLimits.longestData),
+            let members = try JSONMembers(text)
         else { throw CommandError("the credentials are no JSON object of texts") }
         guard let server = members.plain("ServerURL"), !server.isEmpty else {
             throw CommandError(Self.noServer)
@@ -69,7 +71,7 @@ struct DockerCredentialCommand: ParsableCommand {
         guard let user = members.plain("Username"), !user.isEmpty else { throw CommandError(Self.noUser) }
         let details = server + [0x0A] + user
         let store = CredentialStore()
-        let secret = members.secret("Secret")
+        let secret = try members.secret("Secret")
         if let old = try Self.find(server, in: store) {
             if old.needsNobody { return try store.replace(old, details: details, secret) }
             try store.delete(old)
@@ -86,7 +88,7 @@ struct DockerCredentialCommand: ParsableCommand {
     }
 
     private func list() throws {
-        var json = SecretBuffer()
+        var json = try CommandMemory.buffer(256)
         json.append(text: "{")
         for (index, credential) in try CredentialStore().all(label: Self.label).enumerated() {
             json.append(text: index == 0 ? "" : ",")
@@ -95,7 +97,9 @@ struct DockerCredentialCommand: ParsableCommand {
             json.append(quoted: Self.user(of: credential).span)
         }
         json.append(text: "}\n")
-        try unsafe json.withUnsafeBytes { octets throws(CommandError) in try unsafe Output.write(octets) }
+        try unsafe CommandMemory.finish(json).withUnsafeBytes { octets throws(CommandError) in
+            try unsafe Output.write(octets)
+        }
     }
 
     private static func find(_ server: [UInt8], in store: CredentialStore) throws -> StoredCredential? {

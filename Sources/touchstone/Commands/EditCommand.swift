@@ -51,7 +51,7 @@ struct EditCommand: ParsableCommand {
     {
         while true {
             do throws(CommandError) {
-                return try secrets.replaceValue(name, new.copy(), context: context)
+                return try secrets.replaceValue(name, CommandMemory.copy(of: new), context: context)
             } catch {
                 Output.complain("error: \(Printable.text(error.message)); the change is not saved")
                 guard let terminal = Terminal() else { throw error }

@@ -50,12 +50,12 @@ struct GenerateCommand: ParsableCommand {
         let rule = try require.accessControl()
         let generated = try generated()
         let clipboard = try clipboard.clipboard()
-        let secret = generated.draw()
+        let secret = try generated.draw()
         let secrets = StoredSecrets()
         if replace {
-            try secrets.replace(name, secret.copy(), rule)
+            try secrets.replace(name, CommandMemory.copy(of: secret), rule)
         } else {
-            try secrets.add(name, secret.copy(), rule)
+            try secrets.add(name, CommandMemory.copy(of: secret), rule)
         }
         Output.complain(
             "Stored '\(Printable.text(name.text))': \(generated.sentence), \(generated.bits) bits."

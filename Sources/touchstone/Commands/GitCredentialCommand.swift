@@ -37,7 +37,7 @@ struct GitCredentialCommand: ParsableCommand {
     }
 
     private func serve() throws {
-        guard let text = Descriptor.read(STDIN_FILENO, upTo: GitCredential.longest) else {
+        guard let text = try Descriptor.read(STDIN_FILENO, upTo: GitCredential.longest) else {
             throw CommandError("the credential cannot be read, or is too long")
         }
         let asked = try GitCredential(text)
@@ -63,7 +63,8 @@ struct GitCredentialCommand: ParsableCommand {
         let store = CredentialStore()
         guard let (credential, _) = try Self.matches(asked, in: store).first else { return }
         let secret = try store.read(credential, reason: "Give git '\(credential.item.name)'.")
-        let answer = try GitCredential(details: credential.details, payload: secret).answer(to: asked)
+        let stored = try GitCredential(details: credential.details, payload: secret)
+        let answer = try stored.answer(to: asked)
         try unsafe answer.withUnsafeBytes { octets throws(CommandError) in try unsafe Output.write(octets) }
     }
 
@@ -81,8 +82,8 @@ struct GitCredentialCommand: ParsableCommand {
             if credential.needsNobody {
                 let old = try store.read(credential, reason: "Compare '\(credential.item.name)'.")
                 // git stores after each use: mostly there is nothing to write.
-                if credential.details == asked.details, old.matches(asked.payload) { return }
-                return try store.replace(credential, details: asked.details, asked.payload)
+                if try credential.details == asked.details && old.matches(asked.payload()) { return }
+                return try store.replace(credential, details: asked.details, asked.payload())
             }
             // git stores after each use, and somebody would be asked for each: what it was just given stays. One that is
             // wrong is erased by git first; one that expires is another one by its date.
@@ -91,7 +92,7 @@ struct GitCredentialCommand: ParsableCommand {
         }
         let requirement = try requirement(for: asked)
         let name = try CredentialStore.name(asked.name)
-        try store.add(name, label: asked.label, details: asked.details, asked.payload, requirement)
+        try store.add(name, label: asked.label, details: asked.details, asked.payload(), requirement)
     }
 
     private func erase(_ asked: GitCredential) throws {
@@ -128,7 +129,7 @@ struct GitCredentialCommand: ParsableCommand {
         let arguments = ["git", "config", "--get-urlmatch", "touchstone.require", place]
         let child = try ChildProgram(git.path, arguments, output: output.writeEnd)
         output.closeWriteEnd()
-        let text = Descriptor.read(output.readEnd, upTo: 64)
+        let text = try Descriptor.read(output.readEnd, upTo: 64)
         _ = child.wait()
         let word = text?.withOctets { octets in
             String(decoding: octets.indices.map { octets[$0] }.filter { $0 > 0x20 }, as: UTF8.self)

@@ -58,9 +58,9 @@ struct InjectCommand: ParsableCommand {
         // Before anybody is asked to touch anything.
         let file = try outFile.map { path throws(CommandError) in try PrivateFile(path, replaces: replace) }
         let secrets = try ReleasedSecrets(parsed.names) { names in "Put \(names) into a file or a pipe." }
-        var buffer = SecretBuffer(minimumCapacity: octets.count)
+        var buffer = try CommandMemory.buffer(octets.count)
         parsed.render(secrets, to: &buffer)
-        let text = buffer.finish()
+        let text = try CommandMemory.finish(buffer)
         if let file {
             try file.write(text)
         } else {

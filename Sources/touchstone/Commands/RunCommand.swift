@@ -53,7 +53,7 @@ struct RunCommand: ParsableCommand {
 
     func run() throws {
         guard let program = command.first else { throw ValidationError("no command") }
-        var image = ProcessImage(try Executable(program), argumentCount: command.count)
+        var image = try ProcessImage(try Executable(program), argumentCount: command.count)
         let variables = try variables()
         let secrets = try ReleasedSecrets(variables.flatMap(\.value.names)) { names in
             "Run '\(program)' with \(names)."

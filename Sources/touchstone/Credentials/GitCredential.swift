@@ -23,7 +23,7 @@ final class GitCredential {
     ///
     /// - Throws: ``CommandError`` for a line that is none; what stands in it is not shown.
     init(_ text: borrowing SecretBytes) throws(CommandError) {
-        let isWhole = text.withOctets { octets in
+        let isWhole = try text.withOctets { octets throws(CommandError) in
             var start = 0
             while start < octets.count {
                 let end = (start..<octets.count).first { octets[$0] == 0x0A } ?? octets.count
@@ -32,7 +32,7 @@ final class GitCredential {
                     return false
                 }
                 let key = String(decoding: (start..<equals).map { octets[$0] }, as: UTF8.self)
-                take(key, octets.extracting((equals + 1)..<end))
+                try take(key, octets.extracting((equals + 1)..<end))
                 start = end + 1
             }
             return true
@@ -42,10 +42,10 @@ final class GitCredential {
         }
     }
 
-    private func take(_ key: String, _ value: Span<UInt8>) {
+    private func take(_ key: String, _ value: Span<UInt8>) throws(CommandError) {
         if Self.secretKeys.contains(key) {
             secrets.removeAll { $0.key == key }
-            secrets.append((key, HeldValue(SecretBytes(copying: value))))
+            secrets.append((key, HeldValue(try CommandMemory.copy(value))))
         } else if key == "capability[]" {
             capabilities.insert(String(decoding: value.indices.map { value[$0] }, as: UTF8.self))
         } else if !key.hasSuffix("[]") {
@@ -93,36 +93,38 @@ final class GitCredential {
     }
 
     /// The secret to store: the password alone, or all lines where there are more.
-    var payload: SecretBytes {
+    func payload() throws(CommandError) -> SecretBytes {
         if secrets.count == 1, let only = secrets.first, only.key == "password" {
-            return only.value.secret.copy()
+            return try CommandMemory.copy(of: only.value.secret)
         }
-        var buffer = SecretBuffer()
+        var buffer = try CommandMemory.buffer(256)
         for (key, value) in secrets {
             buffer.append(text: "\(key)=")
             value.secret.withOctets { buffer.append(contentsOf: $0) }
             buffer.append(0x0A)
         }
-        return buffer.finish()
+        return try CommandMemory.finish(buffer)
     }
 
     /// Puts together what was stored: details, and the secret, of which only ours begins with a key and has a newline.
     convenience init(details: [UInt8], payload: borrowing SecretBytes) throws(CommandError) {
-        var buffer = SecretBuffer(minimumCapacity: details.count + payload.count + 16)
+        var buffer = try CommandMemory.buffer(details.count + payload.count + 16)
         unsafe details.withUnsafeBytes { unsafe buffer.append(contentsOf: $0) }
         // No value of git's holds a newline.
         let holdsLines = payload.withOctets { octets in octets.count > 0 && octets[octets.count - 1] == 0x0A }
         if !holdsLines { buffer.append(text: "password=") }
         payload.withOctets { buffer.append(contentsOf: $0) }
-        try self.init(buffer.finish())
+        try self.init(CommandMemory.finish(buffer))
     }
 
     /// Details alone.
-    convenience init(details: [UInt8]) throws(CommandError) { try self.init(SecretBytes(copying: details)) }
+    convenience init(details: [UInt8]) throws(CommandError) {
+        try self.init(CommandMemory.copy(details.span))
+    }
 
     /// The lines that answer a question; what git did not say it understands is left out.
-    func answer(to question: GitCredential) -> SecretBytes {
-        var buffer = SecretBuffer()
+    func answer(to question: GitCredential) throws(CommandError) -> SecretBytes {
+        var buffer = try CommandMemory.buffer(256)
         let knowsTypes = question.capabilities.contains("authtype")
         if knowsTypes { buffer.append(text: "capability[]=authtype\n") }
         for key in ["username", "password_expiry_utc"] + (knowsTypes ? ["authtype"] : []) {
@@ -136,6 +138,6 @@ final class GitCredential {
             value.secret.withOctets { buffer.append(contentsOf: $0) }
             buffer.append(0x0A)
         }
-        return buffer.finish()
+        return try CommandMemory.finish(buffer)
     }
 }

@@ -10,9 +10,11 @@ final class JSONMembers {
     private var members: [String: Held] = [:]
 
     /// Reads an object; nil for what is none.
-    init?(_ text: consuming SecretBytes) {
+    ///
+    /// - Throws: ``CommandError`` where memory cannot be locked.
+    init?(_ text: consuming SecretBytes) throws(CommandError) {
         var reader = Reader(text: Held(text))
-        let isObject = reader.readObject { name, value in
+        let isObject = try reader.readObject { name, value in
             if let value = value.take() { members[name] = Held(value) }
         }
         guard isObject, reader.isAtEnd else { return nil }
@@ -24,7 +26,10 @@ final class JSONMembers {
     }
 
     /// A member; empty where it is missing.
-    func secret(_ name: String) -> SecretBytes { members[name]?.secret.copy() ?? SecretBytes(copying: []) }
+    func secret(_ name: String) throws(CommandError) -> SecretBytes {
+        guard let member = members[name] else { return SecretBytes(copying: []) }
+        return try CommandMemory.copy(of: member.secret)
+    }
 
     private struct Reader {
         let text: Held
@@ -52,18 +57,19 @@ final class JSONMembers {
             return true
         }
 
-        mutating func readObject(_ member: (String, inout SecretBytes?) -> Void) -> Bool {
+        mutating func readObject(_ member: (String, inout SecretBytes?) -> Void) throws(CommandError) -> Bool
+        {
             guard take("{") else { return false }
             if take("}") { return true }
             repeat {
                 skipBlanks()
-                guard let name = readText(), take(":") else { return false }
+                guard let name = try readText(), take(":") else { return false }
                 skipBlanks()
                 var value: SecretBytes?
                 if next == UInt8(ascii: "\"") {
-                    value = readText()
+                    value = try readText()
                     guard value != nil else { return false }
-                } else if !skipValue(depth: 0) {
+                } else if try !skipValue(depth: 0) {
                     return false
                 }
                 let key = name.withOctets { octets in
@@ -75,22 +81,24 @@ final class JSONMembers {
         }
 
         /// Passes over a value that is no text of this object.
-        private mutating func skipValue(depth: Int) -> Bool {
+        private mutating func skipValue(depth: Int) throws(CommandError) -> Bool {
             guard depth < 16 else { return false }
             skipBlanks()
             switch next {
-            case UInt8(ascii: "\"")?: return readText() != nil
+            case UInt8(ascii: "\"")?: return try readText() != nil
             case UInt8(ascii: "[")?:
                 index += 1
                 if take("]") { return true }
-                repeat { guard skipValue(depth: depth + 1) else { return false } } while take(",")
+                repeat { guard try skipValue(depth: depth + 1) else { return false } } while take(",")
                 return take("]")
             case UInt8(ascii: "{")?:
                 index += 1
                 if take("}") { return true }
                 repeat {
                     skipBlanks()
-                    guard readText() != nil, take(":"), skipValue(depth: depth + 1) else { return false }
+                    guard try readText() != nil, take(":"), try skipValue(depth: depth + 1) else {
+                        return false
+                    }
                 } while take(",")
                 return take("}")
             default:
@@ -100,14 +108,14 @@ final class JSONMembers {
             }
         }
 
-        private mutating func readText() -> SecretBytes? {
+        private mutating func readText() throws(CommandError) -> SecretBytes? {
             guard next == UInt8(ascii: "\"") else { return nil }
             index += 1
-            var text = SecretBuffer(minimumCapacity: 64)
+            var text = try CommandMemory.buffer(64)
             while let octet = next {
                 index += 1
                 switch octet {
-                case UInt8(ascii: "\""): return text.finish()
+                case UInt8(ascii: "\""): return try CommandMemory.finish(text)
                 case UInt8(ascii: "\\"): guard readEscape(into: &text) else { return nil }
                 case 0..<0x20: return nil
                 default: text.append(octet)

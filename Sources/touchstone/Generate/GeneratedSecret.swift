@@ -9,10 +9,10 @@ enum GeneratedSecret {
     case words(count: Int, separator: String)
 
     /// Draws one.
-    func draw() -> SecretBytes {
+    func draw() throws(CommandError) -> SecretBytes {
         switch self {
-        case .characters(let set, let count): Self.characters(set, count)
-        case .words(let count, let separator): Self.words(count, separator)
+        case .characters(let set, let count): try Self.characters(set, count)
+        case .words(let count, let separator): try Self.words(count, separator)
         }
     }
 
@@ -35,10 +35,10 @@ enum GeneratedSecret {
 
     /// Draws all characters again until each kind is there, so that every text with all kinds is as likely as every
     /// other; putting the missing kind somewhere would prefer some.
-    private static func characters(_ set: CharacterSet, _ count: Int) -> SecretBytes {
+    private static func characters(_ set: CharacterSet, _ count: Int) throws(CommandError) -> SecretBytes {
         let characters = set.characters
         while true {
-            let secret = SecretBytes(count: count) { octets in
+            let secret = try CommandMemory.make(count) { octets in
                 for index in octets.indices {
                     octets[index] = characters[RandomChoice.number(below: characters.count)]
                 }
@@ -50,13 +50,13 @@ enum GeneratedSecret {
         }
     }
 
-    private static func words(_ count: Int, _ separator: String) -> SecretBytes {
-        var buffer = SecretBuffer(minimumCapacity: count * 16)
+    private static func words(_ count: Int, _ separator: String) throws(CommandError) -> SecretBytes {
+        var buffer = try CommandMemory.buffer(count * 16)
         for index in 0..<count {
             if index > 0 { for octet in separator.utf8 { buffer.append(octet) } }
             WordList.append(wordNumber: RandomChoice.number(below: WordList.count), to: &buffer)
         }
-        return buffer.finish()
+        return try CommandMemory.finish(buffer)
     }
 
     /// By inclusion and exclusion over the kinds that are missing.

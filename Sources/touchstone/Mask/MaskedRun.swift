@@ -21,23 +21,23 @@ final class MaskedRun {
     /// Starts the command.
     init(_ image: borrowing ProcessImage, masking secrets: ReleasedSecrets) throws(CommandError) {
         let isInteractive = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
-        let patterns = MaskedPattern.patterns(of: secrets)
+        let patterns = try MaskedPattern.patterns(of: secrets)
         signals = unsafe clinux_hold_signals(Self.held, Self.held.count)
         let terminal = isInteractive ? try RelayedTerminal() : nil
         self.terminal = terminal
         var (output, errors): (CInt, CInt) = (terminal?.secondary ?? -1, terminal?.secondary ?? -1)
-        if let terminal { streams.append(MaskedStream(terminal.primary, to: STDOUT_FILENO, patterns)) }
+        if let terminal { streams.append(try MaskedStream(terminal.primary, to: STDOUT_FILENO, patterns)) }
         // One pipe for both where both go to one place: what was written first stays first.
         let areOne = Self.areOne(STDOUT_FILENO, STDERR_FILENO)
         var outputPipe = try Pipe()
         var errorPipe = try Pipe()
         if terminal == nil {
             output = outputPipe.writeEnd
-            streams.append(MaskedStream(outputPipe.takeReadEnd(), to: STDOUT_FILENO, patterns))
+            streams.append(try MaskedStream(outputPipe.takeReadEnd(), to: STDOUT_FILENO, patterns))
         }
         if terminal == nil && !areOne || terminal != nil && isatty(STDERR_FILENO) == 0 {
             errors = errorPipe.writeEnd
-            streams.append(MaskedStream(errorPipe.takeReadEnd(), to: STDERR_FILENO, patterns))
+            streams.append(try MaskedStream(errorPipe.takeReadEnd(), to: STDERR_FILENO, patterns))
         } else if terminal == nil {
             errors = output
         }
@@ -127,13 +127,16 @@ final class MaskedStream {
     private(set) var source: CInt
     private let target: CInt
     private var filter: MaskingFilter
-    private var room = SecretBuffer(minimumCapacity: 1 << 16)
+    /// The most that is passed on at once, in octets.
+    private static let largestPiece = 1 << 16
+    private var room: SecretBuffer
     private var isBroken = false
 
-    init(_ source: CInt, to target: CInt, _ patterns: [MaskedPattern]) {
+    init(_ source: CInt, to target: CInt, _ patterns: [MaskedPattern]) throws(CommandError) {
         self.source = source
         self.target = target
-        filter = MaskingFilter(patterns)
+        filter = try MaskingFilter(patterns, largestPiece: Self.largestPiece)
+        room = try CommandMemory.buffer(Self.largestPiece)
     }
 
     /// Whether its end was read.
@@ -146,7 +149,7 @@ final class MaskedStream {
     func pass() {
         room.removeAll(keepingCapacity: true)
         var result = 0
-        _ = unsafe room.append(upTo: 1 << 16) { room in
+        _ = unsafe room.append(upTo: Self.largestPiece) { room in
             result = unsafe read(source, room.baseAddress, room.count)
             return max(0, result)
         }

@@ -12,12 +12,19 @@ struct MaskingFilter: ~Copyable {
     private let patterns: [MaskedPattern]
     /// The octets that a pattern starts with.
     private let starts: [Bool]
-    private var held = SecretBuffer(minimumCapacity: 1 << 16)
-    private var spare = SecretBuffer(minimumCapacity: 1 << 16)
+    private var held: SecretBuffer
+    private var spare: SecretBuffer
     /// How many of the next octets belong to a secret that was masked.
     private var covered = 0
 
-    init(_ patterns: [MaskedPattern]) {
+    /// All locked memory is taken now, for pieces of up to `largestPiece` octets: a command that runs already is not
+    /// stopped for the lack of it.
+    init(_ patterns: [MaskedPattern], largestPiece: Int) throws(CommandError) {
+        let capacity = largestPiece + (patterns.map(\.count).max() ?? 0)
+        let held = try CommandMemory.buffer(capacity)
+        let spare = try CommandMemory.buffer(capacity)
+        self.held = held
+        self.spare = spare
         self.patterns = patterns
         var starts = [Bool](repeating: false, count: 256)
         for pattern in patterns { starts[Int(pattern.firstOctet)] = true }
@@ -95,28 +102,29 @@ final class MaskedPattern {
     }
 
     /// The patterns for released secrets: as stored, without newlines at the end, and with the line ends of a terminal.
-    static func patterns(of secrets: ReleasedSecrets) -> [MaskedPattern] {
+    static func patterns(of secrets: ReleasedSecrets) throws(CommandError) -> [MaskedPattern] {
         var patterns: [MaskedPattern] = []
-        secrets.forEach { secret in
+        try secrets.forEach { secret throws(CommandError) in
             let trimmed = secret.withOctets { octets in
                 var length = octets.count
                 while length > 0, octets[length - 1] == 0x0A || octets[length - 1] == 0x0D { length -= 1 }
                 return length
             }
             guard trimmed > 0 else { return }
-            patterns.append(
-                secret.withOctets { MaskedPattern(SecretBytes(copying: $0.extracting(..<trimmed))) }
-            )
+            let copy = try secret.withOctets { octets throws(CommandError) in
+                try CommandMemory.copy(octets.extracting(..<trimmed))
+            }
+            patterns.append(MaskedPattern(copy))
             let holdsLines = secret.withOctets { octets in (0..<trimmed).contains { octets[$0] == 0x0A } }
             guard holdsLines else { return }
-            var buffer = SecretBuffer(minimumCapacity: 2 * trimmed)
+            var buffer = try CommandMemory.buffer(2 * trimmed)
             secret.withOctets { octets in
                 for index in 0..<trimmed {
                     if octets[index] == 0x0A { buffer.append(0x0D) }
                     buffer.append(octets[index])
                 }
             }
-            patterns.append(MaskedPattern(buffer.finish()))
+            patterns.append(MaskedPattern(try CommandMemory.finish(buffer)))
         }
         return patterns
     }

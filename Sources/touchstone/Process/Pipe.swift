@@ -66,16 +66,20 @@ enum Descriptor {
     }
 
     /// Reads to the end, at most `limit` octets; nil when it fails, more come, or it takes too long.
+    ///
+    /// - Throws: ``CommandError`` where memory cannot be locked.
     static func read(
         _ descriptor: CInt,
         upTo limit: Int,
         until deadline: ContinuousClock.Instant? = nil
-    ) -> SecretBytes? {
-        var buffer = SecretBuffer(minimumCapacity: 4096)
+    ) throws(CommandError) -> SecretBytes? {
+        var buffer = try CommandMemory.buffer(4096)
         while buffer.count <= limit {
             if let deadline, !isReadable(descriptor, until: deadline) { return nil }
             var result = 0
-            _ = unsafe buffer.append(upTo: max(4096, buffer.capacity - buffer.count)) { room in
+            let room = max(4096, buffer.capacity - buffer.count)
+            try CommandMemory.reserve(buffer.count + room, in: &buffer)
+            _ = unsafe buffer.append(upTo: room) { room in
                 result = unsafe Glibc.read(descriptor, room.baseAddress, room.count)
                 return max(0, result)
             }

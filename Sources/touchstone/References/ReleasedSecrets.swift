@@ -34,8 +34,8 @@ final class ReleasedSecrets {
     }
 
     /// Lends all, one after the other.
-    func forEach(_ body: (borrowing SecretBytes) -> Void) {
-        for entry in held.values { body(entry.secret) }
+    func forEach<E: Error>(_ body: (borrowing SecretBytes) throws(E) -> Void) throws(E) {
+        for entry in held.values { try body(entry.secret) }
     }
 
     /// The names for a prompt, which has room for a few.

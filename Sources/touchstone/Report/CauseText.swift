@@ -134,6 +134,11 @@ enum CauseText {
                 "the daemon, touchstoned, is not installed",
                 "install touchstoned beside touchstone, or name it in TOUCHSTONE_DAEMON"
             )
+        case .daemonUnsafe:
+            (
+                "others can change the daemon that TOUCHSTONE_DAEMON names: \(why)",
+                "it and its directories must be this user's or root's, and writable by nobody else: chmod go-w"
+            )
         case .daemonNotRunning: ("the daemon does not run, and none may be started", "touchstone doctor")
         case .daemonNotStarted: ("the daemon's program could not be started (\(why))", "touchstone doctor")
         case .daemonDoesNotListen: ("the daemon was started and does not listen", "touchstone doctor")

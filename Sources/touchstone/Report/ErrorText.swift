@@ -37,7 +37,11 @@ enum ErrorText {
             return ("the secret is too large", "at most \(ItemLimits.longestData) octets fit")
         case .diskFull: return ("the disk is full; nothing was changed", nil)
         case .readOnly, .io: return ("the store cannot be written\(detail(error))", "touchstone doctor")
-        case .allocate: return ("there is not enough locked memory\(detail(error))", "touchstone doctor")
+        case .allocate:
+            return (
+                "there is not enough locked memory for secrets\(detail(error))",
+                "raise the limit (ulimit -l): LimitMEMLOCK= in systemd, or memlock in /etc/security/limits.conf"
+            )
         case .notAvailable: return ("the keychain is not available\(detail(error))", nil)
         default: return nil
         }

@@ -13,11 +13,12 @@ struct ProcessImage: ~Copyable {
     private let executable: Executable
     private let argumentCount: Int
     /// `VARIABLE=value` and a NUL, one after the other.
-    private var entries = SecretBuffer(minimumCapacity: 4096)
+    private var entries: SecretBuffer
     private var offsets: [(variable: String, offset: Int)] = []
 
     /// Plans a program, whose arguments, its own name among them, are the last ones of this process.
-    init(_ executable: Executable, argumentCount: Int) {
+    init(_ executable: Executable, argumentCount: Int) throws(CommandError) {
+        entries = try CommandMemory.buffer(4096)
         self.executable = executable
         self.argumentCount = argumentCount
     }
@@ -43,6 +44,7 @@ struct ProcessImage: ~Copyable {
         for octet in variable.utf8 { entries.append(octet) }
         entries.append(UInt8(ascii: "="))
         value.render(secrets, to: &entries)
+        if let refusal = entries.refusal { throw CommandError(refusal) }
         guard entries.count - start <= Self.longestEntry else {
             let subject = value.names.first.map { "'\($0.text)'" } ?? "the value of '\(variable)'"
             throw CommandError(
@@ -51,6 +53,7 @@ struct ProcessImage: ~Copyable {
             )
         }
         entries.append(0)
+        if let refusal = entries.refusal { throw CommandError(refusal) }
         offsets.append((variable, start))
     }
 

@@ -33,7 +33,7 @@ enum SecretInput {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(path) }
         defer { close(descriptor) }
-        guard let secret = Descriptor.read(descriptor, upTo: ItemLimits.longestData + 1) else {
+        guard let secret = try Descriptor.read(descriptor, upTo: ItemLimits.longestData + 1) else {
             throw tooLarge
         }
         let length = secret.withOctets { octets in
@@ -41,7 +41,9 @@ enum SecretInput {
             return endsWithNewline && !keepsNewline ? octets.count - 1 : octets.count
         }
         guard length <= ItemLimits.longestData else { throw tooLarge }
-        return secret.withOctets { SecretBytes(copying: $0.extracting(..<length)) }
+        return try secret.withOctets { octets throws(CommandError) in
+            try CommandMemory.copy(octets.extracting(..<length))
+        }
     }
 
     private static var empty: CommandError {
@@ -56,11 +58,13 @@ enum SecretInput {
         from place: String,
         isExact: Bool
     ) throws(CommandError) -> SecretBytes {
-        var buffer = SecretBuffer(minimumCapacity: 4096)
+        var buffer = try CommandMemory.buffer(4096)
         // One more than fits, and the newline that is stripped.
         while buffer.count <= ItemLimits.longestData + 1 {
             var result = 0
-            _ = unsafe buffer.append(upTo: max(4096, buffer.capacity - buffer.count)) { room in
+            let room = max(4096, buffer.capacity - buffer.count)
+            try CommandMemory.reserve(buffer.count + room, in: &buffer)
+            _ = unsafe buffer.append(upTo: room) { room in
                 result = unsafe Glibc.read(descriptor, room.baseAddress, room.count)
                 return max(0, result)
             }
@@ -73,7 +77,7 @@ enum SecretInput {
     private static func finish(_ buffer: consuming SecretBuffer, isExact: Bool) throws(CommandError)
         -> SecretBytes
     {
-        let secret = buffer.finish()
+        let secret = try CommandMemory.finish(buffer)
         let length = secret.withOctets { octets in
             let endsWithNewline = octets.count > 0 && octets[octets.count - 1] == UInt8(ascii: "\n")
             return endsWithNewline && !isExact ? octets.count - 1 : octets.count
@@ -81,7 +85,9 @@ enum SecretInput {
         guard length > 0 else { throw empty }
         guard length <= ItemLimits.longestData else { throw tooLarge }
         if length == secret.count { return secret }
-        return secret.withOctets { SecretBytes(copying: $0.extracting(..<length)) }
+        return try secret.withOctets { octets throws(CommandError) in
+            try CommandMemory.copy(octets.extracting(..<length))
+        }
     }
 
     private static var tooLarge: CommandError {

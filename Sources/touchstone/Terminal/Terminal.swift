@@ -34,7 +34,7 @@ struct Terminal: ~Copyable {
             guard octets.count > 0, octets[octets.count - 1] == UInt8(ascii: "\n") else {
                 throw CommandError("cancelled", exitCode: .cancelled)
             }
-            return SecretBytes(copying: octets.extracting(..<(octets.count - 1)))
+            return try CommandMemory.copy(octets.extracting(..<(octets.count - 1)))
         }
     }
 
@@ -57,6 +57,8 @@ struct Terminal: ~Copyable {
         echoes: Bool,
         unless signals: borrowing CaughtSignals
     ) throws(CommandError) -> SecretBytes? {
+        // Before anything is typed: what cannot be held is not asked for.
+        var buffer = try CommandMemory.buffer(4096)
         let mode = EchoMode(descriptor, echoes: echoes)
         defer { mode.restore() }
         write(question)
@@ -70,12 +72,11 @@ struct Terminal: ~Copyable {
             if signals.hasCaught { return nil }
             if count > 0, entries[0].revents != 0 { break }
         }
-        var buffer = SecretBuffer(minimumCapacity: 4096)
         let count = unsafe buffer.append(upTo: 4096) { room in
             unsafe max(0, read(descriptor, room.baseAddress, room.count))
         }
         // A terminal that is gone reads as its end.
-        return count == 0 ? SecretBytes(copying: []) : buffer.finish()
+        return count == 0 ? SecretBytes(copying: []) : try CommandMemory.finish(buffer)
     }
 
     private borrowing func write(_ text: String) {

@@ -1,0 +1,69 @@
+import Glibc
+import KeychainModel
+import KeychainServer
+import Testing
+import TouchstoneTesting
+
+@Suite("The socket's name")
+struct SocketNameTests {
+    private func losses(_ server: TestServer) -> [AuditEvent] {
+        server.audit.events.filter { $0.kind == .tamperDetected }
+    }
+
+    @Test(
+        "moved away, removed or exchanged while the daemon runs, it is told once; other files are nobody's business",
+        arguments: ["moved", "removed", "exchanged"]
+    )
+    func lost(how: String) async throws {
+        let directory = try TemporaryDirectory()
+        let layout = Layout(
+            runtimeDirectory: directory.path + "/run",
+            dataDirectory: directory.path + "/data",
+            configurationFile: directory.path + "/conf"
+        )
+        let server = try TestServer { $0.refusalPause = .zero }
+        try server.server.start(try Listener(at: layout))
+        let other = layout.runtimeDirectory + "/other"
+        close(open(other, O_CREAT | O_WRONLY, 0o600))
+        unlink(other)
+        #expect(Listener.isAnswering(at: layout))
+        #expect(losses(server).isEmpty)
+
+        switch how {
+        case "moved": #expect(rename(layout.socket, other) == 0)
+        case "removed": #expect(unlink(layout.socket) == 0)
+        default:
+            close(open(other, O_CREAT | O_WRONLY, 0o600))
+            #expect(rename(other, layout.socket) == 0)
+        }
+        try await Deadline.wait(for: "the event") { losses(server).isEmpty ? nil : true }
+        // Still lost: nothing new to tell.
+        close(open(layout.runtimeDirectory + "/more", O_CREAT | O_WRONLY, 0o600))
+        try await Task.sleep(for: .milliseconds(200))
+        #expect(losses(server).count == 1)
+        if how == "moved" {
+            // Back where it belongs, and lost again.
+            #expect(rename(other, layout.socket) == 0)
+            #expect(Listener.isAnswering(at: layout))
+            try await Task.sleep(for: .milliseconds(300))
+            #expect(unlink(layout.socket) == 0)
+            try await Deadline.wait(for: "the second event") { losses(server).count == 2 ? true : nil }
+        }
+        await server.server.stop()
+    }
+
+    @Test("the daemon's own end is no loss")
+    func end() async throws {
+        let directory = try TemporaryDirectory()
+        let layout = Layout(
+            runtimeDirectory: directory.path + "/run",
+            dataDirectory: directory.path + "/data",
+            configurationFile: directory.path + "/conf"
+        )
+        let server = try TestServer()
+        try server.server.start(try Listener(at: layout))
+        await server.server.stop()
+        #expect(access(layout.socket, F_OK) != 0)
+        #expect(losses(server).isEmpty)
+    }
+}

@@ -1,0 +1,24 @@
+import Crypto
+import SecretMemory
+import Testing
+
+@testable import TPMDriver
+
+@Suite("Authorisation values")
+struct AuthorizationValueTests {
+    // Keybags on chips were sealed with these: another value locks their owner out.
+    @Test("are HKDF-SHA256 without a salt, the last byte odd", arguments: ["keybag", "escrow", ""])
+    func derivation(_ label: String) {
+        let secret = (0..<32).map { UInt8($0) }
+        let value = AuthorizationValue.derive(label, from: SecretBytes(copying: secret))
+        let found = value.withOctets { octets in octets.indices.map { octets[$0] } }
+        let key = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: secret),
+            info: Array("touchstone 1 tpm \(label)".utf8),
+            outputByteCount: 32
+        )
+        var expected = key.withUnsafeBytes { Array($0) }
+        expected[31] |= 1
+        #expect(found == expected)
+    }
+}
