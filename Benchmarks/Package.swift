@@ -13,7 +13,10 @@ let nearC = settings + [.strictMemorySafety()]
 
 let package = Package(
     name: "touchstone-benchmarks",
-    dependencies: [.package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2")],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+    ],
     targets: [
         .target(name: "CLinux"),
         .target(
@@ -72,6 +75,7 @@ let package = Package(
                 "CoreFoundation", "KeychainClient", "KeychainModel", "SecretMemory",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
             swiftSettings: settings
         ),

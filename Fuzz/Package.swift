@@ -17,6 +17,7 @@ let c: [CSetting] = [.unsafeFlags(["-fsanitize=fuzzer-no-link"])]
 let package = Package(
     name: "touchstone-fuzz",
     dependencies: [
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
@@ -84,6 +85,7 @@ let package = Package(
                 "CoreFoundation", "KeychainClient", "KeychainModel", "SecretMemory",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
             swiftSettings: settings
         ),
