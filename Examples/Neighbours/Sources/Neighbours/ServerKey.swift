@@ -23,7 +23,7 @@ struct ServerKey {
             serialNumber: Certificate.SerialNumber(),
             publicKey: Certificate.PublicKey(key.publicKey),
             notValidBefore: Date().addingTimeInterval(-60),
-            notValidAfter: Date().addingTimeInterval(3600),
+            notValidAfter: Date().addingTimeInterval(365 * 86400),
             issuer: name,
             subject: name,
             signatureAlgorithm: .ecdsaWithSHA256,
