@@ -54,6 +54,7 @@ let package = Package(
         .executable(name: "touchstoned-testing", targets: ["touchstoned-testing"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -147,6 +148,7 @@ let package = Package(
                 "CoreFoundation", "KeychainClient", "KeychainModel", "SecretMemory",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
             ],
             swiftSettings: settings
         ),

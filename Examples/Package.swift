@@ -3,19 +3,27 @@ import PackageDescription
 
 // Programs as they are written for iOS and macOS: the same source builds there with the system's own frameworks.
 
+/// The name by which SwiftPM knows the package: the last part of its address or path.
+///
+/// With `.package(url: "https://…/touchstone.git", …)` it is "touchstone"; here it is the name of the checkout's folder.
+let touchstone = String(Context.packageDirectory.split(separator: "/").dropLast().last ?? "")
+
+/// One product, which brings the modules of all; under other names on disk, or other packages take them for Apple's.
+let keychain = Target.Dependency.product(
+    name: "CryptoKit",
+    package: touchstone,
+    moduleAliases: [
+        "Security": "TouchstoneSecurity", "LocalAuthentication": "TouchstoneLocalAuthentication",
+        "CryptoKit": "TouchstoneCryptoKit", "CoreFoundation": "TouchstoneCoreFoundation",
+    ],
+    condition: .when(platforms: [.linux])
+)
+
 let package = Package(
     name: "examples",
     platforms: [.macOS(.v13)],
-    dependencies: [.package(name: "touchstone", path: "..")],
+    dependencies: [.package(path: "..")],
     targets: [
         "AskFirst", "BiometricLock", "BiometricNote", "EnclaveSigner", "RightsStore", "TokenStore",
-    ].map { name in
-        .executableTarget(
-            name: name,
-            dependencies: ["CryptoKit", "LocalAuthentication", "Security"].map { framework in
-                .product(name: framework, package: "touchstone", condition: .when(platforms: [.linux]))
-            },
-            path: name
-        )
-    }
+    ].map { .executableTarget(name: $0, dependencies: [keychain], path: $0) }
 )

@@ -1,0 +1,88 @@
+// swift-format-ignore-file: NeverForceUnwrap
+
+import Foundation
+import Security
+import Testing
+
+@Suite("Certificates")
+struct CertificateTests {
+    // openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -set_serial 0x00f1e2d3c4b5a69788 \
+    //   -subj "/C=SE/O=Example Works/OU=First/OU=Second/CN=Ada Lovelace" \
+    //   -addext "subjectAltName=email:ada@example.org,DNS:example.org"
+    private static let encoded = Data(
+        base64Encoded: """
+            MIICMDCCAdWgAwIBAgIJAPHi08S1ppeIMAoGCCqGSM49BAMCMF0xCzAJBgNVBAYTAlNFMRYwFAYDVQQKDA1FeGFtcGxlIFdvcmtz
+            MQ4wDAYDVQQLDAVGaXJzdDEPMA0GA1UECwwGU2Vjb25kMRUwEwYDVQQDDAxBZGEgTG92ZWxhY2UwIBcNMjYxMTIyMTkxODEzWhgP
+            MjA1OTA5MzAxOTE4MTNaMF0xCzAJBgNVBAYTAlNFMRYwFAYDVQQKDA1FeGFtcGxlIFdvcmtzMQ4wDAYDVQQLDAVGaXJzdDEPMA0G
+            A1UECwwGU2Vjb25kMRUwEwYDVQQDDAxBZGEgTG92ZWxhY2UwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQsngMm9wl4jS/Hfeb8
+            Sd+wvCNACv2jRNCWyWwGMkQ1wcx/ISGF668ASsp27knMg+EeJQELhR9IdtZN695vlgaXo3wwejAdBgNVHQ4EFgQUUTkg8YmKArkK
+            yzPjlU7IeGTe23MwHwYDVR0jBBgwFoAUUTkg8YmKArkKyzPjlU7IeGTe23MwDwYDVR0TAQH/BAUwAwEB/zAnBgNVHREEIDAegQ9h
+            ZGFAZXhhbXBsZS5vcmeCC2V4YW1wbGUub3JnMAoGCCqGSM49BAMCA0kAMEYCIQCC1J37V0YQuemeopxrL21DO5jKnl6AR1LN7D2R
+            qEQ3zAIhAJNnfGhwnIJ2QPfRqPYwgl8nmS28F/HecEX0lC6slg6L
+            """,
+        options: .ignoreUnknownCharacters
+    )!
+    /// What its issuer signed, and the signature: the certificate without its head, the algorithm and the heads between.
+    private static let (signed, signature) = (encoded[4..<(4 + 4 + 0x1D5)], encoded.suffix(72))
+
+    private static func read(_ data: Data) -> SecCertificate? {
+        SecCertificateCreateWithData(nil, data as CFData)
+    }
+
+    @Test("come out as the bytes that they were read from")
+    func bytes() throws {
+        let certificate = try #require(Self.read(Self.encoded))
+        #expect(SecCertificateCopyData(certificate) as Data == Self.encoded)
+        #expect(CFGetTypeID(certificate) == SecCertificateGetTypeID())
+        #expect(SecCertificateGetTypeID() != SecKeyGetTypeID())
+        let again = try #require(Self.read(Self.encoded))
+        #expect(CFEqual(certificate, again) && CFHash(certificate) == CFHash(again))
+    }
+
+    @Test("tell their subject, serial number and validity")
+    func fields() throws {
+        let certificate = try #require(Self.read(Self.encoded))
+        #expect(SecCertificateCopySubjectSummary(certificate) as String? == "Ada Lovelace")
+        var name: CFString?
+        #expect(SecCertificateCopyCommonName(certificate, &name) == errSecSuccess)
+        #expect(name as String? == "Ada Lovelace")
+        var addresses: CFArray?
+        #expect(SecCertificateCopyEmailAddresses(certificate, &addresses) == errSecSuccess)
+        #expect(addresses as? [String] == ["ada@example.org"])
+        let number = SecCertificateCopySerialNumberData(certificate, nil) as Data?
+        #expect(number == Data([0x00, 0xF1, 0xE2, 0xD3, 0xC4, 0xB5, 0xA6, 0x97, 0x88]))
+        let begin = SecCertificateCopyNotValidBeforeDate(certificate) as Date?
+        let end = SecCertificateCopyNotValidAfterDate(certificate) as Date?
+        #expect(begin == Date(timeIntervalSince1970: 1_795_375_093), "a UTCTime")
+        #expect(end == Date(timeIntervalSince1970: 2_832_175_093), "a GeneralizedTime")
+    }
+
+    @Test("give the subject's key, which verifies what it signed")
+    func key() throws {
+        let certificate = try #require(Self.read(Self.encoded))
+        let key = try #require(SecCertificateCopyKey(certificate))
+        let attributes = try #require(SecKeyCopyAttributes(key) as? [String: Any])
+        #expect(attributes[kSecAttrKeyClass as String] as? String == kSecAttrKeyClassPublic as String)
+        #expect(attributes[kSecAttrKeySizeInBits as String] as? Int == 256)
+        func verifies(_ data: Data) -> Bool {
+            SecKeyVerifySignature(
+                key,
+                .ecdsaSignatureMessageX962SHA256,
+                data as CFData,
+                Self.signature as CFData,
+                nil
+            )
+        }
+        #expect(verifies(Self.signed))
+        #expect(!verifies(Self.signed.dropLast()))
+    }
+
+    @Test("are not made from anything else")
+    func others() {
+        for other in [
+            Data(), Data([0x30, 0]), Data("-----BEGIN CERTIFICATE-----".utf8), Self.encoded.dropLast(),
+        ] {
+            #expect(Self.read(Data(other)) == nil)
+        }
+    }
+}

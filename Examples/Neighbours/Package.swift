@@ -1,0 +1,56 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A server with TLS whose key's passphrase is in the keychain, beside the packages that servers are made of.
+//
+// SwiftPM keeps the modules of all packages of a build in one folder, and many packages ask `#if canImport(Security)`: on
+// Linux they would take Touchstone's modules for Apple's. So Touchstone's get other names on disk, by aliases. Sources
+// still say `import Security`.
+
+/// The name by which SwiftPM knows the package: the last part of its address or path.
+///
+/// Under any other name the aliases are not applied. With `.package(url: "https://…/touchstone.git", …)` it is
+/// "touchstone"; here it is the name of the checkout's folder.
+let touchstone = String(Context.packageDirectory.split(separator: "/").dropLast(2).last ?? "")
+
+/// One product, which brings all four modules; with aliases on two of them, sources find none of the modules.
+let keychain = Target.Dependency.product(
+    name: "CryptoKit",
+    package: touchstone,
+    moduleAliases: [
+        "Security": "TouchstoneSecurity", "LocalAuthentication": "TouchstoneLocalAuthentication",
+        "CryptoKit": "TouchstoneCryptoKit", "CoreFoundation": "TouchstoneCoreFoundation",
+    ],
+    condition: .when(platforms: [.linux])
+)
+
+let package = Package(
+    name: "neighbours",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(path: "../.."),
+        .package(url: "https://github.com/apple/swift-asn1.git", exact: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates.git", exact: "1.21.1"),
+        .package(url: "https://github.com/apple/swift-nio.git", exact: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", exact: "2.37.6"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", exact: "1.37.0"),
+    ],
+    targets: [
+        // A library that takes the product, for two programs, of which one takes it too.
+        .target(name: "Passphrases", dependencies: [keychain]),
+        .executableTarget(
+            name: "Neighbours",
+            dependencies: [
+                "Passphrases", keychain,
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+            ]
+        ),
+        .executableTarget(name: "Keeper", dependencies: ["Passphrases", keychain]),
+    ]
+)

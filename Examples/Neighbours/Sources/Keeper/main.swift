@@ -1,0 +1,14 @@
+import Foundation
+import Passphrases
+import Security
+
+// Keeps a passphrase of its own: an item belongs to the program that made it.
+let passphrases = Passphrases(service: "org.example.neighbours")
+do {
+    let isKept = try passphrases.find("tls") != nil
+    _ = try passphrases.passphrase("tls")
+    print(isKept ? "found" : "made")
+} catch let failure as Passphrases.Failure where failure.status == errSecInteractionNotAllowed {
+    print("locked")
+    exit(1)
+}
