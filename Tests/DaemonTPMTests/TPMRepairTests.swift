@@ -59,7 +59,8 @@ struct TPMRepairTests {
         }
     }
 
-    private static func run(_ keychain: TemporaryKeychain, _ arguments: String, input: String? = nil) async throws
+    private static func run(_ keychain: TemporaryKeychain, _ arguments: String, input: String? = nil)
+        async throws
         -> Finished
     {
         let terminal = keychain.prompt().origin.terminal ?? ""
@@ -167,11 +168,16 @@ struct TPMRepairTests {
                 #expect(result.status == 0, "\(round) \(arguments): \(result)")
             }
             let doctor = try await Self.run(keychain, "doctor")
-            #expect(!doctor.output.contains("damaged") && doctor.output.contains("authentic"), "\(round) \(doctor)")
+            #expect(
+                !doctor.output.contains("damaged") && doctor.output.contains("authentic"),
+                "\(round) \(doctor)"
+            )
             let set = try await Self.run(keychain, "set more\(round) --require none", input: "more")
             #expect(set.status == 0, "\(round) \(set)")
         }
-        #expect(try Data(contentsOf: URL(fileURLWithPath: keychain.file("items.sqlite.damaged-1"))) == damaged)
+        #expect(
+            try Data(contentsOf: URL(fileURLWithPath: keychain.file("items.sqlite.damaged-1"))) == damaged
+        )
 
         // The former file does not come back as today's.
         try await keychain.stopped {
@@ -186,7 +192,9 @@ struct TPMRepairTests {
     }
 
     // The generation was not compared where the log, or the record, was damaged first.
-    @Test("an older copy of the store is told as that, though its log is damaged too; a repair does not accept it")
+    @Test(
+        "an older copy of the store is told as that, though its log is damaged too; a repair does not accept it"
+    )
     func olderAndDamaged() async throws {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
@@ -205,12 +213,19 @@ struct TPMRepairTests {
         try await keychain.start()
         for round in 0..<2 {
             if round == 1 { try await machine.restart() }
-            #expect(keychain.failure { try keychain.unlock(); _ = try keychain.value("guarded") } != nil)
+            #expect(
+                keychain.failure {
+                    try keychain.unlock(); _ = try keychain.value("guarded")
+                } != nil
+            )
             for accepting in [false, true] {
                 let refusal = keychain.failure {
                     _ = try keychain.client.repair(keychain.prompt(), accepting: accepting)
                 }
-                #expect(refusal?.status == .decode && refusal?.cause == .rolledBack, "\(round): \(refusal as Any)")
+                #expect(
+                    refusal?.status == .decode && refusal?.cause == .rolledBack,
+                    "\(round): \(refusal as Any)"
+                )
                 #expect(refusal?.remedy == .recover)
             }
             #expect(keychain.failure { _ = try keychain.value("guarded") }?.status == .decode)

@@ -145,7 +145,9 @@ struct DamagedStore: Sendable {
             var shown = try await opened.engine.repair(proof: opened.proof, accepting: false)
             var accepted = try await opened.engine.repair(proof: opened.proof, accepting: true)
             if isRepaired {
-                if !shown.isWell || shown.kept != after.count { faults.append("repaired, and finds \(shown)") }
+                if !shown.isWell || shown.kept != after.count {
+                    faults.append("repaired, and finds \(shown)")
+                }
                 if accepted.keptAside != nil { faults.append("repaired, and was again: \(accepted)") }
             } else {
                 if accepted.keptAside == nil { faults.append("nothing is kept aside") }
@@ -184,7 +186,9 @@ struct DamagedStore: Sendable {
                 && (log.isEmpty || files[name + "-wal"] == log)
         }
         let names = isRepaired ? (1...3).map { "items.sqlite.damaged-\($0)" } : ["items.sqlite"]
-        if !names.contains(where: isKept) { faults.append("the damaged files are not kept: \(files.keys.sorted())") }
+        if !names.contains(where: isKept) {
+            faults.append("the damaged files are not kept: \(files.keys.sorted())")
+        }
         for name in files.keys where name == "repair" || name.contains(".new") || name.contains(".saved") {
             faults.append("\(name) is left")
         }

@@ -88,7 +88,10 @@ struct FormerFormatKillTests {
         for call in Strace.writes {
             for number in stride(from: 1, to: 400, by: CaseSize.of(2, full: 1)) {
                 let keychain = try await started(image)
-                let strace = try await Strace.attach(to: keychain.processID, Strace.killing(at: number, of: call))
+                let strace = try await Strace.attach(
+                    to: keychain.processID,
+                    Strace.killing(at: number, of: call)
+                )
                 let isOpen = (try? keychain.unlock()) != nil
                 keychain.stop(with: SIGKILL)
                 strace.detach()
@@ -114,4 +117,3 @@ struct FormerFormatKillTests {
         }
     }
 }
-

@@ -15,7 +15,10 @@ struct RepairKillTests {
     private static func step(_ call: String) -> Int { CaseSize.of(call == "pwrite64" ? 20 : 5, full: 1) }
 
     // A replacement of two renames that nothing ends, a damaged file that is written over or not kept.
-    @Test("killed at a write, it is not done or done, and can be done again", arguments: DamagedStore.Damage.allCases)
+    @Test(
+        "killed at a write, it is not done or done, and can be done again",
+        arguments: DamagedStore.Damage.allCases
+    )
     func kills(_ damage: DamagedStore.Damage) async throws {
         let store = try await DamagedStore(damage)
         let keychain = try TemporaryKeychain()
@@ -35,7 +38,10 @@ struct RepairKillTests {
                     strace.detach()
                     let image = try FileImage(of: keychain.layout.dataDirectory)
                     let faults = try await store.faults(in: image, isAcknowledged: accepting && repair != nil)
-                    #expect(faults.isEmpty, "\(accepting ? "accepted" : "shown"), killed at \(call) \(number)")
+                    #expect(
+                        faults.isEmpty,
+                        "\(accepting ? "accepted" : "shown"), killed at \(call) \(number)"
+                    )
                     guard repair == nil else { break }
                     killed["\(call) \(accepting)", default: 0] += 1
                 }

@@ -51,7 +51,8 @@ struct ShrinkKillTests {
     }
 
     /// Whether it was killed, and what the files hold then.
-    private func killed(_ image: FileImage, at number: Int, of call: String) async throws -> (Bool, [String]) {
+    private func killed(_ image: FileImage, at number: Int, of call: String) async throws -> (Bool, [String])
+    {
         let keychain = try await started(image)
         let strace = try await Strace.attach(to: keychain.processID, Strace.killing(at: number, of: call))
         let wasKilled = try await waitForEnd(keychain)
