@@ -1,6 +1,7 @@
 import AuthenticationEngine
 import CLinux
 import Glibc
+import KeychainEngine
 import KeychainModel
 import KeychainServer
 import Logging
@@ -73,6 +74,8 @@ struct Launch: Sendable {
         manager.stopping()
         await keychain.server.stop()
         await keychain.authenticator.lock()
+        // What is in the log alone is lost with it.
+        await keychain.engine.close()
         logger.notice("ended")
     }
 

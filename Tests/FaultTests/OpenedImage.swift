@@ -64,15 +64,23 @@ struct OpenedImage {
         }
     }
 
-    private static func items(of engine: KeychainEngine) async throws -> [String: String] {
+    /// The items of a service, by account; all, or one of them.
+    static func items(
+        of engine: KeychainEngine,
+        _ service: AttributeValue = TemporaryKeychain.service,
+        account: String? = nil,
+        group: AccessGroup? = nil
+    ) async throws -> [String: String] {
+        var attributes: ItemAttributes = [.service: service]
+        if let account { attributes[.account] = .string(account) }
         let query = ItemQuery(
             itemClass: .genericPassword,
-            attributes: [.service: TemporaryKeychain.service],
-            limit: .all,
+            attributes: attributes,
+            limit: account == nil ? .all : .one,
             returns: [.attributes, .data]
         )
         do {
-            let group = try ownGroup
+            let group = try group ?? ownGroup
             var items: [String: String] = [:]
             var cursor: ItemCursor?
             repeat {

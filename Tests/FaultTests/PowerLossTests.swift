@@ -10,95 +10,8 @@ import TouchstoneTesting
     .enabled(if: Strace.isThere, "needs root and strace")
 )
 struct PowerLossTests {
-    /// What a daemon wrote for the script, from the files it began with.
-    private struct Recording {
-        let first: FileImage
-        let last: FileImage
-        let events: [FileEvent]
-
-        init(_ keychain: TemporaryKeychain) async throws {
-            let directory = keychain.layout.dataDirectory
-            first = try FileImage(of: directory)
-            let log = keychain.home.appending("calls")
-            let strace = try await Strace.attach(to: keychain.processID, Strace.recording(to: log))
-            for change in Change.script { try keychain.apply(change) }
-            try keychain.client.lock()
-            strace.detach()
-            last = try FileImage(of: directory)
-            events = try FileEvent.read(log: log, directory: directory)
-        }
-
-        init(first: FileImage, last: FileImage, events: [FileEvent]) {
-            self.first = first
-            self.last = last
-            self.events = events
-        }
-    }
-
-    /// One image: after how many events and answers, and what became of what was not synced.
-    private struct Moment {
-        let event: Int
-        let answers: Int
-        let loss: Disk.Loss
-        let image: FileImage
-        var name: String { "event \(event), \(answers) answers, lost: \(loss)" }
-    }
-
-    /// What was judged before.
-    private struct Seen: Hashable {
-        let image: Int
-        /// The same files are judged again where more was acknowledged.
-        let answers: Int
-    }
-
-    /// All images of a recording that were not seen before, thinned out to about `count`.
-    private func moments(
-        _ recording: Recording,
-        losses: [Disk.Loss] = Disk.Loss.allCases + Array(repeating: .random, count: 5),
-        count: Int,
-        unsynced: String? = nil,
-        coins: inout SplitMix64,
-        seen: inout Set<Seen>
-    ) -> [Moment] {
-        var disk = Disk(recording.first, unsynced: unsynced)
-        var answers = 0
-        var moments: [Moment] = []
-        for (index, event) in recording.events.enumerated() {
-            disk.apply(event)
-            if event == .reply { answers += 1 }
-            for loss in losses {
-                let image = disk.image(loss, using: &coins)
-                guard seen.insert(Seen(image: image.digest, answers: answers)).inserted else { continue }
-                moments.append(Moment(event: index, answers: answers, loss: loss, image: image))
-            }
-        }
-        let step = max(1, moments.count / count)
-        return moments.enumerated().filter { $0.offset % step == 0 || $0.offset == moments.count - 1 }.map(
-            \.element
-        )
-    }
-
-    /// The same for one throw of the coins.
-    private func moments(
-        _ recording: Recording,
-        losses: [Disk.Loss] = Disk.Loss.allCases + Array(repeating: .random, count: 5),
-        count: Int,
-        unsynced: String? = nil
-    ) -> [Moment] {
-        var coins = SplitMix64(seed: 2)
-        var seen: Set<Seen> = []
-        return moments(
-            recording,
-            losses: losses,
-            count: count,
-            unsynced: unsynced,
-            coins: &coins,
-            seen: &seen
-        )
-    }
-
     /// The moments whose files lost something; some are opened at a time.
-    private func faulty(_ moments: [Moment]) async throws -> [String] {
+    private func faulty(_ moments: [Recording.Moment]) async throws -> [String] {
         try await withThrowingTaskGroup(of: String?.self) { group in
             var faulty: [String] = []
             for (index, moment) in moments.enumerated() {
@@ -121,7 +34,10 @@ struct PowerLossTests {
     )
     func items() async throws {
         let keychain = try await TemporaryKeychain.withFormerItems()
-        let recording = try await Recording(keychain)
+        let recording = try await Recording(of: keychain) {
+            for change in Change.script { try keychain.apply(change) }
+            try keychain.client.lock()
+        }
         keychain.stop(with: SIGKILL)
         // The recording is whole: replayed, it makes the very files that are there.
         var disk = Disk(recording.first)
@@ -132,14 +48,13 @@ struct PowerLossTests {
         #expect(recording.events.count { $0 == .reply } == Change.script.count + 1)
 
         let wanted = CaseSize.of(250, full: 50_000)
-        var seen: Set<Seen> = []
+        var seen: Set<Recording.Seen> = []
         var kinds: [Disk.Loss: Int] = [:]
         var judged = 0
         // The coins fall differently in each round; whatever was judged before is left out.
         for _ in 0..<1000 where judged < wanted {
             let throwing = Array(repeating: Disk.Loss.random, count: CaseSize.of(5, full: 40))
-            let moments = moments(
-                recording,
+            let moments = recording.moments(
                 losses: Disk.Loss.allCases + throwing,
                 count: wanted - judged,
                 coins: &coins,
@@ -152,7 +67,7 @@ struct PowerLossTests {
         #expect(judged >= wanted && kinds.count == Disk.Loss.allCases.count, "\(kinds)")
 
         // The check can fail: where the log is not synced, as with synchronous=NORMAL, changes are lost.
-        let unsynced = self.moments(recording, losses: [.all], count: 20, unsynced: "items.sqlite-wal")
+        let unsynced = recording.moments(losses: [.all], count: 20, unsynced: "items.sqlite-wal")
         let losses = try await faulty(unsynced.filter { $0.answers > 0 })
         #expect(!losses.isEmpty, "nothing was lost where the log is not synced")
     }
@@ -169,7 +84,7 @@ struct PowerLossTests {
         let last = try FileImage(of: directory)
         let events = try FileEvent.read(log: log, directory: directory).filter { $0 != .reply }
         let recording = Recording(first: FileImage(), last: last, events: events)
-        for moment in moments(recording, count: 60) {
+        for moment in recording.moments(count: 60) {
             let isMade = moment.event == events.count - 1
             let name = "event \(moment.event) of \(events.count), lost: \(moment.loss)"
             try await KillPointTests.checkMade(moment.image, isMade: isMade, name)
@@ -197,7 +112,7 @@ struct PowerLossTests {
         let events = try FileEvent.read(log: log, directory: directory).filter { $0 != .reply }
         let recording = Recording(first: first, last: try FileImage(of: directory), events: events)
         var outcomes: [String: Int] = [:]
-        for moment in moments(recording, count: 60) {
+        for moment in recording.moments(count: 60) {
             let found = try await OpenedImage(moment.image, passcodes: [TemporaryKeychain.passcode, new])
             let name = "event \(moment.event) of \(events.count), lost: \(moment.loss)"
             #expect(found.opening.count == 1, "\(name): \(found.state)")

@@ -38,7 +38,7 @@ final class Strace: Sendable {
     /// What writes all changes of files and all replies to a file, whole.
     static func recording(to log: String) -> [String] {
         let calls = (writes + ["openat", "sendmsg"]).joined(separator: ",")
-        return ["-y", "-xx", "-s", "70000", "-e", "trace=\(calls)", "-o", log]
+        return ["-y", "-xx", "-s", "1000000", "-e", "trace=\(calls)", "-o", log]
     }
 
     /// Holds on to all threads of a daemon that runs.

@@ -27,7 +27,10 @@ struct TamperingTests {
         unsafe chmod(keychain.file("items.sqlite"), 0o600)
     }
 
-    @Test("no flipped bit changes an item silently, or makes it look absent", .timeLimit(.minutes(20)))
+    @Test(
+        "no flipped bit changes an item silently, or makes it look absent",
+        .timeLimit(.minutes(CaseSize.of(20, full: 90)))
+    )
     func bitFlips() async throws {
         let count = 12
         try await fill(count)

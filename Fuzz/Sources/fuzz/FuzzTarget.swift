@@ -16,8 +16,8 @@ protocol FuzzTarget: Sendable {
 enum FuzzTargets {
     static let all: [any FuzzTarget.Type] = [
         CBORTarget.self, FramesTarget.self, RepliesTarget.self, AccessControlTarget.self, KeybagTarget.self,
-        AttemptsTarget.self, ItemTarget.self, ItemLogTarget.self, AssuanTarget.self, PromptsTarget.self,
-        QueryTarget.self,
+        AttemptsTarget.self, ItemTarget.self, ItemLogTarget.self, ItemTagsTarget.self, AssuanTarget.self,
+        PromptsTarget.self, QueryTarget.self,
         KeyAttributesTarget.self, PrivateKeyTarget.self, TPMBlobTarget.self, AttestationTarget.self,
         ConfigurationTarget.self, AccessGroupTarget.self, FprintTarget.self, CredentialFormsTarget.self,
     ]

@@ -15,6 +15,9 @@ struct AtomicFile {
         self.longest = longest
     }
 
+    /// What the new octets are called until they are whole.
+    var temporaryName: String { name + ".new" }
+
     /// All octets, or nil when there is no file.
     func read() throws(KeychainError) -> [UInt8]? {
         guard let file = try directory.openFile(name, O_RDONLY) else { return nil }
@@ -43,7 +46,7 @@ struct AtomicFile {
     func replace(with octets: [UInt8]) throws(KeychainError) {
         let former = try? directory.openFile(name, O_WRONLY)
         defer { former.map { _ = close($0) } }
-        let temporary = name + ".new"
+        let temporary = temporaryName
         unsafe unlinkat(directory.descriptor, temporary, 0)
         let file = unsafe openat(
             directory.descriptor,

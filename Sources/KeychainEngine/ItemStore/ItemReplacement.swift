@@ -38,6 +38,8 @@ struct ItemReplacement {
             _ = unsafe unlinkat(directory.descriptor, StoreFile.repairMark.rawValue, 0)
             try directory.sync()
         }
+        // A mark that was not put in its place yet.
+        _ = unsafe unlinkat(directory.descriptor, mark.temporaryName, 0)
         for name in [StoreFile.newItems, .savedItems] {
             let hasFile = try directory.has(name.rawValue)
             let hasLog = try directory.has(name.rawValue + "-wal")

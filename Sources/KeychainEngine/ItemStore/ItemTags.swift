@@ -90,6 +90,9 @@ struct ItemTag: Equatable {
 /// The tags of all rows, as they are in memory: what is there is known without the file.
 ///
 /// They are recorded in groups of 16 rows; a change writes one group of some hundred octets.
+///
+/// The first unlock reads all of them: 2.3 ms of the processor for 10,000 rows and 26 ms for 100,000 (release, AMD64),
+/// so that some 350,000 stay within 0.1 s. It goes on linearly beyond that.
 struct ItemTags {
     private static let rowBits: Int64 = 4
 

@@ -21,19 +21,31 @@ extension KeychainEngine {
         guard let key = proof.passcodeKey, PasscodeConstraint.publicKey(of: key) == record.passcodePublicKey
         else { throw KeychainError(.authFailed) }
         if let storeFault, storeFault.cause == .rolledBack { throw storeFault }
+        // Items that could not be read at the unlock were not compared with hardware's counter then.
+        let asked = countedGeneration == nil ? try await hardwareGeneration(of: record) : nil
+        let counted = countedGeneration ?? asked
         let context = try context()
         let (source, isLogSaved) = try repairSource(context)
         defer { if source !== store { source.discard() } }
+        let isAdopting = record.hardware?.isAdopted == false
+        if let counted, !isAdopting, let generation = source.itemSet.generation,
+            generation != counted, generation != counted &+ 1
+        {
+            throw KeychainError(.decode, cause: .rolledBack, remedy: .recover)
+        }
         var (repair, good) = try source.findings(context)
         repair.isLogDamaged = isLogSaved != nil
         repair.isLogSaved = isLogSaved ?? false
         guard accepting, !repair.isWell else { return repair }
-        let generation = source.itemSet.generation ?? countedGeneration ?? 0
+        let generation = (isAdopting ? nil : source.itemSet.generation) ?? counted ?? 0
         try source.write(good, generation: generation, context)
         let aside = try replaceItems(context)
         repair.keptAside = aside
-        // The former file is not to come back.
-        await countOn()
+        if let counted {
+            if storeFault == nil { try await compareGenerations(with: counted, adopting: isAdopting) }
+            // The former file is not to come back.
+            await countOn()
+        }
         report(
             .tamperDetected,
             factors: [.passcode],

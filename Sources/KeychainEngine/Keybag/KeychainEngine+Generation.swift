@@ -35,6 +35,11 @@ extension KeychainEngine {
     func compareGenerations(with counted: UInt64, adopting: Bool) async throws(KeychainError) {
         // Damage has its own answer.
         guard let store, let context = try? context(), let generation = store.itemSet.generation else {
+            // What the recovery code says of them holds for their repair.
+            if adopting, var record, record.hardware?.isAdopted == true {
+                record.hardware?.isAdopted = false
+                try writeKeybag(record)
+            }
             return
         }
         if adopting {

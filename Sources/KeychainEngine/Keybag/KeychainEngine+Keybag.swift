@@ -121,6 +121,8 @@ extension KeychainEngine: KeybagKeeper {
         guard let privateKey = proof.passcodeKey,
             PasscodeConstraint.publicKey(of: privateKey) == former.passcodePublicKey
         else { throw KeychainError(.authFailed) }
+        // New counters take the items for the newest: of items that cannot be read, or are older, nothing says so.
+        if let storeFault, former.hardware != nil { throw storeFault }
         let secret = privateKey.withOctets { Key(SecretBytes(copying: $0)) }
         let binding = try await bind(
             passcode,

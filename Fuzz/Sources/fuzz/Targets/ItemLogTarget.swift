@@ -1,3 +1,5 @@
+import CItemFiles
+
 @testable import KeychainEngine
 
 /// The write-ahead log of the items, as the daemon reads it before SQLite does.
@@ -17,31 +19,46 @@ enum ItemLogTarget: FuzzTarget {
     }
 
     static func seeds() -> [[UInt8]] {
-        [1, 2, 5].flatMap { count in
+        [1, 2, 5, 9].flatMap { count in
             let whole = log(frames: count)
             var flipped = whole
             flipped[whole.count - 100] ^= 8
             var header = whole
             header[17] ^= 1
+            var twice = flipped
+            twice[whole.count - 300] ^= 1
+            // Another log's frames behind it, as where it was begun anew.
+            let begunAnew = whole + log(frames: count + 2, salt: 40).dropFirst(whole.count)
             return [
-                whole, flipped, header, Array(whole.dropLast(200)),
-                whole + [UInt8](repeating: 0, count: 1072),
-            ]
+                whole, flipped, header, twice, begunAnew, Array(whole.dropLast(200)),
+                whole + [UInt8](repeating: 0, count: 1072), marked(whole), marked(flipped), marked(header),
+            ] + damaged(marked(whole), most: 6)
         }
     }
 
+    /// The log with what is written behind a flush (`item_files.c`).
+    private static func marked(_ log: [UInt8]) -> [UInt8] {
+        func number(_ number: UInt64) -> [UInt8] {
+            (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
+        }
+        var mark = Array(CITEMFILES_MARK.utf8) + number(UInt64(log.count)) + log[16..<24]
+        mark += [UInt8](repeating: 0, count: 8)
+        mark.replaceSubrange(24..., with: number(unsafe citemfiles_mark_checksum(mark)))
+        return log + mark
+    }
+
     /// A log of so many frames, each of which is a commit; a damaged one that was put right.
-    private static func log(frames: Int) -> [UInt8] {
+    private static func log(frames: Int, salt: UInt8 = 1) -> [UInt8] {
         func number(_ number: UInt32) -> [UInt8] {
             (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
         }
-        let salts: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
-        var octets = number(0x377F_0682) + number(3_007_000) + number(UInt32(pageByteCount)) + number(0)
-        octets += salts + number(0) + number(0)
+        let salts = octets(8, from: salt)
+        var log = number(0x377F_0682) + number(3_007_000) + number(UInt32(pageByteCount)) + number(0)
+        log += salts + number(0) + number(0)
         for frame in 0..<frames {
-            octets += number(UInt32(frame + 1)) + number(UInt32(frames)) + salts + number(0) + number(0)
-            octets += (0..<pageByteCount).map { UInt8(truncatingIfNeeded: $0 * (frame + 3)) }
+            log += number(UInt32(frame + 1)) + number(UInt32(frames)) + salts + number(0) + number(0)
+            log += (0..<pageByteCount).map { UInt8(truncatingIfNeeded: $0 * (frame + 3)) }
         }
-        return ItemLog(octets, pageByteCount: pageByteCount).salvaged()?.octets ?? octets
+        return ItemLog(log, pageByteCount: pageByteCount).salvaged()?.octets ?? log
     }
 }

@@ -1,0 +1,91 @@
+import SecretMemory
+
+@testable import KeychainEngine
+
+/// The tags of all rows as they are recorded, in groups, and the sealed digest over them.
+///
+/// The input is a sealed digest, and a row of choices: the number of a group and its octets, again and again.
+enum ItemTagsTarget: FuzzTarget {
+    static let name = "item-tags"
+    private static let storeID = octets(16)
+    private static let key = Key(SecretBytes(copying: octets(32)))
+    private static let recordKey = key.symmetric
+    private static let digestKey = KeyedDigest(key)
+
+    static func run(_ input: Span<UInt8>) {
+        let opened = ItemSetDigest(opening: input.array, with: recordKey, storeID: storeID)
+        if let opened {
+            require(opened.sealed(with: recordKey, storeID: storeID).count == input.count, "one form")
+        }
+        var choices = Choices(input)
+        var tags = ItemTags()
+        var digest = ItemSetDigest()
+        var taken: [Int64: [UInt8]] = [:]
+        while !choices.isAtEnd {
+            let number = Int64(bitPattern: choices.number())
+            let octets = choices.octetString() + choices.octetString()
+            let contribution = contribution(number, octets)
+            let isTaken = unsafe octets.withUnsafeBytes {
+                unsafe tags.take($0, number: number, contribution: contribution)
+            }
+            guard isTaken else { break }
+            require(taken.updateValue(octets, forKey: number) == nil, "a group is taken once")
+            digest.insert(contribution)
+        }
+        check(&tags, taken)
+        // A change that was taken back leaves nothing.
+        let rows = tags.rows
+        for row in rows.prefix(40) { tags.set(nil, row: row) }
+        if let first = rows.first, let last = rows.last { tags.set(tags[last], row: first) }
+        tags.rollBack()
+        check(&tags, taken)
+        for (number, octets) in taken { digest.remove(contribution(number, octets)) }
+        require(digest.hasItems(of: ItemSetDigest()), "what was inserted and removed is nothing")
+    }
+
+    private static func check(_ tags: inout ItemTags, _ taken: [Int64: [UInt8]]) {
+        require(tags.rows.count == tags.count, "each row is counted")
+        require(tags.rows.allSatisfy { tags[$0] != nil }, "each row has its tag")
+        require(tags.rows.max() ?? 0 == tags.last, "the last row is the last")
+        for (number, octets) in taken { require(tags.encoded(number) == octets, "one encoding") }
+    }
+
+    private static func contribution(_ number: Int64, _ octets: [UInt8]) -> SIMD4<UInt64> {
+        unsafe octets.withUnsafeBytes {
+            unsafe ItemSetDigest.contribution(group: number, $0, key: digestKey)
+        }
+    }
+
+    static func seeds() -> [[UInt8]] {
+        var seeds: [[UInt8]] = []
+        for count in 1...16 {
+            seeds.append(input([(0, count)]))
+            seeds.append(input([(Int64(count), count), (Int64(count) + 1, 17 - count)]))
+        }
+        seeds.append(input((0..<20).map { ($0 * 3, 16) }))
+        // The last number there may be, one beyond, one below, and one twice.
+        for number in [Int64.max >> 4, Int64.max >> 4 + 1, -1] { seeds.append(input([(number, 3)])) }
+        seeds.append(input([(5, 3), (5, 3)]))
+        var digest = ItemSetDigest()
+        for generation in [0, 7, UInt64.max] {
+            digest.generation = generation
+            digest.insert(contribution(1, octets(28)))
+            seeds.append(digest.sealed(with: recordKey, storeID: storeID))
+        }
+        return seeds + damaged(seeds[9], most: 10) + damaged(seeds[31], most: 8)
+    }
+
+    /// Groups with so many rows each.
+    private static func input(_ groups: [(number: Int64, count: Int)]) -> [UInt8] {
+        var writer = ChoiceWriter()
+        for group in groups {
+            var recorded = [UInt8(truncatingIfNeeded: (1 << group.count) - 1)]
+            recorded += [UInt8(truncatingIfNeeded: ((1 << group.count) - 1) >> 8), 0, 0]
+            recorded += octets(group.count * ItemTag.byteCount, from: UInt8(truncatingIfNeeded: group.number))
+            writer.write(UInt64(bitPattern: group.number))
+            writer.write(Array(recorded.prefix(255)))
+            writer.write(Array(recorded.dropFirst(255)))
+        }
+        return writer.octets
+    }
+}

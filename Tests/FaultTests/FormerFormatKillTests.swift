@@ -1,0 +1,119 @@
+import Foundation
+import Glibc
+import KeychainClient
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@testable import KeychainEngine
+
+@Suite(
+    "A crash or a loss of power while a file of format 1 gets the present format",
+    .serialized,
+    .enabled(if: Strace.isThere, "needs root and strace"),
+    .timeLimit(.minutes(20))
+)
+struct FormerFormatKillTests {
+    private static let passcode = "correct horse battery staple"
+
+    /// What a former version left, for a daemon of tests: 43 items, two of its last changes in the log alone.
+    private func former() throws -> FileImage {
+        let fixture = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appendingPathComponent("KeychainEngineTests/Fixtures/store-1")
+        var image = try FileImage(of: fixture.path)
+        let home = try TemporaryDirectory()
+        let path = home.appending("data")
+        try image.write(to: path)
+        let directory = try StoreDirectory(path: path)
+        let key = try DeviceKeyFile(directory: directory).key("keybag")
+        var (record, isAuthentic) = try KeybagRecord.read(image.files["keybag"] ?? [], key: key)
+        #expect(isAuthentic)
+        record.assurance = .test
+        // Made with the file's sealer itself: a daemon's says first which one it is.
+        record.blob = [1] + record.blob
+        guard let key else { throw TestKitError.unexpected("no device key") }
+        image.files["keybag"] = record.file(authenticatedBy: key)
+        return image
+    }
+
+    private func faults(_ image: FileImage) async throws -> [String] {
+        try await OpenedStore.opening(image, passcode: Self.passcode) { opened in
+            var faults: [String] = []
+            let report = await opened.engine.check()
+            if !report.isSetAuthentic || report.damaged > 0 || !report.faults.isEmpty || report.items != 43 {
+                faults.append("\(report)")
+            }
+            let group = try #require(AccessGroup("/usr/bin/ours"))
+            func value(_ account: String) async throws -> String? {
+                try await OpenedImage.items(
+                    of: opened.engine,
+                    .string("tests"),
+                    account: account,
+                    group: group
+                )[account]
+            }
+            for index in 0..<40 {
+                let wanted =
+                    index == 5 ? nil : index == 6 || index == 7 ? "newer \(index)" : "secret \(index)"
+                let found = try await value("account \(index)")
+                if found != wanted { faults.append("account \(index): \(found ?? "nothing")") }
+            }
+            if try await value("in the log") != "in the log" { faults.append("the log's item is gone") }
+            if try await value("large")?.count != 6000 { faults.append("the large item is gone") }
+            if try FileImage(of: opened.path).files["items.sqlite"]?[63] != 2,
+                try FileImage(of: opened.path).files["items.sqlite-wal"]?.isEmpty ?? true
+            {
+                faults.append("the format is not the present one")
+            }
+            return faults
+        }
+    }
+
+    /// A daemon with these files that is still locked.
+    private func started(_ image: FileImage) async throws -> TemporaryKeychain {
+        let keychain = try TemporaryKeychain()
+        try image.write(to: keychain.layout.dataDirectory)
+        try await keychain.start()
+        let passcode = ScriptedPinentry.Deed.types(Self.passcode)
+        try keychain.tellPerson([passcode, passcode, passcode])
+        return keychain
+    }
+
+    // Tags without the version that says so, or the other way round; a sum that is gone before there are tags.
+    @Test("killed at a write, it is migrated or not, and all items are there")
+    func kills() async throws {
+        let image = try former()
+        #expect(try await faults(image) == [])
+        var killed = 0
+        for call in Strace.writes {
+            for number in stride(from: 1, to: 400, by: CaseSize.of(2, full: 1)) {
+                let keychain = try await started(image)
+                let strace = try await Strace.attach(
+                    to: keychain.processID,
+                    Strace.killing(at: number, of: call)
+                )
+                let isOpen = (try? keychain.unlock()) != nil
+                keychain.stop(with: SIGKILL)
+                strace.detach()
+                let left = try FileImage(of: keychain.layout.dataDirectory)
+                let faults = try await faults(left)
+                #expect(faults.isEmpty, "killed at \(call) \(number)")
+                guard !isOpen else { break }
+                killed += 1
+            }
+        }
+        #expect(killed >= CaseSize.of(2, full: 4), "\(killed)")
+    }
+
+    @Test("whatever was not synced is lost or torn: all items are there")
+    func powerLoss() async throws {
+        let keychain = try await started(try former())
+        let recording = try await Recording(of: keychain) { try keychain.unlock() }
+        keychain.stop(with: SIGKILL)
+        #expect(recording.gaps == [])
+        for moment in recording.moments(count: CaseSize.of(30, full: 1000)) {
+            let faults = try await faults(moment.image)
+            #expect(faults.isEmpty, "\(moment.name)")
+        }
+    }
+}

@@ -1,0 +1,21 @@
+import Glibc
+import KeychainClient
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@Suite("An orderly end of the daemon")
+struct OrderlyEndTests {
+    // A daemon that ends without closing its files leaves adds in the log alone: one wrong bit there took them all.
+    @Test("leaves nothing in the log alone", arguments: [SIGTERM, SIGINT], [false, true])
+    func log(signal: Int32, isLocked: Bool) async throws {
+        let keychain = try await TemporaryKeychain.withFormerItems()
+        #expect(try FileImage(of: keychain.layout.dataDirectory).files["items.sqlite-wal"]?.isEmpty == false)
+        if isLocked { try keychain.client.lock() }
+        keychain.stop(with: signal)
+        var image = try FileImage(of: keychain.layout.dataDirectory)
+        #expect(image.files["items.sqlite-wal"]?.isEmpty ?? true)
+        image.files["items.sqlite-wal"] = nil
+        #expect(try await OpenedImage(image).faults(Change.model(afterAnswers: 0)) == [])
+    }
+}

@@ -1,0 +1,112 @@
+import Glibc
+import KeychainClient
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@Suite(
+    "A crash or a loss of power while damaged items are repaired",
+    .serialized,
+    .enabled(if: DamagedStore.isPossible, "needs root, strace and sqlite3"),
+    .timeLimit(.minutes(CaseSize.of(20, full: 90)))
+)
+struct RepairKillTests {
+    /// Of writes, which are many and alike, some are tried in every run.
+    private static func step(_ call: String) -> Int { CaseSize.of(call == "pwrite64" ? 20 : 5, full: 1) }
+
+    // A replacement of two renames that nothing ends, a damaged file that is written over or not kept.
+    @Test(
+        "killed at a write, it is not done or done, and can be done again",
+        arguments: DamagedStore.Damage.allCases
+    )
+    func kills(_ damage: DamagedStore.Damage) async throws {
+        let store = try await DamagedStore(damage)
+        let keychain = try TemporaryKeychain()
+        var killed: [String: Int] = [:]
+        for accepting in [true, false] {
+            for call in Strace.writes {
+                for number in stride(from: 1, to: 2000, by: Self.step(call)) {
+                    try store.image.write(to: keychain.layout.dataDirectory)
+                    try await keychain.start()
+                    try keychain.unlock()
+                    let strace = try await Strace.attach(
+                        to: keychain.processID,
+                        Strace.killing(at: number, of: call)
+                    )
+                    let repair = try? keychain.client.repair(keychain.prompt(), accepting: accepting)
+                    keychain.stop(with: SIGKILL)
+                    strace.detach()
+                    let image = try FileImage(of: keychain.layout.dataDirectory)
+                    let faults = try await store.faults(in: image, isAcknowledged: accepting && repair != nil)
+                    #expect(
+                        faults.isEmpty,
+                        "\(accepting ? "accepted" : "shown"), killed at \(call) \(number)"
+                    )
+                    guard repair == nil else { break }
+                    killed["\(call) \(accepting)", default: 0] += 1
+                }
+            }
+        }
+        // Mark, log, file and the new one are each put in place by a rename; each is flushed, and so are their names.
+        #expect(killed["renameat true", default: 0] >= CaseSize.of(1, full: 3), "\(killed)")
+        #expect(killed["fsync true", default: 0] >= CaseSize.of(2, full: 6), "\(killed)")
+        #expect(killed["pwrite64 true", default: 0] >= CaseSize.of(2, full: 20), "\(killed)")
+    }
+
+    @Test(
+        "killed while it opens items whose log is damaged, the daemon leaves both files as they were",
+        arguments: [DamagedStore.Damage.log, .logBeyondRepair]
+    )
+    func opening(_ damage: DamagedStore.Damage) async throws {
+        let store = try await DamagedStore(damage)
+        let keychain = try TemporaryKeychain()
+        var killed = 0
+        for call in Strace.writes {
+            for number in stride(from: 1, to: 200, by: CaseSize.of(3, full: 1)) {
+                try store.image.write(to: keychain.layout.dataDirectory)
+                var isDone = false
+                do {
+                    try await keychain.start(through: Strace.wrapper(Strace.killing(at: number, of: call)))
+                    try keychain.unlock()
+                    #expect(throws: KeychainError.self) { try keychain.add("new", "new") }
+                    #expect(try keychain.client.check().faults.isEmpty == false)
+                    isDone = true
+                } catch {}
+                keychain.stop(with: isDone ? SIGTERM : SIGKILL)
+                let image = try FileImage(of: keychain.layout.dataDirectory)
+                for name in ["items.sqlite", "items.sqlite-wal"] {
+                    #expect(image.files[name] == store.image.files[name], "\(name), \(call) \(number)")
+                }
+                guard !isDone else { break }
+                killed += 1
+            }
+        }
+        #expect(killed >= 2, "\(killed)")
+    }
+
+    // A new file or the mark that is put in place before it is on the disk.
+    @Test(
+        "whatever was not synced is lost or torn: it is not done or done, and done once it was acknowledged",
+        arguments: DamagedStore.Damage.allCases
+    )
+    func powerLoss(_ damage: DamagedStore.Damage) async throws {
+        let store = try await DamagedStore(damage)
+        let keychain = try TemporaryKeychain()
+        try store.image.write(to: keychain.layout.dataDirectory)
+        try await keychain.start()
+        try keychain.unlock()
+        let recording = try await Recording(of: keychain) {
+            _ = try keychain.client.repair(keychain.prompt(), accepting: true)
+        }
+        keychain.stop(with: SIGKILL)
+        #expect(recording.gaps == [])
+        var outcomes = [0, 0]
+        for moment in recording.moments(count: CaseSize.of(40, full: 2000)) {
+            let faults = try await store.faults(in: moment.image, isAcknowledged: moment.answers > 0)
+            #expect(faults.isEmpty, "\(moment.name)")
+            outcomes[moment.image.files["items.sqlite.damaged-1"] == nil ? 0 : 1] += 1
+        }
+        // Both sides were seen.
+        #expect(outcomes.allSatisfy { $0 > 0 }, "\(outcomes)")
+    }
+}
