@@ -69,7 +69,9 @@ struct DoctorCommand: ParsableCommand {
             case .locked:
                 findings.append(.ok("store", "read once the keychain was unlocked: touchstone unlock"))
             case .lockedAfterFirstUnlock, .unlocked:
-                findings.append(KeychainChecks.store(try keychain.check()))
+                let progress = Progress("Checking the store")
+                defer { progress.clear() }
+                findings.append(KeychainChecks.store(try keychain.check(progress: progress.show)))
             }
             return findings
         } catch {
