@@ -4,8 +4,11 @@ public import KeychainModel
 /// The keybag: its state, its passcode.
 extension RemoteKeychain {
     /// Where everything stands; no prompt.
-    public func status() throws(KeychainError) -> StatusReply {
-        try call(.status, EmptyBody(), reply: StatusReply.self)
+    ///
+    /// - Parameter origin: where a prompt would be, so that its fault is told as well; nil for what would fail anywhere.
+    public func status(promptsAt origin: PromptOrigin? = nil) throws(KeychainError) -> StatusReply {
+        guard let origin else { return try call(.status, EmptyBody(), reply: StatusReply.self) }
+        return try call(.status, PromptFields(origin: origin), reply: StatusReply.self)
     }
 
     /// Reads the whole store and reports what is not authentic; no prompt.

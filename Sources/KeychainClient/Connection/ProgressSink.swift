@@ -12,7 +12,12 @@ final class ProgressSink<Body: WireBody & Sendable>:
 
     func accept(_ message: consuming ReceivedMessage, bodyAt start: Int) throws {
         guard body == nil else { throw WireError.malformed }
-        if try message.read({ try ReplyHead(from: &$0).more }) {
+        let more = try message.read { reader in
+            let head = try ReplyHead(from: &reader)
+            try reader.skipValue()
+            return head.more
+        }
+        if more {
             let progress = try message.readBody(from: start) { try ProgressBody(from: &$0) }
             tell(progress.done, progress.total)
         } else {
