@@ -50,7 +50,8 @@ enum ExchangeFailure: Error, Equatable {
         case .needsSessionBus:
             PromptError(
                 .notInteractive,
-                detail: "this pinentry needs the session's bus for the display, and DBUS_SESSION_BUS_ADDRESS is not set"
+                detail:
+                    "this pinentry needs the session's bus for the display, and DBUS_SESSION_BUS_ADDRESS is not set"
             )
         }
     }

@@ -65,7 +65,9 @@ struct NarrowTerminalTests {
             "a name that is rather long for one column of a table, and goes on",
             String(repeating: "日本語", count: 12), "short",
         ]
-        let secrets = Dictionary(uniqueKeysWithValues: names.map { ($0, ScriptedKeychain.Secret(octets: [1])) })
+        let secrets = Dictionary(
+            uniqueKeysWithValues: names.map { ($0, ScriptedKeychain.Secret(octets: [1])) }
+        )
         let keychain = try ScriptedKeychain(home, secrets)
         for arguments in [["list"], ["show", names[1]]] {
             let terminal = try PseudoTerminal(columns: columns, rows: 50)

@@ -34,27 +34,26 @@ struct DisplayPromptTests {
         private let server: Process
 
         init() throws {
-            let pipe = Pipe()
+            // A number that no other run takes at this time.
+            let number = 1000 + Int.random(in: 0..<60_000)
+            name = ":\(number)"
             server = Process()
-            server.executableURL = URL(fileURLWithPath: "/bin/sh")
-            // It says which number was free.
-            server.arguments = [
-                "-c", "exec /usr/bin/Xvfb -displayfd 3 -screen 0 800x600x24 -nolisten tcp 3>&1 1>&2 2>/dev/null",
-            ]
-            server.standardOutput = pipe
+            server.executableURL = URL(fileURLWithPath: "/usr/bin/Xvfb")
+            server.arguments = [name, "-screen", "0", "800x600x24", "-nolisten", "tcp"]
+            server.standardInput = FileHandle.nullDevice
+            server.standardOutput = FileHandle.nullDevice
+            server.standardError = FileHandle.nullDevice
             try server.run()
-            var text = ""
-            while !text.hasSuffix("\n") {
-                let data = pipe.fileHandleForReading.availableData
-                guard !data.isEmpty else { throw Timeout() }
-                text += String(decoding: data, as: UTF8.self)
+            let end = ContinuousClock.now + Deadline.patience
+            while access("/tmp/.X11-unix/X\(number)", F_OK) != 0 {
+                guard server.isRunning, ContinuousClock.now < end else { throw Timeout() }
+                usleep(50_000)
             }
-            name = ":" + text.trimmingCharacters(in: .whitespacesAndNewlines)
         }
 
         deinit {
-            server.terminate()
-            server.waitUntilExit()
+            // It inherits signals that are blocked here, SIGTERM among them.
+            kill(server.processIdentifier, SIGKILL)
         }
 
         var origin: PromptOrigin { PromptOrigin(display: name, characterType: "C.UTF-8") }
@@ -64,8 +63,8 @@ struct DisplayPromptTests {
         func tool(_ arguments: String...) throws -> String? {
             let pipe = Pipe()
             let process = Process()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/xdotool")
-            process.arguments = arguments
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
+            process.arguments = ["20", "/usr/bin/xdotool"] + arguments
             process.environment = ["DISPLAY": name, "PATH": "/usr/bin:/bin"]
             process.standardOutput = pipe
             process.standardError = FileHandle.nullDevice
@@ -90,7 +89,8 @@ struct DisplayPromptTests {
                 return box != nil
             }
             let window = try #require(box)
-            try tool("windowfocus", "--sync", window)
+            try tool("windowfocus", window)
+            usleep(300_000)
             return window
         }
     }
@@ -98,7 +98,11 @@ struct DisplayPromptTests {
     @Test("the passcode that is typed comes back", arguments: Windows.programs)
     func typed(program: String) async throws {
         let display = try Display()
-        async let answer = Answer(PinentryPrompter(program), .unlock(timeout: .seconds(60)), at: display.origin)
+        async let answer = Answer(
+            PinentryPrompter(program),
+            .unlock(timeout: .seconds(60)),
+            at: display.origin
+        )
         _ = try await display.box()
         try display.tool("type", "--delay", "40", "Orbit hazel 7%!")
         try display.tool("key", "Return")
@@ -109,7 +113,11 @@ struct DisplayPromptTests {
     @Test("Escape cancels", arguments: Windows.programs)
     func escape(program: String) async throws {
         let display = try Display()
-        async let answer = Answer(PinentryPrompter(program), .unlock(timeout: .seconds(60)), at: display.origin)
+        async let answer = Answer(
+            PinentryPrompter(program),
+            .unlock(timeout: .seconds(60)),
+            at: display.origin
+        )
         _ = try await display.box()
         try display.tool("key", "Escape")
         #expect(try await answer == .cancelled)

@@ -169,7 +169,8 @@ struct Guessability {
         case 0x80...0xBF: Bits.continuation
         case UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): Bits.space
         case UInt8(ascii: "0")...UInt8(ascii: "9"): Bits.digit
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0xC0...: Bits.letter
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0xC0...:
+            Bits.letter
         default: Bits.symbol
         }
     }
