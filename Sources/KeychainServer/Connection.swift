@@ -51,6 +51,10 @@ final class Connection: Sendable {
             contexts: contexts,
             failures: failures,
             isStopping: { [stopFlag] in stopFlag.isSet },
+            hasRoom: {
+                var descriptor = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+                return unsafe poll(&descriptor, 1, 0) > 0
+            },
             didLock: didLock
         )
     }

@@ -4,15 +4,21 @@ import SecretMemory
 /// Calls that move a keychain: an export goes out, and comes in, in parts that are sealed already.
 extension RequestHandler {
     /// Asks for the recovery code and answers part after part.
-    func exportKeychain(_ prompt: PromptFields, head: ReplyHead, reply: Reply) async throws {
+    func exportKeychain(_ prompt: PromptFields, head: ReplyHead, reply: @escaping Reply) async throws {
         let migration = try migration(prompt)
         let export: KeychainExport
-        do throws(AuthenticationError) {
-            export = try await migration.mover.exportKeychain(
-                from: migration.archive,
-                prompt.request(by: caller)
-            )
-        } catch {
+        let progress = progress { done, total in
+            let part = ExportPart(progress: ProgressBody(done: done, total: total))
+            try reply(ReplyHead(id: head.id, more: true).message(part))
+        }
+        do {
+            export = try await WorkProgress.$current.withValue(progress) {
+                try await migration.mover.exportKeychain(
+                    from: migration.archive,
+                    prompt.request(by: caller)
+                )
+            }
+        } catch let error as AuthenticationError {
             throw KeychainError(asEnded(error))
         }
         let total = export.file.count

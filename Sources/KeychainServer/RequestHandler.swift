@@ -14,6 +14,8 @@ struct RequestHandler: Sendable {
     let failures: FailureLog
     /// Whether the daemon is ending: tasks are then cancelled by the system, not by the app.
     let isStopping: @Sendable () -> Bool
+    /// Whether a short reply can be sent without waiting for the client to read.
+    let hasRoom: @Sendable () -> Bool
     /// Tells all connections that the keybag was locked.
     let didLock: @Sendable () -> Void
     /// Who asks, as of the last look.
@@ -27,7 +29,11 @@ struct RequestHandler: Sendable {
     /// Serves one request to its last reply.
     ///
     /// - Throws: ``WireError`` when the client takes no replies any more.
-    func serve(_ request: consuming Request, of asked: RequestHead, reply: Reply) async throws(WireError) {
+    func serve(
+        _ request: consuming Request,
+        of asked: RequestHead,
+        reply: @escaping Reply
+    ) async throws(WireError) {
         let head = ReplyHead(id: asked.id)
         let failure: KeychainError
         checkPeer()
@@ -70,7 +76,11 @@ struct RequestHandler: Sendable {
                 let result = try await availability(of: body)
                 try reply(head.message(AvailabilityReply(result)))
             case .status(let prompt): try reply(head.message(await status(prompt)))
-            case .check: try reply(head.message(CheckReply(await services.vault.check())))
+            case .check:
+                let report = await WorkProgress.$current.withValue(progress(head, reply)) {
+                    await services.vault.check()
+                }
+                try reply(head.message(CheckReply(report)))
             case .setUp(let prompt):
                 try await keybag(prompt, services.authenticator.setUp)
                 try reply(head.message(EmptyBody()))
@@ -100,10 +110,14 @@ struct RequestHandler: Sendable {
                 try await takeImport(part)
                 try reply(head.message(EmptyBody()))
             case .importKeychain(let prompt):
-                let count = try await importKeychain(prompt)
+                let count = try await WorkProgress.$current.withValue(progress(head, reply)) {
+                    try await importKeychain(prompt)
+                }
                 try reply(head.message(CountBody(count)))
             case .repair(let body):
-                let repair = try await repair(body)
+                let repair = try await WorkProgress.$current.withValue(progress(head, reply)) {
+                    try await self.repair(body)
+                }
                 try reply(head.message(RepairReply(repair)))
             case .setCredential(let body):
                 try contexts.setPassword(body.password, of: body.context)
@@ -130,6 +144,22 @@ struct RequestHandler: Sendable {
             failure = KeychainError(.internalComponent, cause: cause)
         }
         try reply(failed(failure, asked.method, head))
+    }
+
+    /// Tells a client how far its request is, where it reads what it is told.
+    private func progress(_ head: ReplyHead, _ reply: @escaping Reply) -> WorkProgress {
+        progress { done, total in
+            try reply(ReplyHead(id: head.id, more: true).message(ProgressBody(done: done, total: total)))
+        }
+    }
+
+    /// The same, in words of the request's own.
+    func progress(_ tell: @escaping @Sendable (Int, Int) throws -> Void) -> WorkProgress {
+        WorkProgress { [hasRoom] done, total in
+            // The engine waits meanwhile: a client that does not read is told nothing.
+            guard total > 0, hasRoom() else { return }
+            try? tell(done, total)
+        }
     }
 
     /// Serves a request on the caller's own thread, where nobody has to be waited for.

@@ -20,6 +20,8 @@ enum ExchangeFailure: Error, Equatable {
     case system(errno: Int32)
     /// The program draws on terminals only, and there is none.
     case needsTerminal
+    /// The program found no session bus for the display, and fell back to a terminal, and there is none.
+    case needsSessionBus
 
     /// The error for the one who asked.
     var promptError: PromptError {
@@ -45,6 +47,12 @@ enum ExchangeFailure: Error, Equatable {
             PromptError(.prompterFailed, detail: "talking to pinentry: \(SystemError.name(of: errno))")
         case .needsTerminal:
             PromptError(.notInteractive, detail: "this pinentry draws on terminals only")
+        case .needsSessionBus:
+            PromptError(
+                .notInteractive,
+                detail:
+                    "this pinentry needs the session's bus for the display, and DBUS_SESSION_BUS_ADDRESS is not set"
+            )
         }
     }
 }

@@ -190,7 +190,11 @@ struct PinentryExchange: ~Copyable {
         }
         flavor = PinentryFlavor(name: name)
         // pinentry-tty without a terminal would answer "cancelled", as a person does.
-        if terminal == nil, flavor.drawsOnTerminal { throw .needsTerminal }
+        if terminal == nil, flavor.drawsOnTerminal {
+            // Only GNOME's box is drawn by another program, which it looks for on that bus.
+            let fellBack = flavor.name.hasPrefix("gnome3:") && environment.sessionBus == nil
+            throw fellBack ? .needsSessionBus : .needsTerminal
+        }
     }
 
     /// A program that does not say what it is takes what it was given; the terminal is the stricter guess.
@@ -264,6 +268,8 @@ struct PinentryExchange: ~Copyable {
             return .timedOut
         case .failure(.needsTerminal):
             throw terminalFault ?? ExchangeFailure.needsTerminal.promptError
+        case .failure(.needsSessionBus):
+            throw terminalFault ?? ExchangeFailure.needsSessionBus.promptError
         case .failure(let failure):
             throw failure.promptError
         case .success(let answer):

@@ -173,6 +173,41 @@ struct PasscodeStrengthTests {
         #expect(refused <= 5)
     }
 
+    @Test("twelve random letters, or four words drawn from a list, are refused once in a thousand at most")
+    func refusedByChance() throws {
+        var generator = SplitMix64(seed: 27)
+        let letters = Array("abcdefghijklmnopqrstuvwxyz")
+        let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Sources/touchstone/Generate/WordList.swift")
+        let words = try String(contentsOf: source, encoding: .utf8).components(separatedBy: "\"\"\"")[1]
+            .split { $0.isWhitespace }
+        #expect(words.count == 7776)
+        let count = CaseSize.of(1000, full: 10_000)
+        var refused: [String] = []
+        for _ in 0..<count {
+            let text = String((0..<12).map { _ in letters.randomElement(using: &generator) ?? "a" })
+            if judge(text) != .acceptable { refused.append(text) }
+        }
+        #expect(refused.count <= count / 1000, "\(refused)")
+        refused = []
+        for _ in 0..<count {
+            let phrase = (0..<4).map { _ in String(words.randomElement(using: &generator) ?? "") }
+                .joined(separator: "-")
+            if judge(phrase) != .acceptable { refused.append(phrase) }
+        }
+        #expect(refused.count <= count / 1000, "\(refused)")
+    }
+
+    @Test("what is drawn as touchstone generate draws it, of all kinds of characters, is never refused")
+    func generated() {
+        var generator = SplitMix64(seed: 24)
+        let characters = (0x21...0x7E).map { Character(Unicode.Scalar(UInt8($0))) }
+        for _ in 0..<CaseSize.of(300, full: 10_000) {
+            let text = String((0..<24).map { _ in characters.randomElement(using: &generator) ?? "a" })
+            #expect(judge(text) == .acceptable, "\(text)")
+        }
+    }
+
     @Test("the rule is one sentence with its reason, and the judge of a box says what the engine says")
     func judgement() {
         for limited in [false, true] {

@@ -1,3 +1,4 @@
+import Foundation
 import KeychainModel
 import ScriptedDaemon
 import Testing
@@ -5,9 +6,14 @@ import Testing
 @Suite("A hint")
 struct HintTests {
     private static let commands: [[String]] = [
-        ["get", "mail"], ["delete", "mail", "--yes"], ["list"], ["show", "mail"], ["setup"], ["unlock"],
-        ["lock"],
-        ["passcode", "change"], ["recover"], ["migrate"], ["status"],
+        ["get", "mail"], ["delete", "mail", "--yes"], ["rm", "mail", "--yes"], ["list"], ["ls"],
+        ["show", "mail"], ["setup"], ["unlock"], ["lock"], ["passcode", "change"], ["recover"], ["migrate"],
+        ["status"], ["doctor"], ["repair"], ["attest"], ["set", "mail"], ["add", "mail"],
+        ["set", "mail", "--replace"], ["generate", "mail"], ["edit", "mail"], ["copy", "mail", "post"],
+        ["cp", "mail", "post"], ["rename", "mail", "post"], ["mv", "mail", "post"], ["find", "mail"],
+        ["run", "--env", "A=mail", "--", "true"], ["run", "--mask", "--env", "A=mail", "--", "true"],
+        ["inject"], ["apps"], ["apps", "move", "/old", "/bin/sh"], ["backup", "file"],
+        ["migrate", "--export", "file"],
     ]
 
     /// Every fault of hardware, disk and keybag, as the daemon tells it; the system's cancellation is around most.
@@ -33,6 +39,14 @@ struct HintTests {
             }
     }()
 
+    /// A command's name and its other one.
+    private static func names(of command: [String]) -> [String] {
+        let pairs = [
+            ["delete", "rm"], ["list", "ls"], ["set", "add"], ["copy", "cp"], ["rename", "mv"],
+        ]
+        return pairs.first { $0.contains(command[0]) } ?? [command[0]]
+    }
+
     @Test("never names the command that gave it", arguments: commands)
     func elsewhere(command: [String]) async throws {
         for fault in Self.faults {
@@ -41,12 +55,26 @@ struct HintTests {
                 try peer.welcome()
                 while true { try peer.refuse(peer.next(), fault) }
             }
-            let result = try await CommandRun(arguments: command, home: home).run()
-            #expect(result.status != 0)
-            for line in result.errors.split(separator: "\n") where line.hasPrefix("hint: ") {
-                #expect(!line.contains("touchstone \(command[0])"), "\(fault): \(line)")
+            var run = CommandRun(arguments: command, home: home)
+            run.input = .octets(Array("{{ touchstone://mail }}\n".utf8))
+            run.environment = ["EDITOR": "true"]
+            // Files that a command may write.
+            run.environment["HOME"] = home.path
+            if let last = run.arguments.last, last == "file" {
+                run.arguments[run.arguments.count - 1] = home.path + "/export"
             }
-            if fault.cause?.code == "EROFS" {
+            let result = try await run.run()
+            #expect(result.status != 0, "\(command) \(fault)")
+            // `doctor` writes its advice to standard output.
+            let advice = (result.errors + result.text).split(separator: "\n")
+                .filter { $0.hasPrefix("hint: ") || $0.contains("-> ") || $0.hasPrefix("            ") }
+            for name in Self.names(of: command) {
+                for line in advice {
+                    let leads = line.range(of: "touchstone \(name)\\b(?! --)", options: .regularExpression)
+                    #expect(leads == nil, "\(command), \(fault): \(line)")
+                }
+            }
+            if fault.cause?.code == "EROFS", !["doctor", "edit"].contains(command[0]) {
                 #expect(result.errors.contains("can only be read"), "\(result.errors)")
                 #expect(!result.errors.contains("ended by the system"))
                 #expect(result.status == 7)

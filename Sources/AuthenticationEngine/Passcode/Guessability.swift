@@ -2,13 +2,16 @@
 ///
 /// The cheapest way to make the octets counts: a listed word, also in capitals or with digits for letters, costs as
 /// much as choosing it from those that are as frequent; a phrase that everybody knows little more than a word; a step
-/// along the alphabet or the keyboard, and what repeats what is before it, next to nothing.
+/// along the alphabet or the keyboard, and what repeats what is before it, next to nothing. Words and runs that stand in
+/// random letters by chance have to be looked for among them, which costs as much as they save.
 struct Guessability {
     private enum Bits {
         /// Of the most frequent words: choosing one of a thousand.
         static let word = 10
         /// How a word is written, and how it is joined to the next.
         static let writing = 2
+        /// Where a word ends and letters of none begin, or the other way round: whoever guesses has to choose the place.
+        static let border = 4
         static let phrase = 10
         static let `repeat` = 2
         static let year = 5
@@ -16,10 +19,17 @@ struct Guessability {
         static let digit = 3
         static let symbol = 6
         static let space = 1
+        /// That there is a run, and of which kind.
+        static let run = 6
+        /// One more character of a run in one direction.
         static let step = 1
+        /// One more key beside the one before, in any direction, in a short run.
+        static let neighbour = 3
         static let continuation = 2
     }
 
+    /// From here on no run from key to key is chance.
+    private static let longestChance = 8
     /// What is repeated is looked for up to this length.
     private static let longestRepeat = 64
 
@@ -36,12 +46,33 @@ struct Guessability {
 
     /// The estimate for the first `end` octets.
     func bits(of octets: Span<UInt8>, upTo end: Int) -> Int {
-        var cheapest = [Int](repeating: .max / 2, count: end + 1)
-        cheapest[0] = 0
+        // The cheapest way so far: where a letter of no word comes last, and where anything else does.
+        var cheapest = [Way](repeating: Way(), count: end + 1)
+        cheapest[0].listed = 0
         for start in 0..<end {
             let before = cheapest[start]
-            func reach(_ next: Int, _ cost: Int) { cheapest[next] = min(cheapest[next], before + cost) }
-            reach(start + 1, Self.cost(of: octets, at: start, end))
+            let listed = min(before.listed, before.loose + Bits.border)
+            func reach(_ next: Int, _ cost: Int) {
+                cheapest[next].listed = min(cheapest[next].listed, listed + cost)
+            }
+            let first = Self.cost(of: octets[start])
+            if Self.isLetter(octets[start]) {
+                let border = start == 0 ? 0 : Bits.border
+                let loose = min(before.loose, before.listed + border) + first
+                cheapest[start + 1].loose = min(cheapest[start + 1].loose, loose)
+            } else {
+                // What stands between words, or behind them.
+                cheapest[start + 1].listed = min(
+                    cheapest[start + 1].listed,
+                    min(before.listed, before.loose) + first
+                )
+            }
+            Self.forEachRun(in: octets, at: start, end) { length, step in
+                let cost = first + Bits.run + (length - 1) * step
+                reach(start + length, cost)
+                // Letters that follow are its own border.
+                cheapest[start + length].loose = min(cheapest[start + length].loose, listed + cost)
+            }
             if Self.isYear(octets, at: start, end) { reach(start + 4, Bits.year) }
             for length in Self.repeatLengths(in: octets, at: start, end) {
                 reach(start + length, Bits.repeat)
@@ -51,13 +82,20 @@ struct Guessability {
                 FrequentWords.forEachWord(in: octets, at: start, upTo: end, reading: reading) {
                     length,
                     bits in
-                    reach(start + length, max(Bits.word, bits + Bits.writing))
+                    let short = length == FrequentWords.shortest ? Bits.writing : 0
+                    reach(start + length, max(Bits.word, bits + Bits.writing) + short)
                 }
             }
             if isUserName(octets, at: start, end) { reach(start + userName.count, Bits.word) }
             for next in Self.phraseEnds(in: octets, at: start, end) { reach(next, Bits.phrase) }
         }
-        return cheapest[end]
+        return min(cheapest[end].listed, cheapest[end].loose)
+    }
+
+    /// What the octets so far cost.
+    private struct Way {
+        var listed = Int.max / 2
+        var loose = Int.max / 2
     }
 
     // MARK: Words
@@ -126,25 +164,37 @@ struct Guessability {
 
     // MARK: Single characters
 
-    private static func cost(of octets: Span<UInt8>, at index: Int, _ end: Int) -> Int {
-        let octet = octets[index]
-        if octet & 0xC0 == 0x80 { return Bits.continuation }
-        if isInRun(octets, at: index, end) { return Bits.step }
+    private static func cost(of octet: UInt8) -> Int {
         switch octet {
-        case UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): return Bits.space
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): return Bits.digit
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0x80...:
-            return Bits.letter
-        default: return Bits.symbol
+        case 0x80...0xBF: Bits.continuation
+        case UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."): Bits.space
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): Bits.digit
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), 0xC0...:
+            Bits.letter
+        default: Bits.symbol
         }
     }
 
-    /// Two steps of one kind in a row make a run; a single one is chance.
-    private static func isInRun(_ octets: Span<UInt8>, at index: Int, _ end: Int) -> Bool {
-        guard index > 0 else { return false }
-        let step = KeyStep(octets[index - 1], octets[index])
-        if index > 1, !step.isDisjoint(with: KeyStep(octets[index - 2], octets[index - 1])) { return true }
-        return index + 1 < end && !step.isDisjoint(with: KeyStep(octets[index], octets[index + 1]))
+    /// Calls `body` with the length of each run that stands at `start`, three characters or more, and what a step of it
+    /// costs: along the alphabet or a row of keys, or from key to key.
+    ///
+    /// Three random letters are one at times: what a run costs at least keeps them from counting for less than they are.
+    private static func forEachRun(
+        in octets: Span<UInt8>,
+        at start: Int,
+        _ end: Int,
+        _ body: (_ length: Int, _ step: Int) -> Void
+    ) {
+        var kinds: KeyStep = .all
+        var index = start + 1
+        while index < end {
+            kinds.formIntersection(KeyStep(octets[index - 1], octets[index]))
+            guard !kinds.isEmpty else { return }
+            index += 1
+            let length = index - start
+            guard length > 2 else { continue }
+            body(length, kinds == .neighbour && length < longestChance ? Bits.neighbour : Bits.step)
+        }
     }
 
     private static func isYear(_ octets: Span<UInt8>, at start: Int, _ end: Int) -> Bool {
@@ -153,6 +203,13 @@ struct Guessability {
         let century = (octets[start], octets[start + 1])
         return century == (UInt8(ascii: "1"), UInt8(ascii: "9"))
             || century == (UInt8(ascii: "2"), UInt8(ascii: "0"))
+    }
+
+    private static func isLetter(_ octet: UInt8) -> Bool {
+        switch octet {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        default: false
+        }
     }
 
     private static func isDigit(_ octet: UInt8) -> Bool {

@@ -8,16 +8,22 @@ struct KeyStep: OptionSet, Sendable {
     static let down = KeyStep(rawValue: 1 << 1)
     /// A neighbour on the keyboard.
     static let neighbour = KeyStep(rawValue: 1 << 2)
+    /// To the right on a row of keys.
+    static let right = KeyStep(rawValue: 1 << 3)
+    /// To the left on a row of keys.
+    static let left = KeyStep(rawValue: 1 << 4)
+    /// Every kind: what the same character again goes with.
+    static let all: KeyStep = [.up, .down, .neighbour, .right, .left]
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
     /// The same character again goes with any kind.
     init(_ octet: UInt8, _ next: UInt8) {
         guard octet != next else {
-            self = [.up, .down, .neighbour]
+            self = .all
             return
         }
-        self = Keyboard.areNeighbours(octet, next) ? .neighbour : []
+        self = Keyboard.step(octet, next)
         guard Self.isAlphanumeric(octet), Self.isAlphanumeric(next) else { return }
         switch Int(next) - Int(octet) {
         case 1: insert(.up)
@@ -54,15 +60,18 @@ private enum Keyboard {
         return places
     }()
 
-    static func areNeighbours(_ octet: UInt8, _ next: UInt8) -> Bool {
-        guard let from = places[octet], let to = places[next] else { return false }
+    /// How a finger goes from one key to the next, where that is beside it.
+    static func step(_ octet: UInt8, _ next: UInt8) -> KeyStep {
+        guard let from = places[octet], let to = places[next] else { return [] }
         // Rows are shifted by half a key: straight down and down to the left are neighbours.
         let across = to.column - from.column
         switch to.row - from.row {
-        case 0: return abs(across) <= 1
-        case 1: return across == 0 || across == -1
-        case -1: return across == 0 || across == 1
-        default: return false
+        case 0 where across == 1: return [.neighbour, .right]
+        case 0 where across == -1: return [.neighbour, .left]
+        case 0: return across == 0 ? .neighbour : []
+        case 1: return across == 0 || across == -1 ? .neighbour : []
+        case -1: return across == 0 || across == 1 ? .neighbour : []
+        default: return []
         }
     }
 }

@@ -69,7 +69,7 @@ struct PasscodeStrength: Sendable {
         guard bits < leastBits else { return .acceptable }
         let withoutWords = estimate(octets, Guessability(knowsWords: false, userName: nil))
         // What a pattern gives away by far is told as that, though the list has it too: 1q2w3e4r5t6y.
-        let isPattern = withoutWords <= leastBits / 2 || bits >= withoutWords
+        let isPattern = withoutWords <= leastBits * 3 / 5 || bits >= withoutWords
         return .refused(isPattern ? .pattern : .common)
     }
 

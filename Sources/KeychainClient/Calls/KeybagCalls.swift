@@ -4,25 +4,41 @@ public import KeychainModel
 /// The keybag: its state, its passcode.
 extension RemoteKeychain {
     /// Where everything stands; no prompt.
-    public func status() throws(KeychainError) -> StatusReply {
-        try call(.status, EmptyBody(), reply: StatusReply.self)
+    ///
+    /// - Parameter origin: where a prompt would be, so that its fault is told as well; nil for what would fail anywhere.
+    public func status(promptsAt origin: PromptOrigin? = nil) throws(KeychainError) -> StatusReply {
+        guard let origin else { return try call(.status, EmptyBody(), reply: StatusReply.self) }
+        return try call(.status, PromptFields(origin: origin), reply: StatusReply.self)
     }
 
     /// Reads the whole store and reports what is not authentic; no prompt.
-    public func check() throws(KeychainError) -> StoreReport {
-        try call(.check, EmptyBody(), reply: CheckReply.self).report
+    ///
+    /// `progress` is called on any thread, from the second second on.
+    public func check(
+        progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws(KeychainError) -> StoreReport {
+        try call(.check, EmptyBody(), reply: CheckReply.self, progress: progress).report
     }
 
     /// Asks for the passcode and looks for items that are not as they were left; with `accepting`, makes what is good the
     /// present state.
+    ///
+    /// `progress` is called on any thread, from the second second on.
     public func repair(
         _ prompt: PromptFields,
         accepting: Bool,
-        cancellation: Cancellation? = nil
+        cancellation: Cancellation? = nil,
+        progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws(KeychainError) -> StoreRepair {
         try prompt.checkLimits()
         let request = RepairRequest(prompt: prompt, accepts: accepting)
-        return try call(.repair, request, reply: RepairReply.self, cancellation: cancellation).repair
+        return try call(
+            .repair,
+            request,
+            reply: RepairReply.self,
+            cancellation: cancellation,
+            progress: progress
+        ).repair
     }
 
     /// Makes the keybag: asks for a new passcode and shows the recovery code.

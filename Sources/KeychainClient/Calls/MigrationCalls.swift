@@ -8,6 +8,8 @@ extension RemoteKeychain {
     /// - Parameters:
     ///   - prompt: how to prompt.
     ///   - cancellation: ends it from another thread.
+    ///   - progress: how many items of how many are sealed, before the first octets; called on any thread, from the
+    ///     second second on.
     ///   - write: takes the next octets, and how many there are in all; called on any thread. What it throws ends
     ///     the export.
     /// - Returns: what is in the export, and what is not. Without it the octets are no whole export.
@@ -15,10 +17,11 @@ extension RemoteKeychain {
     public func exportKeychain(
         _ prompt: PromptFields,
         cancellation: Cancellation? = nil,
+        progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in },
         write: @escaping @Sendable (_ octets: [UInt8], _ total: Int) throws(KeychainError) -> Void
     ) throws(KeychainError) -> ExportReport {
         try prompt.checkLimits()
-        let sink = ExportSink(write)
+        let sink = ExportSink(progress, write)
         try call(.exportKeychain, prompt, replies: sink, cancellation: cancellation)
         guard let report = sink.report else { throw .unintelligible(WireError.malformed) }
         return report
@@ -35,26 +38,43 @@ extension RemoteKeychain {
 
     /// Asks for the recovery code of what was sent, and for a new passcode, and makes the keychain.
     ///
+    /// `progress` is called on any thread, from the second second on; the export is read twice.
+    ///
     /// - Returns: how many items it has.
     public func importKeychain(
         _ prompt: PromptFields,
-        cancellation: Cancellation? = nil
+        cancellation: Cancellation? = nil,
+        progress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws(KeychainError) -> Int {
         try prompt.checkLimits()
-        return try call(.importKeychain, prompt, reply: CountBody.self, cancellation: cancellation).count
+        return try call(
+            .importKeychain,
+            prompt,
+            reply: CountBody.self,
+            cancellation: cancellation,
+            progress: progress
+        ).count
     }
 }
 
 /// Takes the parts of an export as they come.
 private final class ExportSink: ReplySink, @unchecked Sendable {  // the connection orders all access
+    private let progress: @Sendable (Int, Int) -> Void
     private let write: @Sendable ([UInt8], Int) throws(KeychainError) -> Void
     private var received = 0
     private(set) var report: ExportReport?
 
-    init(_ write: @escaping @Sendable ([UInt8], Int) throws(KeychainError) -> Void) { self.write = write }
+    init(
+        _ progress: @escaping @Sendable (Int, Int) -> Void,
+        _ write: @escaping @Sendable ([UInt8], Int) throws(KeychainError) -> Void
+    ) {
+        self.progress = progress
+        self.write = write
+    }
 
     func accept(_ message: consuming ReceivedMessage, bodyAt start: Int) throws {
         let part = try message.readBody(from: start) { try ExportPart(from: &$0) }
+        if let step = part.progress { return progress(step.done, step.total) }
         guard report == nil, received + part.octets.count <= part.total else { throw WireError.malformed }
         received += part.octets.count
         if let report = part.report {

@@ -14,9 +14,13 @@ extension ItemStore {
             comparison = nil
             let compared = try compared(context)
             var count = 0
+            let progress = WorkProgress.current
+            let rows = itemSet.tags.count
             try ItemDatabase.translatingErrors {
                 _ = try ItemRow.forEach(database, after: .min, atMost: .max) { row in
                     count += 1
+                    // Comparing with the tags was the first half.
+                    progress?.note(rows + count, of: 2 * rows)
                     inspect(row, context, readsData: true, &report)
                 }
             }

@@ -33,7 +33,7 @@ extension KeychainEngine {
         {
             throw KeychainError(.decode, cause: .rolledBack, remedy: .recover)
         }
-        var (repair, good) = try source.findings(context)
+        var (repair, good) = try source.findings(context, parts: accepting ? 2 : 1)
         repair.isLogDamaged = isLogSaved != nil
         repair.isLogSaved = isLogSaved ?? false
         guard accepting, !repair.isWell else { return repair }
@@ -137,16 +137,21 @@ extension ItemStore {
         try? directory.removeItems(.savedItems)
     }
 
-    /// Looks at each row, and at what is said of those that are not there.
+    /// Looks at each row, and at what is said of those that are not there: the first of `parts` parts of the work.
     ///
     /// - Returns: what is wrong, and the numbers of the rows that are good.
-    fileprivate func findings(_ context: ItemContext) throws(KeychainError) -> (StoreRepair, [Int64]) {
+    fileprivate func findings(
+        _ context: ItemContext,
+        parts: Int
+    ) throws(KeychainError) -> (StoreRepair, [Int64]) {
+        let progress = WorkProgress.current
         var repair = StoreRepair()
         repair.isRecordDamaged = itemSet.digest == nil
         var good: [Int64] = []
         var seen: Set<Int64> = []
         func look(_ row: ItemRow?) throws {
             guard let row, seen.insert(row.id).inserted else { return }
+            progress?.note(seen.count, of: parts * max(seen.count, itemSet.tags.count))
             let (finding, item) = try judge(row, context)
             if finding == nil || finding == .older { good.append(row.id) }
             if let finding {
@@ -237,11 +242,13 @@ extension ItemStore {
             directory: directory,
             database: try ItemDatabase(makingIn: directory, .newItems)
         )
+        let progress = WorkProgress.current
         do throws(KeychainError) {
             try new.writeEmptySet(with: setKey, storeID: context.storeID, generation: generation)
             for start in stride(from: 0, to: good.count, by: 256) {
                 try new.changeSet(context) {
-                    for id in good[start..<min(start + 256, good.count)] {
+                    for (number, id) in good[start..<min(start + 256, good.count)].enumerated() {
+                        progress?.note(good.count + start + number, of: 2 * good.count)
                         try ItemRow.forRow(id, database) {
                             try new.insert(try $0.sealedAgain(context), context)
                         }

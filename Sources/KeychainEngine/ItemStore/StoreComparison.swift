@@ -58,6 +58,7 @@ extension ItemStore {
         var seen: Set<Int64> = []
         var count = 0
         var last = Int64.min
+        let progress = WorkProgress.current
         _ = try ItemRow.forEach(database, hasData: false, after: .min, atMost: .max) { row in
             // A row that cannot be read at all is missed below.
             guard let row, row.id > last else { return }
@@ -65,6 +66,7 @@ extension ItemStore {
             row.add(to: &sums)
             if let fault = try row.fault(itemSet.tags, database, context) { result.faults[row.id] = fault }
             count += 1
+            progress?.note(count, of: 2 * itemSet.tags.count)
             if itemSet.tags[row.id] != nil { seen.insert(row.id) }
         }
         if seen.count != itemSet.tags.count {

@@ -36,7 +36,9 @@ struct ExportReader {
     mutating func forEachItem(
         _ body: (ItemContent, borrowing SecretBytes?) throws(KeychainError) -> Void
     ) throws(KeychainError) {
+        let progress = WorkProgress.current
         while true {
+            progress?.note(offset, of: file.count)
             let record: SecretBytes
             do {
                 record = try seal.open(try sealedRecord(), number: number)

@@ -54,8 +54,12 @@ extension ItemStore {
         try file.append(seal.sealed(ExportRecord.encodedStart(), number: 0))
         var report = ExportReport()
         var found = 0
+        var seen = 0
+        let progress = WorkProgress.current
         try ItemDatabase.translatingErrors {
             _ = try ItemRow.forEach(database, after: .min, atMost: .max) { row in
+                seen += 1
+                progress?.note(seen, of: itemSet.tags.count)
                 // An older state of an item is not the item.
                 guard let row, try row.fault(itemSet.tags, database, keys.context) == nil,
                     let outcome = try? row.leaving(seal, UInt64(report.items) + 1, keys)

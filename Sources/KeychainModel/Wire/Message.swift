@@ -23,7 +23,7 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case hello = 1
     /// No body; answered by ``StatusReply``.
     case status = 2
-    /// No body; answered by ``CheckReply``.
+    /// No body; answered by ``ProgressBody`` while it takes long, then ``CheckReply``.
     case check = 3
     /// ``PromptFields``: make the keybag.
     case setUp = 10
@@ -43,7 +43,8 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case exportKeychain = 17
     /// ``ImportPart``: an export comes in parts, before ``importKeychain``.
     case sendImport = 18
-    /// ``PromptFields``: make the keychain of what came by ``sendImport``; answered by the number of items.
+    /// ``PromptFields``: make the keychain of what came by ``sendImport``; answered by ``ProgressBody`` while it
+    /// takes long, then the number of items.
     case importKeychain = 19
     /// ``AddItem``; answered by one ``ItemsReply``.
     case addItem = 20
@@ -77,7 +78,7 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case canEvaluatePolicy = 35
     /// ``CancelRequest``: end another request of this connection; answered when it was seen.
     case cancel = 40
-    /// ``RepairRequest``; answered by ``RepairReply``.
+    /// ``RepairRequest``; answered by ``ProgressBody`` while it takes long, then ``RepairReply``.
     case repair = 41
     /// No body; answered by ``AppsReply``. For the daemon's own command alone.
     case listApps = 60

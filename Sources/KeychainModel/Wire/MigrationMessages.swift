@@ -10,8 +10,8 @@ public enum MigrationLimits {
     public static let mostItems = 1 << 20
 }
 
-/// A part of an export on its way to the client: `[total, octets, report]`; the report comes with the last one
-/// alone, which brings no octets.
+/// A part of an export on its way to the client: `[total, octets, report, progress]`; the report comes with the last one
+/// alone, which brings no octets. While the items are sealed, parts bring ``ProgressBody`` and nothing else.
 public struct ExportPart: WireBody, Sendable, Equatable {
     /// How many octets all parts have together.
     public let total: Int
@@ -19,12 +19,23 @@ public struct ExportPart: WireBody, Sendable, Equatable {
     public let octets: [UInt8]
     /// What was exported; nil before the end.
     public let report: ExportReport?
+    /// How far the sealing is; nil once it is done.
+    public let progress: ProgressBody?
 
     /// Holds the next octets.
     public init(total: Int, octets: [UInt8]) {
         self.total = total
         self.octets = octets
         report = nil
+        progress = nil
+    }
+
+    /// Tells how far the sealing is.
+    public init(progress: ProgressBody) {
+        total = 0
+        octets = []
+        report = nil
+        self.progress = progress
     }
 
     /// Ends an export.
@@ -32,24 +43,28 @@ public struct ExportPart: WireBody, Sendable, Equatable {
         self.total = total
         self.octets = []
         self.report = report
+        progress = nil
     }
 
     /// Writes the part.
     public func encode(to writer: inout WireWriter) {
-        writer.writeArrayHead(count: 3)
+        writer.writeArrayHead(count: 4)
         writer.write(unsigned: UInt64(total))
         writer.write(bytes: octets)
         if let report { writer.write(report) } else { writer.writeNull() }
+        if let progress { progress.encode(to: &writer) } else { writer.writeNull() }
     }
 
     /// Reads a part.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(3)
+        try reader.readFields(4)
         let total = try reader.readUnsigned()
         guard total <= UInt64(MigrationLimits.mostOctets) else { throw WireError.malformed }
         self.total = Int(total)
         octets = try reader.readBytes()
         report = try reader.readOptional { try $0.readExportReport() }
+        progress = try reader.readOptional { try ProgressBody(from: &$0) }
+        guard progress == nil || octets.isEmpty && report == nil else { throw WireError.malformed }
     }
 }
 

@@ -3,6 +3,17 @@ import CLinux
 import KeychainClient
 import KeychainModel
 
+extension PromptOrigin {
+    /// Where a prompt would be that cannot be on a terminal; nil where there is one, or no display either.
+    ///
+    /// Only the program that draws knows whether it can use a display.
+    static var currentDisplay: PromptOrigin? {
+        let origin = current()
+        guard origin.terminal == nil, origin.display ?? origin.waylandDisplay != nil else { return nil }
+        return origin
+    }
+}
+
 /// `touchstone doctor`: check every part and say what to do.
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -60,7 +71,7 @@ struct DoctorCommand: ParsableCommand {
     private static func daemonFindings() -> [Finding] {
         let keychain = RemoteKeychain.shared
         do throws(KeychainError) {
-            let status = try keychain.status()
+            let status = try keychain.status(promptsAt: .currentDisplay)
             var findings = KeychainChecks.findings(of: status)
             switch status.keybag {
             case .notSetUp, .damaged: break
@@ -69,12 +80,14 @@ struct DoctorCommand: ParsableCommand {
             case .locked:
                 findings.append(.ok("store", "read once the keychain was unlocked: touchstone unlock"))
             case .lockedAfterFirstUnlock, .unlocked:
-                findings.append(KeychainChecks.store(try keychain.check()))
+                let progress = Progress("Checking the store")
+                defer { progress.clear() }
+                findings.append(KeychainChecks.store(try keychain.check(progress: progress.show)))
             }
             return findings
         } catch {
             let text = ErrorText.describe(error)
-            let remedy = text.hint.flatMap { $0 == "touchstone doctor" ? nil : $0 }
+            let remedy = Hint.elsewhere(text.hint, from: "doctor")
             return [.fail("daemon", text.message, remedy ?? "touchstoned --foreground shows what it logs")]
         }
     }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import KeychainClient
 import KeychainModel
 
@@ -94,12 +93,15 @@ struct MigrateCommand: ParsableCommand {
     private func export(to path: String) throws {
         let file = try ExportedFile(path, replaces: replace)
         let progress = Progress("Exporting")
+        defer { progress.clear() }
         let prompt = PromptFields(origin: .current(), reason: "Export the keychain to \(path).")
         let report: ExportReport
         do {
-            report = try RemoteKeychain.shared.exportKeychain(prompt) { octets, total throws(KeychainError) in
+            report = try RemoteKeychain.shared.exportKeychain(prompt, progress: progress.show) {
+                octets,
+                total throws(KeychainError) in
                 try file.append(octets)
-                progress.show(file.count, of: total)
+                progress.showLater(file.count, total)
             }
         } catch {
             file.discard()
@@ -119,17 +121,20 @@ struct MigrateCommand: ParsableCommand {
     private func `import`(from path: String) throws {
         let file = try ImportedFile(path)
         let progress = Progress("Reading")
+        defer { progress.clear() }
         let keychain = RemoteKeychain.shared
         var offset = 0
         repeat {
             let octets = try file.read(from: offset)
             try keychain.sendImport(ImportPart(offset: offset, octets: octets))
             offset += octets.count
-            progress.show(offset, of: file.count)
+            progress.showLater(offset, file.count)
         } while offset < file.count
         progress.clear()
         let reason = "Make the keychain of \(path)."
-        let items = try keychain.importKeychain(PromptFields(origin: .current(), reason: reason))
+        let prompt = PromptFields(origin: .current(), reason: reason)
+        let items = try keychain.importKeychain(prompt, progress: progress.show)
+        progress.clear()
         let status = try keychain.status()
         guard !json else {
             let moved: [(String, JSONText)] = [
@@ -140,32 +145,5 @@ struct MigrateCommand: ParsableCommand {
         Output.print("The keychain is ready, with \(items) items. Its assurance is \(status.assurance.name):")
         for reason in status.assuranceReasons { Output.print("  \(Printable.text(reason))") }
         Output.complain("The recovery code is the old keychain's; \(Printable.text(path)) can go now.")
-    }
-}
-
-/// How far something is that takes a while, on a terminal; nothing elsewhere.
-private struct Progress {
-    private static let width = 24
-    private let verb: String
-    private let isShown = isatty(STDERR_FILENO) == 1
-
-    init(_ verb: String) { self.verb = verb }
-
-    func show(_ done: Int, of total: Int) {
-        guard isShown, total > 0 else { return }
-        write("\r\(verb): \(100 * done / total) %")
-    }
-
-    /// Leaves an empty line.
-    func clear() {
-        guard isShown else { return }
-        write("\r" + String(repeating: " ", count: Self.width) + "\r")
-    }
-
-    private func write(_ text: String) {
-        var text = text
-        text.withUTF8 { octets in
-            _ = unsafe Glibc.write(STDERR_FILENO, octets.baseAddress, octets.count)
-        }
     }
 }

@@ -28,7 +28,11 @@ struct RepairCommand: ParsableCommand {
             accept
             ? "Accept the stored secrets as they are now." : "See what is wrong with the stored secrets."
         let keychain = RemoteKeychain.shared
-        let repair = try keychain.repair(PromptFields(origin: .current(), reason: reason), accepting: accept)
+        let progress = Progress(accept ? "Repairing" : "Checking")
+        defer { progress.clear() }
+        let prompt = PromptFields(origin: .current(), reason: reason)
+        let repair = try keychain.repair(prompt, accepting: accept, progress: progress.show)
+        progress.clear()
         if json {
             Output.print(repair.json.rendered())
         } else {

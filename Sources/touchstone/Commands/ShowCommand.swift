@@ -17,16 +17,19 @@ struct ShowCommand: ParsableCommand {
     func run() throws {
         let secret = try StoredSecrets().find(name)
         if json { return Output.print(secret.json.rendered()) }
-        Output.print("Name:       \(Printable.text(secret.name))")
-        Output.print("Demands:    \(secret.accessControl.requirementSentence)")
-        Output.print("Readable:   \(secret.accessControl.accessibility.sentence)")
-        Output.print("Created:    \(secret.created.map(DateText.local) ?? "unknown")")
-        Output.print("Changed:    \(secret.modified.map(DateText.local) ?? "unknown")")
+        var lines = [
+            ("Name:       ", Printable.text(secret.name)),
+            ("Demands:    ", secret.accessControl.requirementSentence),
+            ("Readable:   ", secret.accessControl.accessibility.sentence),
+            ("Created:    ", secret.created.map(DateText.local) ?? "unknown"),
+            ("Changed:    ", secret.modified.map(DateText.local) ?? "unknown"),
+        ]
         if secret.invalidated != nil {
             let time = secret.lost(DateText.local).map { " on \($0)" } ?? ""
-            Output.print("State:      lost\(time): the fingers that it demanded are others now")
+            lines.append(("State:      ", "lost\(time): the fingers that it demanded are others now"))
         }
-        if let reference = secret.reference { Output.print("Reference:  \(HexText.of(reference.octets))") }
+        if let reference = secret.reference { lines.append(("Reference:  ", HexText.of(reference.octets))) }
+        for (title, text) in lines { for line in Columns.lines(title, text) { Output.print(line) } }
     }
 }
 

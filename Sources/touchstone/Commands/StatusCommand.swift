@@ -13,12 +13,13 @@ struct StatusCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        let status = try RemoteKeychain.shared.status()
+        let status = try RemoteKeychain.shared.status(promptsAt: .currentDisplay)
         if json {
             Output.print(status.json.rendered())
         } else {
             for (title, text) in status.lines {
-                Output.print(Printable.text(title.isEmpty ? "            \(text)" : pad(title + ":") + text))
+                let title = pad(title.isEmpty ? "" : title + ":")
+                for line in Columns.lines(title, Printable.text(text)) { Output.print(line) }
             }
         }
         if !status.storeFaults.isEmpty { throw ExitCode.damaged }

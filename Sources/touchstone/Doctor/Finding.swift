@@ -33,12 +33,11 @@ struct Finding {
     var lines: [String] {
         let verdict = self.verdict.rawValue
         let padding = String(repeating: " ", count: 4 - verdict.count)
-        var lines = ["\(verdict)\(padding)  \(part): \(text)"]
-        // A file to be made has several lines.
-        for (number, line) in (remedy ?? "").split(separator: "\n").enumerated() {
-            lines.append((number == 0 ? "      -> " : "         ") + line)
-        }
-        return lines.map(Printable.text)
+        var lines = Columns.lines("\(verdict)\(padding)  ", Printable.text("\(part): \(text)"))
+        // A file to be made has several lines, which stay as they are.
+        let remedies = (remedy ?? "").split(separator: "\n").map { Printable.text(String($0)) }
+        if let first = remedies.first { lines += Columns.lines("      -> ", first) }
+        return lines + remedies.dropFirst().map { "         " + $0 }
     }
 
     /// For programs.

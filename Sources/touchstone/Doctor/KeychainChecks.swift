@@ -64,6 +64,16 @@ enum KeychainChecks {
 
     private static func prompter(_ status: StatusReply) -> Finding {
         guard let fault = status.promptFault else { return .ok("prompt program", "found") }
+        if fault.hasPrefix("notInteractive") || fault.hasPrefix("inBackground") {
+            let isBus = fault.contains("DBUS_SESSION_BUS_ADDRESS")
+            return .warn(
+                "prompt program",
+                "no prompt can be shown here: \(fault)",
+                isBus
+                    ? "log in to a desktop session, run it from a terminal, or install a pinentry that needs no session bus"
+                    : "run it from a terminal or a desktop session"
+            )
+        }
         return .fail("prompt program", fault, "install pinentry: \(PackageManager.command(for: .pinentry))")
     }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import KeychainClient
 import KeychainModel
 
 /// Errors of the keychain in words, with what to do about them.
@@ -63,6 +64,12 @@ enum ErrorText {
         case .companionNotAvailable?:
             return ("this needs a companion device, and there is none on Linux", nil)
         case .notInteractive?:
+            guard PromptOrigin.currentDisplay == nil else {
+                return (
+                    "a prompt is needed, and cannot be shown on this display",
+                    "touchstone doctor says why; or run it from a terminal"
+                )
+            }
             return ("a prompt is needed, and there is no terminal and no display to show it", nil)
         case .invalidParameter?: return ("the daemon refused a parameter\(detail(error))", nil)
         default: return error.status == .authFailed ? ("authentication failed\(detail(error))", nil) : nil

@@ -8,8 +8,27 @@ struct Table {
     /// Adds a line; control characters are shown, not sent.
     mutating func append(_ cells: [String]) { rows.append(cells.map(Printable.text)) }
 
-    /// The lines, the last column unpadded.
-    func lines() -> [String] {
+    /// The lines, the last column unpadded; where a terminal is too narrow for them, each row as lines of its own.
+    func lines(width: Int? = Columns.ofTerminal) -> [String] {
+        let lines = aligned()
+        guard let width, lines.contains(where: { DisplayWidth.of($0) > width }) else { return lines }
+        return stacked(width)
+    }
+
+    /// Each row as its first cell, with the others below it by their headings.
+    private func stacked(_ width: Int) -> [String] {
+        guard let headings = rows.first else { return [] }
+        let longest = headings.dropFirst().map(DisplayWidth.of).max() ?? 0
+        return rows.dropFirst().flatMap { row in
+            Columns.lines("", row.first ?? "", width: width)
+                + zip(headings, row).dropFirst().flatMap { heading, cell in
+                    let padding = String(repeating: " ", count: longest - DisplayWidth.of(heading))
+                    return Columns.lines("  \(heading)\(padding)  ", cell, width: width)
+                }
+        }
+    }
+
+    private func aligned() -> [String] {
         var widths: [Int] = []
         for row in rows {
             for (column, cell) in row.enumerated() {

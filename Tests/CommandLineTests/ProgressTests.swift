@@ -1,0 +1,88 @@
+import KeychainModel
+import ScriptedDaemon
+import Testing
+import TouchstoneTesting
+
+@Suite("How far a check or a repair is")
+struct ProgressTests {
+    private let home: TemporaryHome
+
+    init() throws { home = try TemporaryHome() }
+
+    /// A daemon whose checks and repairs tell twice how far they are.
+    private func daemon() throws -> ScriptedDaemon {
+        try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            while true {
+                let request = try peer.next()
+                try peer.reply(to: request, ProgressBody(done: 1, total: 4), more: true)
+                try peer.reply(to: request, ProgressBody(done: 399, total: 400), more: true)
+                var repair = StoreRepair()
+                repair.kept = 7
+                try peer.reply(to: request, RepairReply(repair))
+            }
+        }
+    }
+
+    @Test("is shown on the terminal, and wiped at the end")
+    func terminal() async throws {
+        let daemon = try daemon()
+        for (arguments, verb) in [(["repair"], "Checking"), (["repair", "--accept"], "Repairing")] {
+            let terminal = try PseudoTerminal()
+            var run = CommandRun(arguments: arguments, home: home)
+            run.terminal = terminal
+            run.drawsOnTerminal = true
+            #expect(try await run.run().status == 0)
+            try await terminal.wait(for: "Nothing is wrong: 7 items, all authentic.")
+            let drawn = String(decoding: terminal.octets, as: UTF8.self)
+            let last = "\(verb): 99 %"
+            let blank = "\r" + String(repeating: " ", count: last.count) + "\r"
+            #expect(drawn.contains("\r\(verb): 25 %\r\(last)\(blank)Nothing"), "\(drawn.debugDescription)")
+        }
+        _ = daemon
+    }
+
+    @Test("is not told where standard error is no terminal")
+    func elsewhere() async throws {
+        let daemon = try daemon()
+        let result = try await CommandRun("repair", home: home).run()
+        #expect(result.status == 0)
+        #expect(result.text == "Nothing is wrong: 7 items, all authentic.\n")
+        #expect(result.errors.isEmpty)
+        _ = daemon
+    }
+}
+
+@Suite("A narrow terminal")
+struct NarrowTerminalTests {
+    private let home: TemporaryHome
+
+    init() throws { home = try TemporaryHome() }
+
+    @Test("holds every line of a table, wide characters counted", arguments: [40, 60, 80] as [UInt16])
+    func table(columns: UInt16) async throws {
+        let names = [
+            "a name that is rather long for one column of a table, and goes on",
+            String(repeating: "日本語", count: 12), "short",
+        ]
+        let secrets = Dictionary(
+            uniqueKeysWithValues: names.map { ($0, ScriptedKeychain.Secret(octets: [1])) }
+        )
+        let keychain = try ScriptedKeychain(home, secrets)
+        for arguments in [["list"], ["show", names[1]]] {
+            let terminal = try PseudoTerminal(columns: columns, rows: 50)
+            var run = CommandRun(arguments: arguments, home: home)
+            run.terminal = terminal
+            run.drawsOnTerminal = true
+            #expect(try await run.run().status == 0)
+            try await terminal.wait(for: "2026-0")
+            let text = String(decoding: terminal.octets, as: UTF8.self)
+            #expect(text.contains("日本語"))
+            for line in text.split(whereSeparator: \.isNewline) {
+                let width = line.unicodeScalars.reduce(0) { $0 + ($1.value >= 0x1100 ? 2 : 1) }
+                #expect(width <= Int(columns), "\(line)")
+            }
+        }
+        _ = keychain
+    }
+}
