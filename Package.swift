@@ -25,15 +25,20 @@ let archives = Context.environment["TOUCHSTONE_ARCHIVES"]
 let commandLinkage: [LinkerSetting] =
     archives == nil
     ? [] : [.unsafeFlags(["-static-executable", "-use-ld=lld", "-Xclang-linker", "-static-pie"])]
-/// C++'s library has more names to be looked up at a start than all others together.
+/// All names are looked up at the start (`-z now`): a look-up at the first call of a function saves all vector registers to
+/// the stack, and with them what was last copied through them, such as a key.
 ///
-/// All addresses to be moved at a start are read then: packed, they take 20 KB and not 2.4 MB. Nobody looks up names
-/// in a program, and they would take 1.4 MB.
-let daemonLinkage: [LinkerSetting] =
-    archives.map { archives in
-        let linker = ["-z", "pack-relative-relocs", "--no-export-dynamic"].flatMap { ["-Xlinker", $0] }
-        return [.unsafeFlags(["-L", archives, "-use-ld=lld"] + linker)]
-    } ?? []
+/// In a release, linked with the toolchain's archives, all addresses to be moved at a start are read: packed, they take
+/// 20 KB and not 2.4 MB. Nobody looks up names in a program, and they would take 1.4 MB.
+let daemonLinkage: [LinkerSetting] = {
+    var linker = ["-z", "now"]
+    var driver: [String] = []
+    if let archives {
+        linker += ["-z", "pack-relative-relocs", "--no-export-dynamic"]
+        driver = ["-L", archives, "-use-ld=lld"]
+    }
+    return [.unsafeFlags(driver + linker.flatMap { ["-Xlinker", $0] })]
+}()
 
 let examples = [
     "AskFirst", "BiometricLock", "BiometricNote", "EnclaveSigner", "RightsStore", "TokenStore",
@@ -392,6 +397,30 @@ let package = Package(
         }
 )
 
+/// The layers, as folders under `Sources`: a target imports targets of its own folder or of one named before it
+/// (docs/ARCHITECTURE.md, section "Layers").
+let layers: KeyValuePairs = [
+    "C": ["CLinux", "CItemFiles", "COpenSSL", "CSystemd", "CTSS2"],
+    "Ground": ["SecretMemory", "CBOR", "Threads"],
+    "Model": ["KeychainModel", "WebAuthnModel"],
+    "Core": ["AuthenticationEngine", "KeychainEngine"],
+    "Drivers": ["FingerprintDriver", "PinentryDriver", "TPMDriver"],
+    "Doors": ["KeychainServer"],
+    "Fronts": ["KeychainClient", "CoreFoundation", "Security", "LocalAuthentication", "CryptoKit"],
+    "Kit": ["TouchstoneTesting"],
+    "Programs": ["TouchstoneDaemon", "touchstoned", "touchstoned-testing", "touchstone", "touchstone-demo"],
+]
+let ranks = Dictionary(
+    uniqueKeysWithValues: layers.enumerated().flatMap { rank, layer in layer.value.map { ($0, rank) } }
+)
+for target in package.targets {
+    guard let rank = ranks[target.name] else { continue }
+    target.path = "Sources/\(layers[rank].key)/\(target.name)"
+    for case .byNameItem(let name, _) in target.dependencies {
+        precondition(ranks[name, default: .max] <= rank, "\(target.name) imports \(name) of a higher layer")
+    }
+}
+
 #if !os(Linux)
     // On Apple's systems the frameworks are the system's own: the same products, with nothing in them but re-exports, so that
     // an app's manifest is one for both. The targets have names of their own, or they would hide what they re-export.
@@ -430,7 +459,7 @@ case "fuzz":
         .target(
             name: "DaemonConfiguration",
             dependencies: [.product(name: "Logging", package: "swift-log")],
-            path: "Sources/TouchstoneDaemon",
+            path: "Sources/Programs/TouchstoneDaemon",
             sources: ["Configuration.swift", "Setting.swift"],
             swiftSettings: nearC
         ),

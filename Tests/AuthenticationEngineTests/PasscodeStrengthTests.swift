@@ -178,7 +178,7 @@ struct PasscodeStrengthTests {
         var generator = SplitMix64(seed: 27)
         let letters = Array("abcdefghijklmnopqrstuvwxyz")
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Sources/touchstone/Generate/WordList.swift")
+            .appending(path: "../../Sources/Programs/touchstone/Generate/WordList.swift")
         let words = try String(contentsOf: source, encoding: .utf8).components(separatedBy: "\"\"\"")[1]
             .split { $0.isWhitespace }
         #expect(words.count == 7776)
