@@ -20,10 +20,12 @@ let package = Package(
     products: [
         .library(name: "WebAuthn", targets: ["WebAuthn"]),
         .library(name: "RelyingParty", targets: ["RelyingParty"]),
+        .library(name: "AccountStore", targets: ["AccountStore"]),
     ],
     dependencies: [
         .package(name: "touchstone", path: ".."),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
     ],
@@ -49,6 +51,8 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // What servers keep and share: the operations and their records, without a database.
+        .target(name: "AccountStore", swiftSettings: settings),
         .executableTarget(
             name: "webauthn-bench",
             dependencies: [
