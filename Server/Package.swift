@@ -20,12 +20,14 @@ let package = Package(
     products: [
         .library(name: "WebAuthn", targets: ["WebAuthn"]),
         .library(name: "RelyingParty", targets: ["RelyingParty"]),
+        .library(name: "AccountStore", targets: ["AccountStore"]),
         .library(name: "TouchstoneServer", targets: ["TouchstoneServer"]),
         .executable(name: "touchstone-server", targets: ["touchstone-server"]),
     ],
     dependencies: [
         .package(name: "touchstone", path: ".."),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
@@ -59,7 +61,8 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .target(name: "AccountStore", dependencies: [.product(name: "Crypto", package: "swift-crypto")], swiftSettings: settings),
+        // What servers keep and share: the operations and their records, without a database.
+        .target(name: "AccountStore", swiftSettings: settings),
         // The HTTP service: configuration, routes, errors, metrics.
         .target(
             name: "TouchstoneServer",
