@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "WebAuthn", targets: ["WebAuthn"]),
         .library(name: "RelyingParty", targets: ["RelyingParty"]),
         .library(name: "AccountStore", targets: ["AccountStore"]),
+        .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
         .library(name: "TouchstoneServer", targets: ["TouchstoneServer"]),
         .executable(name: "touchstone-server", targets: ["touchstone-server"]),
     ],
@@ -31,6 +32,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.25.0"),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.5.1"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.36.0"),
@@ -62,12 +64,29 @@ let package = Package(
             swiftSettings: settings
         ),
         // What servers keep and share: the operations and their records, without a database.
-        .target(name: "AccountStore", swiftSettings: settings),
+        .target(
+            name: "AccountStore",
+            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings
+        ),
+        // The operations in SQL, once for all databases.
+        .target(
+            name: "SQLAccountStore",
+            dependencies: ["AccountStore", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "SQLiteStore",
+            dependencies: [
+                "AccountStore", "SQLAccountStore", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: settings
+        ),
         // The HTTP service: configuration, routes, errors, metrics.
         .target(
             name: "TouchstoneServer",
             dependencies: [
-                "AccountStore", "RelyingParty", "WebAuthn",
+                "AccountStore", "RelyingParty", "SQLiteStore", "WebAuthn",
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -87,7 +106,12 @@ let package = Package(
         ),
         .executableTarget(
             name: "touchstone-server",
-            dependencies: ["TouchstoneServer"],
+            dependencies: [
+                "TouchstoneServer",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
             swiftSettings: settings
         ),
         .executableTarget(
@@ -114,10 +138,42 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // An authenticator, a maker of them, and a TPM in software.
+        .target(
+            name: "WebAuthnTestKit",
+            dependencies: [
+                "WebAuthn",
+                .product(name: "WebAuthnModel", package: "touchstone"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            path: "Tests/WebAuthnTestKit",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "TouchstoneServerTests",
+            dependencies: [
+                "AccountStore", "RelyingParty", "WebAuthnTestKit", "TouchstoneServer", "WebAuthn",
+                "touchstone-server",
+                .product(name: "WebAuthnModel", package: "touchstone"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "WebAuthnTests",
             dependencies: [
-                "TestVectors", "WebAuthn",
+                "WebAuthnTestKit", "TestVectors", "WebAuthn",
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),

@@ -13,6 +13,7 @@ public final class ServerProgram: ServiceLifecycle.Service {
     private let service: Service
     private let api: Application<RouterResponder<ServerContext>>
     private let admin: Application<RouterResponder<ServerContext>>
+    let store: any AccountStore
     /// Both ports, once they listen: for tests and for whoever let the system choose.
     public let ports: ListeningPorts
 
@@ -27,6 +28,7 @@ public final class ServerProgram: ServiceLifecycle.Service {
     ) async throws {
         let service = try await Service(configuration, store: store, registry: registry, logger: logger)
         self.service = service
+        self.store = store
         let ports = ListeningPorts()
         self.ports = ports
         let isSecure = PublicURL(configuration.publicURL)?.scheme == "https"
