@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "WebAuthn", targets: ["WebAuthn"]),
         .library(name: "RelyingParty", targets: ["RelyingParty"]),
         .library(name: "AccountStore", targets: ["AccountStore"]),
+        .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
     ],
     dependencies: [
         .package(name: "touchstone", path: ".."),
@@ -52,7 +53,24 @@ let package = Package(
             swiftSettings: settings
         ),
         // What servers keep and share: the operations and their records, without a database.
-        .target(name: "AccountStore", swiftSettings: settings),
+        .target(
+            name: "AccountStore",
+            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings
+        ),
+        // The operations in SQL, once for all databases.
+        .target(
+            name: "SQLAccountStore",
+            dependencies: ["AccountStore", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "SQLiteStore",
+            dependencies: [
+                "AccountStore", "SQLAccountStore", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "webauthn-bench",
             dependencies: [
