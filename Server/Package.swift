@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "RelyingParty", targets: ["RelyingParty"]),
         .library(name: "AccountStore", targets: ["AccountStore"]),
         .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
+        .library(name: "PostgreSQLStore", targets: ["PostgreSQLStore"]),
     ],
     dependencies: [
         .package(name: "touchstone", path: ".."),
@@ -71,6 +72,19 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "PostgreSQLStore",
+            dependencies: ["AccountStore", "CPostgreSQL", "SQLAccountStore"],
+            swiftSettings: settings
+        ),
+        // Writes as servers do, and says what was acknowledged, until a test kills it.
+        .executableTarget(
+            name: "store-writer",
+            dependencies: ["AccountStore", "PostgreSQLStore", "SQLiteStore"],
+            path: "Tests/store-writer",
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "webauthn-bench",
             dependencies: [
@@ -84,6 +98,11 @@ let package = Package(
             name: "TestVectors",
             dependencies: [.product(name: "WebAuthnModel", package: "touchstone")],
             path: "Tests/TestVectors",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "AccountStoreTests",
+            dependencies: ["AccountStore", "PostgreSQLStore", "SQLiteStore", "store-writer"],
             swiftSettings: settings
         ),
         .testTarget(
