@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "RelyingParty", targets: ["RelyingParty"]),
         .library(name: "AccountStore", targets: ["AccountStore"]),
         .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
+        .library(name: "PostgreSQLStore", targets: ["PostgreSQLStore"]),
         .library(name: "TouchstoneServer", targets: ["TouchstoneServer"]),
         .executable(name: "touchstone-server", targets: ["touchstone-server"]),
     ],
@@ -82,11 +83,24 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "PostgreSQLStore",
+            dependencies: ["AccountStore", "CPostgreSQL", "SQLAccountStore"],
+            swiftSettings: settings
+        ),
+        // Writes as servers do, and says what was acknowledged, until a test kills it.
+        .executableTarget(
+            name: "store-writer",
+            dependencies: ["AccountStore", "PostgreSQLStore", "SQLiteStore"],
+            path: "Tests/store-writer",
+            swiftSettings: settings
+        ),
         // The HTTP service: configuration, routes, errors, metrics.
         .target(
             name: "TouchstoneServer",
             dependencies: [
-                "AccountStore", "RelyingParty", "SQLiteStore", "WebAuthn",
+                "AccountStore", "PostgreSQLStore", "RelyingParty", "SQLiteStore", "WebAuthn",
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -127,6 +141,11 @@ let package = Package(
             name: "TestVectors",
             dependencies: [.product(name: "WebAuthnModel", package: "touchstone")],
             path: "Tests/TestVectors",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "AccountStoreTests",
+            dependencies: ["AccountStore", "PostgreSQLStore", "SQLiteStore", "store-writer"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -81,15 +81,16 @@ extension ServerConfiguration {
             rp-id              \(relyingPartyID)
             origins            \(acceptedOrigins.joined(separator: " "))
             data-directory     \(dataDirectory)
-            database           \(Self.withoutPassword(databaseAddress))
+            database           \(databaseName)
             profile            \(profile.rawValue)
             device-attestation \(deviceAttestation.rawValue)
             endorsement        \(endorsement.rawValue)
             """
     }
 
-    /// `postgresql://user:secret@host` without the secret.
-    private static func withoutPassword(_ address: String) -> String {
+    /// ``databaseAddress`` without a password, for messages.
+    var databaseName: String {
+        let address = databaseAddress
         guard let at = address.lastIndex(of: "@"), let scheme = address.firstRange(of: "://") else { return address }
         let user = address[scheme.upperBound..<at].prefix { $0 != ":" }
         return "\(address[..<scheme.upperBound])\(user)\(address[at...])"

@@ -1,5 +1,6 @@
 internal import AccountStore
 internal import Foundation
+internal import PostgreSQLStore
 internal import SQLiteStore
 
 /// Opens the store that a configuration names.
@@ -9,10 +10,13 @@ enum StoreOpener {
     /// - Throws: ``StartError``.
     static func open(_ configuration: ServerConfiguration) throws(StartError) -> any AccountStore {
         try makeDirectory(configuration)
-        let path = try sqlitePath(configuration)
+        let address = configuration.databaseAddress
         do throws(StoreError) {
-            if !FileManager.default.fileExists(atPath: path) { _ = try SQLiteStore.migrate(.init(path: path)) }
-            return try SQLiteStore.open(.init(path: path))
+            guard isFile(address) else { return try PostgreSQLStore.open(.init(conninfo: address)) }
+            if !FileManager.default.fileExists(atPath: address) {
+                _ = try SQLiteStore.migrate(.init(path: address))
+            }
+            return try SQLiteStore.open(.init(path: address))
         } catch {
             throw failure(error, configuration)
         }
@@ -21,21 +25,18 @@ enum StoreOpener {
     /// Brings the schema up to date, and makes it where there is none.
     static func migrate(_ configuration: ServerConfiguration) throws(StartError) -> (from: Int, to: Int) {
         try makeDirectory(configuration)
-        let path = try sqlitePath(configuration)
+        let address = configuration.databaseAddress
         do throws(StoreError) {
-            return try SQLiteStore.migrate(.init(path: path))
+            return isFile(address)
+                ? try SQLiteStore.migrate(.init(path: address))
+                : try PostgreSQLStore.migrate(.init(conninfo: address))
         } catch {
             throw failure(error, configuration)
         }
     }
 
-    private static func sqlitePath(_ configuration: ServerConfiguration) throws(StartError) -> String {
-        let address = configuration.databaseAddress
-        guard address.hasPrefix("/") else {
-            throw StartError(.configuration, "this program was built without PostgreSQL")
-        }
-        return address
-    }
+    /// Any other address is libpq's.
+    private static func isFile(_ address: String) -> Bool { address.hasPrefix("/") }
 
     private static func makeDirectory(_ configuration: ServerConfiguration) throws(StartError) {
         do {
@@ -56,6 +57,6 @@ enum StoreOpener {
             case .newerSchema: " (a later version of this program made it: install that one)"
             default: ""
             }
-        return StartError(.store, "\(configuration.databaseAddress): \(error)\(hint)")
+        return StartError(.store, "\(configuration.databaseName): \(error)\(hint)")
     }
 }
