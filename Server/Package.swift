@@ -125,6 +125,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings
         ),
@@ -173,7 +174,7 @@ let package = Package(
         .testTarget(
             name: "TouchstoneServerTests",
             dependencies: [
-                "AccountStore", "RelyingParty", "WebAuthnTestKit", "TouchstoneServer", "WebAuthn",
+                "AccountStore", "RelyingParty", "TouchstoneServer", "WebAuthn", "WebAuthnTestKit",
                 "touchstone-server",
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
@@ -185,6 +186,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ],
             swiftSettings: settings

@@ -3,6 +3,7 @@ internal import Foundation
 internal import Logging
 internal import ServiceLifecycle
 internal import TouchstoneServer
+internal import UnixSignals
 
 /// `touchstone-server serve`: what it does by default.
 struct Serve: AsyncParsableCommand {

@@ -1,7 +1,12 @@
+import AccountStore
 import CBOR
 import Foundation
+import HTTPTypes
+import NIOHTTP1
+import RelyingParty
 import Testing
 import WebAuthnModel
+import WebAuthnTestKit
 
 @testable import TouchstoneServer
 

@@ -1,6 +1,11 @@
+import AccountStore
 import Foundation
+import HTTPTypes
+import NIOHTTP1
+import RelyingParty
 import Testing
 import WebAuthnModel
+import WebAuthnTestKit
 
 @testable import TouchstoneServer
 

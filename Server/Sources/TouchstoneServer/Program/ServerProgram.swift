@@ -6,6 +6,7 @@ internal import HummingbirdCore
 internal import HummingbirdTLS
 internal import Logging
 internal import NIOSSL
+internal import RelyingParty
 public import ServiceLifecycle
 
 /// The server: both ports, the store's upkeep, and an orderly end.
@@ -14,6 +15,8 @@ public final class ServerProgram: ServiceLifecycle.Service {
     private let api: Application<RouterResponder<ServerContext>>
     private let admin: Application<RouterResponder<ServerContext>>
     let store: any AccountStore
+    /// What each port's router serves: `GET /v1/me`.
+    let routes: (api: [String], admin: [String])
     /// Both ports, once they listen: for tests and for whoever let the system choose.
     public let ports: ListeningPorts
 
@@ -32,8 +35,11 @@ public final class ServerProgram: ServiceLifecycle.Service {
         let ports = ListeningPorts()
         self.ports = ports
         let isSecure = PublicURL(configuration.publicURL)?.scheme == "https"
+        let apiRouter = Self.router(API.operations, service, isSecure: isSecure)
+        let adminRouter = Self.router(AdminAPI.operations, service, isSecure: false)
+        routes = (Self.routes(of: apiRouter), Self.routes(of: adminRouter))
         api = Application(
-            router: Self.router(API.operations, service, isSecure: isSecure),
+            router: apiRouter,
             server: try Self.builder(configuration),
             configuration: .init(
                 address: .hostname(configuration.listen.host, port: configuration.listen.port),
@@ -43,7 +49,7 @@ public final class ServerProgram: ServiceLifecycle.Service {
             logger: logger
         )
         admin = Application(
-            router: Self.router(AdminAPI.operations, service, isSecure: false),
+            router: adminRouter,
             server: Self.plain,
             configuration: .init(
                 address: .hostname(configuration.adminListen.host, port: configuration.adminListen.port),
@@ -52,6 +58,13 @@ public final class ServerProgram: ServiceLifecycle.Service {
             onServerRunning: { ports.set(admin: $0.localAddress?.port) },
             logger: logger
         )
+    }
+
+    /// How many passwords are derived or wait.
+    var passwordsInWork: Int { service.passwords.pool.depth }
+
+    private static func routes(of router: Router<ServerContext>) -> [String] {
+        router.routes.map { "\($0.method.rawValue) \($0.path.description)" }
     }
 
     private static func router(

@@ -1,10 +1,14 @@
+import AccountStore
 import AsyncHTTPClient
 import Foundation
+import HTTPTypes
 import Logging
 import NIOCore
 import NIOHTTP1
+import RelyingParty
 import Testing
 import WebAuthnModel
+import WebAuthnTestKit
 
 @testable import TouchstoneServer
 

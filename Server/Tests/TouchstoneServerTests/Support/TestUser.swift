@@ -1,6 +1,10 @@
+import AccountStore
 import CBOR
 import Crypto
 import Foundation
+import HTTPTypes
+import NIOHTTP1
+import RelyingParty
 import Testing
 import WebAuthnModel
 import WebAuthnTestKit
