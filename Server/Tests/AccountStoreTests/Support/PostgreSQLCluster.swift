@@ -36,7 +36,7 @@ final class PostgreSQLCluster: Sendable {
         // When this process is gone, however it went, so is the server.
         process.arguments =
             [
-                "-c", #"$@" </dev/null >"$0" 2>&1 & cat >/dev/null; kill -QUIT $!; wait $!"#,
+                "-c", #"umask 077; "$@" </dev/null >"$0" 2>&1 & cat >/dev/null; kill -QUIT $!; wait $!"#,
                 directory.appending(path: "server.log").path,
             ] + server
         process.standardInput = lifeline
@@ -101,7 +101,10 @@ final class PostgreSQLCluster: Sendable {
                 try psql("SELECT 1", in: "postgres")
                 return
             } catch {
-                guard ContinuousClock.now < deadline else { throw error }
+                guard ContinuousClock.now < deadline, process.isRunning else {
+                    let log = try? String(contentsOf: directory.appending(path: "server.log"), encoding: .utf8)
+                    throw Failure(description: "\(error)\n\(log ?? "")")
+                }
                 poll(nil, 0, 50)
             }
         }
