@@ -29,12 +29,8 @@ final class PostgreSQLConnection: SQLConnection {
         guard let handle = PQconnectStart(conninfo) else { throw PostgreSQLFailure.lost("no memory") }
         self.handle = handle
         self.deadline = deadline
-        do {
-            try connect()
-        } catch {
-            PQfinish(handle)
-            throw error
-        }
+        // When this throws, the connection is ended as it always is.
+        try connect()
     }
 
     deinit { PQfinish(handle) }

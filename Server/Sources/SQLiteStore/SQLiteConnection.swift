@@ -19,6 +19,10 @@ final class SQLiteConnection: SQLConnection {
             throw StoreError(.unavailable, cause: "no connection")
         }
         self.handle = handle
+        // GRDB's observers look at statements that GRDB runs; here they would find none.
+        sqlite3_commit_hook(handle, nil, nil)
+        sqlite3_rollback_hook(handle, nil, nil)
+        sqlite3_update_hook(handle, nil, nil)
     }
 
     deinit {

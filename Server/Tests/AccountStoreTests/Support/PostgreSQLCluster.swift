@@ -1,6 +1,7 @@
 import AccountStore
 import Foundation
 import PostgreSQLStore
+import Synchronization
 
 /// A PostgreSQL server of its own, on a socket in a temporary directory; it ends with the test's process at the latest.
 ///
@@ -12,8 +13,8 @@ final class PostgreSQLCluster: Sendable {
     static let shared = Task { try PostgreSQLCluster() }
 
     let directory: URL
-    private let process: Process
-    private let lifeline: Pipe
+    private let settings: [String]
+    private let running = Mutex<(Process, Pipe)?>(nil)
 
     init(_ settings: [String] = ["fsync=off", "max_connections=200"]) throws {
         directory = URL(filePath: "/tmp/ts-pg-\(UUID().uuidString.prefix(8))")
@@ -25,24 +26,41 @@ final class PostgreSQLCluster: Sendable {
             "\(try Self.programs())/initdb", "--pgdata=\(directory.path)/data", "--auth=trust",
             "--username=touchstone", "--encoding=UTF8", "--no-locale", "--no-sync",
         ])
+        self.settings = settings
+        try startAgain()
+    }
+
+    /// Starts the server, which is not running.
+    func startAgain() throws {
         let server =
             Self.unprivileged + [
                 "\(try Self.programs())/postgres", "-D", "\(directory.path)/data", "-k", directory.path,
                 "-c", "listen_addresses=",
             ] + settings.flatMap { ["-c", $0] }
-        process = Process()
-        lifeline = Pipe()
+        let process = Process()
+        let lifeline = Pipe()
         process.executableURL = URL(filePath: "/bin/sh")
         // When this process is gone, however it went, so is the server.
         process.arguments =
             [
-                "-c", #"$@" </dev/null >"$0" 2>&1 & cat >/dev/null; kill -QUIT $!; wait $!"#,
+                "-c", #"umask 077; "$@" </dev/null >>"$0" 2>&1 & cat >/dev/null; kill -QUIT $!; wait $!"#,
                 directory.appending(path: "server.log").path,
             ] + server
         process.standardInput = lifeline
         process.standardError = FileHandle.nullDevice
         try process.run()
-        try waitUntilReady()
+        running.withLock { $0 = (process, lifeline) }
+        try waitUntilReady(process)
+    }
+
+    /// Ends the server with a signal, and waits until it is gone with all that it started.
+    func endServer(_ signal: CInt) throws {
+        let processes = try allProcesses()
+        kill(processes[0], signal)
+        for process in processes { while !Self.isOver(process) { poll(nil, 0, 10) } }
+        stopShell()
+        // After SIGKILL it is still there.
+        try? FileManager.default.removeItem(at: directory.appending(path: "data/postmaster.pid"))
     }
 
     deinit { stop() }
@@ -94,14 +112,17 @@ final class PostgreSQLCluster: Sendable {
         return [server] + (children ?? "").split(separator: " ").compactMap { pid_t($0) }
     }
 
-    private func waitUntilReady() throws {
+    private func waitUntilReady(_ process: Process) throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while true {
             do {
                 try psql("SELECT 1", in: "postgres")
                 return
             } catch {
-                guard ContinuousClock.now < deadline else { throw error }
+                guard ContinuousClock.now < deadline, process.isRunning else {
+                    let log = try? String(contentsOf: directory.appending(path: "server.log"), encoding: .utf8)
+                    throw Failure(description: "\(error)\n\(log ?? "")")
+                }
                 poll(nil, 0, 50)
             }
         }
@@ -123,9 +144,21 @@ final class PostgreSQLCluster: Sendable {
         return database
     }
 
-    func stop() {
+    /// Whether a process is gone, or only waits for its parent to look.
+    private static func isOver(_ process: pid_t) -> Bool {
+        guard let state = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return true }
+        return state.split(separator: ")").last?.hasPrefix(" Z") ?? true
+    }
+
+    private func stopShell() {
+        guard let (process, lifeline) = running.withLock({ $0 }) else { return }
         try? lifeline.fileHandleForWriting.close()
         process.waitUntilExit()
+        running.withLock { $0 = nil }
+    }
+
+    func stop() {
+        stopShell()
         try? FileManager.default.removeItem(at: directory)
     }
 }
