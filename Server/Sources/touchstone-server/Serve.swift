@@ -26,7 +26,9 @@ struct Serve: AsyncParsableCommand {
                     "version": "\(ServerVersion.text)",
                 ]
             )
-            if let token = try await program.offerFirstAdministrator() { Self.printOffer(token, configuration) }
+            if let token = try await program.offerFirstAdministrator() {
+                Self.printOffer(token, configuration)
+            }
             let group = ServiceGroup(
                 configuration: .init(
                     services: [.init(service: program)],

@@ -12,198 +12,204 @@ import X509
 
 @testable import TouchstoneServer
 
-@Suite("The attestation CA")
-struct AttestationTests {
-    private func begin(_ user: TestUser, _ chip: SoftChip, attributes: UInt32 = 0x0005_0072) async throws -> Answer {
-        try await user.call(
-            .POST,
-            "/v1/attestation/ak",
-            [
-                "ekPublic": JSONValue(base64URL: chip.endorsementArea),
-                "akPublic": JSONValue(base64URL: chip.attestationArea(attributes: attributes)),
-            ]
-        )
-    }
-
-    private func certificate(_ user: TestUser, _ chip: SoftChip) async throws -> [UInt8] {
-        let begun = try await begin(user, chip)
-        #expect(begun.status == 201, "\(begun.text)")
-        let secret = try chip.activate(
-            try #require(begun["credentialBlob"]?.bytes),
-            try #require(begun["encryptedSecret"]?.bytes),
-            name: SoftChip.name(chip.attestationArea())
-        )
-        let answer = try await user.call(
-            .POST,
-            "/v1/attestation/ak/\(begun["id"]?.string ?? "")",
-            ["secret": JSONValue(base64URL: try #require(secret))]
-        )
-        #expect(answer.status == 200, "\(answer.text)")
-        return try #require(answer["x5c"]?.array?.first?.bytes)
-    }
-
-    @Test("a chip that activates its credential gets a certificate, and its keys count as a TPM's")
-    func wholeChain() async throws {
-        try await TestServer.with {
-            $0.endorsement = .any
-            $0.deviceAttestation = .policy
-        } _: { server in
-            var user = try await TestUser.signedIn(on: server)
-            let chip = SoftChip()
-            let certificate = try await certificate(user, chip)
-            let begun = try await user.call(.POST, "/v1/credentials/options", ["kind": "device"])
-            #expect(begun["publicKey"]?["attestation"]?.string == "direct")
-            let body = try chip.registration(user, begun, certificate: certificate)
-            let registered = try await user.call(.POST, "/v1/credentials", body)
-            #expect(registered.status == 201, "\(registered.text)")
-            #expect(registered["assurance"]?.string == "tpm")
-            #expect(registered["uvEvidence"]?.string == "tpm_policy")
-            let login = try await user.logInByPasskey()
-            #expect(login["acr"]?.string == "phrh")
-            #expect(login["amr"] == ["pop", "hwk", "user"])
-            // Another key of the same chip supersedes the first: the anchor is the chip's.
-            user.authenticator = TestUser.authenticator()
-            let again = try await user.call(.POST, "/v1/credentials/options", ["kind": "device"])
-            let second = try chip.registration(user, again, certificate: certificate)
-            #expect(try await user.call(.POST, "/v1/credentials", second).status == 201)
-            let list = try await user.call(.GET, "/v1/credentials")["credentials"]?.array ?? []
-            #expect(list.map { $0["suspension"]?.string } == ["superseded", nil])
-            // The policy that the client tells has to be the key's.
-            user.authenticator = TestUser.authenticator()
-            let third = try await user.call(.POST, "/v1/credentials/options", ["kind": "device"])
-            let text = try chip.registration(user, third, certificate: certificate).text
-                .replacing("\"command\":363", with: "\"command\":364")
-            let refused = try await server.send(
+extension ServerTests {
+    @Suite("The attestation CA")
+    struct AttestationTests {
+        private func begin(_ user: TestUser, _ chip: SoftChip, attributes: UInt32 = 0x0005_0072) async throws
+            -> Answer
+        {
+            try await user.call(
                 .POST,
-                server.api + "/v1/credentials",
-                ["Authorization": "Bearer \(user.access)"],
-                (Array(text.utf8), "application/json")
+                "/v1/attestation/ak",
+                [
+                    "ekPublic": JSONValue(base64URL: chip.endorsementArea),
+                    "akPublic": JSONValue(base64URL: chip.attestationArea(attributes: attributes)),
+                ]
             )
-            #expect(refused.status == 422 && refused.code == "key_policy_rejected", "\(refused.text)")
         }
-    }
 
-    @Test("a secret is good once, for its account, and a guess uses it up")
-    func once() async throws {
-        try await TestServer.with {
-            $0.endorsement = .any
-        } _: { server in
-            let user = try await TestUser.signedIn(on: server)
-            let stranger = try await TestUser.signedIn(on: server, "berta")
-            let chip = SoftChip()
+        private func certificate(_ user: TestUser, _ chip: SoftChip) async throws -> [UInt8] {
             let begun = try await begin(user, chip)
-            let path = "/v1/attestation/ak/\(begun["id"]?.string ?? "")"
-            let guess: JSONValue = ["secret": JSONValue(base64URL: [UInt8](repeating: 0, count: 32))]
-            #expect(try await stranger.call(.POST, path, guess).status == 410)
-            let wrong = try await user.call(.POST, path, guess)
-            #expect(wrong.status == 422 && wrong.code == "attestation_rejected")
-            #expect(try await user.call(.POST, path, guess).status == 410)
-            // A key that is not restricted signs anything, so that its word is worth nothing.
-            for attributes: UInt32 in [0x0004_0072, 0x0005_0070, 0x0001_0072] {
-                #expect(try await begin(user, chip, attributes: attributes).status == 422)
+            #expect(begun.status == 201, "\(begun.text)")
+            let secret = try chip.activate(
+                try #require(begun["credentialBlob"]?.bytes),
+                try #require(begun["encryptedSecret"]?.bytes),
+                name: SoftChip.name(chip.attestationArea())
+            )
+            let answer = try await user.call(
+                .POST,
+                "/v1/attestation/ak/\(begun["id"]?.string ?? "")",
+                ["secret": JSONValue(base64URL: try #require(secret))]
+            )
+            #expect(answer.status == 200, "\(answer.text)")
+            return try #require(answer["x5c"]?.array?.first?.bytes)
+        }
+
+        @Test("a chip that activates its credential gets a certificate, and its keys count as a TPM's")
+        func wholeChain() async throws {
+            try await TestServer.with {
+                $0.endorsement = .any
+                $0.deviceAttestation = .policy
+            } _: { server in
+                var user = try await TestUser.signedIn(on: server)
+                let chip = SoftChip()
+                let certificate = try await certificate(user, chip)
+                let begun = try await user.call(.POST, "/v1/credentials/options", ["kind": "device"])
+                #expect(begun["publicKey"]?["attestation"]?.string == "direct")
+                let body = try chip.registration(user, begun, certificate: certificate)
+                let registered = try await user.call(.POST, "/v1/credentials", body)
+                #expect(registered.status == 201, "\(registered.text)")
+                #expect(registered["assurance"]?.string == "tpm")
+                #expect(registered["uvEvidence"]?.string == "tpm_policy")
+                let login = try await user.logInByPasskey()
+                #expect(login["acr"]?.string == "phrh")
+                #expect(login["amr"] == ["pop", "hwk", "user"])
+                // Another key of the same chip supersedes the first: the anchor is the chip's.
+                user.authenticator = TestUser.authenticator()
+                let again = try await user.call(.POST, "/v1/credentials/options", ["kind": "device"])
+                let second = try chip.registration(user, again, certificate: certificate)
+                #expect(try await user.call(.POST, "/v1/credentials", second).status == 201)
+                let list = try await user.call(.GET, "/v1/credentials")["credentials"]?.array ?? []
+                #expect(list.map { $0["suspension"]?.string } == ["superseded", nil])
+                // The policy that the client tells has to be the key's.
+                user.authenticator = TestUser.authenticator()
+                let third = try await user.call(.POST, "/v1/credentials/options", ["kind": "device"])
+                let text = try chip.registration(user, third, certificate: certificate).text
+                    .replacing("\"command\":363", with: "\"command\":364")
+                let refused = try await server.send(
+                    .POST,
+                    server.api + "/v1/credentials",
+                    ["Authorization": "Bearer \(user.access)"],
+                    (Array(text.utf8), "application/json")
+                )
+                #expect(refused.status == 422 && refused.code == "key_policy_rejected", "\(refused.text)")
             }
         }
-    }
 
-    @Test("chips that are not on the list, or at all when nothing is set, are refused")
-    func trust() async throws {
-        let chip = SoftChip()
-        try await TestServer.with { server in
-            let user = try await TestUser.signedIn(on: server)
-            let answer = try await begin(user, chip)
-            #expect(answer.status == 422 && answer.code == "attestation_untrusted")
+        @Test("a secret is good once, for its account, and a guess uses it up")
+        func once() async throws {
+            try await TestServer.with {
+                $0.endorsement = .any
+            } _: { server in
+                let user = try await TestUser.signedIn(on: server)
+                let stranger = try await TestUser.signedIn(on: server, "berta")
+                let chip = SoftChip()
+                let begun = try await begin(user, chip)
+                let path = "/v1/attestation/ak/\(begun["id"]?.string ?? "")"
+                let guess: JSONValue = ["secret": JSONValue(base64URL: [UInt8](repeating: 0, count: 32))]
+                #expect(try await stranger.call(.POST, path, guess).status == 410)
+                let wrong = try await user.call(.POST, path, guess)
+                #expect(wrong.status == 422 && wrong.code == "attestation_rejected")
+                #expect(try await user.call(.POST, path, guess).status == 410)
+                // A key that is not restricted signs anything, so that its word is worth nothing.
+                for attributes: UInt32 in [0x0004_0072, 0x0005_0070, 0x0001_0072] {
+                    #expect(try await begin(user, chip, attributes: attributes).status == 422)
+                }
+            }
         }
-        let anchor = SHA256.hash(data: chip.endorsementKey.publicKey.derRepresentation)
-            .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        try await TestServer.with {
-            $0.endorsement = .list
-            let path = "\($0.dataDirectory)/chips"
-            try "# one chip\n\(anchor)\n".write(toFile: path, atomically: true, encoding: .utf8)
-            $0.endorsementList = path
-        } _: { server in
-            let user = try await TestUser.signedIn(on: server)
-            _ = try await certificate(user, chip)
-            #expect(try await begin(user, SoftChip()).code == "attestation_untrusted")
-        }
-    }
 
-    @Test("a TPM of swtpm activates what the server makes")
-    func realChip() async throws {
-        try await TestServer.with {
-            $0.endorsement = .any
-        } _: { server in
-            let user = try await TestUser.signedIn(on: server)
-            try await TestServer.inDirectory { directory in
-                let script = """
-                    set -e
-                    cd "$1"
-                    mkdir state
-                    swtpm socket --tpm2 --tpmstate dir=state --server type=unixio,path=tpm --ctrl type=unixio,path=ctrl \
-                      --flags not-need-init,startup-clear --daemon --pid file=pid
-                    export TPM2TOOLS_TCTI=swtpm:path=$1/tpm
-                    tpm2_createek -c ek.ctx -G ecc -u ek.pub -f tpmt
-                    tpm2_createak -C ek.ctx -c ak.ctx -G ecc -g sha256 -s ecdsa -u ak.pub -f tpmt
-                    """
-                #expect(try await shell(script, directory) == 0)
-                defer {
-                    if let text = try? String(contentsOfFile: "\(directory)/pid", encoding: .utf8),
-                        let pid = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines))
-                    {
-                        kill(pid, SIGTERM)
+        @Test("chips that are not on the list, or at all when nothing is set, are refused")
+        func trust() async throws {
+            let chip = SoftChip()
+            try await TestServer.with { server in
+                let user = try await TestUser.signedIn(on: server)
+                let answer = try await begin(user, chip)
+                #expect(answer.status == 422 && answer.code == "attestation_untrusted")
+            }
+            let anchor = SHA256.hash(data: chip.endorsementKey.publicKey.derRepresentation)
+                .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            try await TestServer.with {
+                $0.endorsement = .list
+                let path = "\($0.dataDirectory)/chips"
+                try "# one chip\n\(anchor)\n".write(toFile: path, atomically: true, encoding: .utf8)
+                $0.endorsementList = path
+            } _: { server in
+                let user = try await TestUser.signedIn(on: server)
+                _ = try await certificate(user, chip)
+                #expect(try await begin(user, SoftChip()).code == "attestation_untrusted")
+            }
+        }
+
+        @Test("a TPM of swtpm activates what the server makes")
+        func realChip() async throws {
+            try await TestServer.with {
+                $0.endorsement = .any
+            } _: { server in
+                let user = try await TestUser.signedIn(on: server)
+                try await TestServer.inDirectory { directory in
+                    let script = """
+                        set -e
+                        cd "$1"
+                        mkdir state
+                        swtpm socket --tpm2 --tpmstate dir=state --server type=unixio,path=tpm --ctrl type=unixio,path=ctrl \
+                          --flags not-need-init,startup-clear --daemon --pid file=pid
+                        export TPM2TOOLS_TCTI=swtpm:path=$1/tpm
+                        tpm2_createek -c ek.ctx -G ecc -u ek.pub -f tpmt
+                        tpm2_createak -C ek.ctx -c ak.ctx -G ecc -g sha256 -s ecdsa -u ak.pub -f tpmt
+                        """
+                    #expect(try await shell(script, directory) == 0)
+                    defer {
+                        if let text = try? String(contentsOfFile: "\(directory)/pid", encoding: .utf8),
+                            let pid = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines))
+                        {
+                            kill(pid, SIGTERM)
+                        }
                     }
+                    func file(_ name: String) throws -> [UInt8] {
+                        Array(try Data(contentsOf: URL(filePath: "\(directory)/\(name)")))
+                    }
+                    let begun = try await user.call(
+                        .POST,
+                        "/v1/attestation/ak",
+                        [
+                            "ekPublic": JSONValue(base64URL: try file("ek.pub")),
+                            "akPublic": JSONValue(base64URL: try file("ak.pub")),
+                        ]
+                    )
+                    #expect(begun.status == 201, "\(begun.text)")
+                    // The tools' own head before both structures.
+                    let credential =
+                        [0xBA, 0xDC, 0xC0, 0xDE, 0, 0, 0, 1] + (begun["credentialBlob"]?.bytes ?? [])
+                        + (begun["encryptedSecret"]?.bytes ?? [])
+                    try Data(credential).write(to: URL(filePath: "\(directory)/credential"))
+                    let activation = """
+                        set -e
+                        cd "$1"
+                        export TPM2TOOLS_TCTI=swtpm:path=$1/tpm
+                        tpm2_flushcontext -t
+                        tpm2_startauthsession --policy-session -S session
+                        tpm2_policysecret -S session -c e
+                        tpm2_activatecredential -c ak.ctx -C ek.ctx -i credential -o secret -P session:session
+                        """
+                    #expect(try await shell(activation, directory) == 0)
+                    let answer = try await user.call(
+                        .POST,
+                        "/v1/attestation/ak/\(begun["id"]?.string ?? "")",
+                        ["secret": JSONValue(base64URL: try file("secret"))]
+                    )
+                    #expect(answer.status == 200, "\(answer.text)")
+                    let certificate = try Certificate(
+                        derEncoded: try #require(answer["x5c"]?.array?.first?.bytes)
+                    )
+                    let root = try Certificate(
+                        pemEncoded: try String(
+                            contentsOfFile: "\(server.configuration.dataDirectory)/attestation-ca.pem",
+                            encoding: .utf8
+                        ).components(separatedBy: "-----BEGIN PRIVATE")[0]
+                    )
+                    #expect(root.publicKey.isValidSignature(certificate.signature, for: certificate))
                 }
-                func file(_ name: String) throws -> [UInt8] {
-                    Array(try Data(contentsOf: URL(filePath: "\(directory)/\(name)")))
-                }
-                let begun = try await user.call(
-                    .POST,
-                    "/v1/attestation/ak",
-                    [
-                        "ekPublic": JSONValue(base64URL: try file("ek.pub")),
-                        "akPublic": JSONValue(base64URL: try file("ak.pub")),
-                    ]
-                )
-                #expect(begun.status == 201, "\(begun.text)")
-                // The tools' own head before both structures.
-                let credential =
-                    [0xBA, 0xDC, 0xC0, 0xDE, 0, 0, 0, 1] + (begun["credentialBlob"]?.bytes ?? [])
-                    + (begun["encryptedSecret"]?.bytes ?? [])
-                try Data(credential).write(to: URL(filePath: "\(directory)/credential"))
-                let activation = """
-                    set -e
-                    cd "$1"
-                    export TPM2TOOLS_TCTI=swtpm:path=$1/tpm
-                    tpm2_flushcontext -t
-                    tpm2_startauthsession --policy-session -S session
-                    tpm2_policysecret -S session -c e
-                    tpm2_activatecredential -c ak.ctx -C ek.ctx -i credential -o secret -P session:session
-                    """
-                #expect(try await shell(activation, directory) == 0)
-                let answer = try await user.call(
-                    .POST,
-                    "/v1/attestation/ak/\(begun["id"]?.string ?? "")",
-                    ["secret": JSONValue(base64URL: try file("secret"))]
-                )
-                #expect(answer.status == 200, "\(answer.text)")
-                let certificate = try Certificate(derEncoded: try #require(answer["x5c"]?.array?.first?.bytes))
-                let root = try Certificate(
-                    pemEncoded: try String(
-                        contentsOfFile: "\(server.configuration.dataDirectory)/attestation-ca.pem",
-                        encoding: .utf8
-                    ).components(separatedBy: "-----BEGIN PRIVATE")[0]
-                )
-                #expect(root.publicKey.isValidSignature(certificate.signature, for: certificate))
             }
         }
-    }
 
-    private func shell(_ script: String, _ directory: String) async throws -> Int32 {
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/bash")
-        process.arguments = ["-c", script, "bash", directory]
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        while process.isRunning { try await Task.sleep(for: .milliseconds(50)) }
-        return process.terminationStatus
+        private func shell(_ script: String, _ directory: String) async throws -> Int32 {
+            let process = Process()
+            process.executableURL = URL(filePath: "/bin/bash")
+            process.arguments = ["-c", script, "bash", directory]
+            process.standardOutput = FileHandle.nullDevice
+            try process.run()
+            while process.isRunning { try await Task.sleep(for: .milliseconds(50)) }
+            return process.terminationStatus
+        }
     }
 }

@@ -38,7 +38,10 @@ struct EndorsedChip: Sendable, Equatable {
     /// From a TPMT_PUBLIC; nil for an RSA key, which no credential can be made for here.
     init?(area: TPMPublicArea) {
         // An endorsement key decrypts, and only what the chip may see (TCG EK Credential Profile, B.3.4).
-        guard area.attributes.isSuperset(of: [.fixedTPM, .fixedParent, .sensitiveDataOrigin, .restricted, .decrypt]),
+        guard
+            area.attributes.isSuperset(of: [
+                .fixedTPM, .fixedParent, .sensitiveDataOrigin, .restricted, .decrypt,
+            ]),
             !area.attributes.contains(.sign), let point = area.x963Representation
         else { return nil }
         self.init(point: point, names: [:])

@@ -24,7 +24,9 @@ struct EndorsementPolicy: Sendable {
             guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
                 throw ConfigurationFault(place: path, reason: "cannot be read")
             }
-            for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+                .enumerated()
+            {
                 let content = line.prefix { $0 != "#" }.filter { !$0.isWhitespace }
                 guard !content.isEmpty else { continue }
                 guard let bytes = Self.bytes(content), bytes.count == 32 else {
@@ -60,7 +62,9 @@ struct EndorsementPolicy: Sendable {
             throw Refusal(code: .attestationRejected, detail: "a certificate cannot be read")
         }
         let area = publicArea.flatMap { try? TPMPublicArea(parsing: $0) }
-        guard let chip = chain.first.map(EndorsedChip.init(certificate:)) ?? area.flatMap(EndorsedChip.init(area:))
+        guard
+            let chip = chain.first.map(EndorsedChip.init(certificate:))
+                ?? area.flatMap(EndorsedChip.init(area:))
         else {
             throw Refusal(
                 code: .attestationRejected,

@@ -113,7 +113,9 @@ extension ServerConfiguration {
             throw fault("tls-certificate and tls-key go together")
         }
         guard url.scheme == "https" || url.isLoopback else {
-            throw fault("public-url must be https: browsers have no passkeys without, and tokens would be read")
+            throw fault(
+                "public-url must be https: browsers have no passkeys without, and tokens would be read"
+            )
         }
         let id = relyingPartyID
         guard url.host == id || url.host.hasSuffix(".\(id)") else {

@@ -35,5 +35,7 @@ struct PublicURL: Sendable, Equatable {
     }
 
     /// Whether only this machine can reach it.
-    var isLoopback: Bool { ["localhost", "127.0.0.1", "[::1]"].contains(host) || host.hasSuffix(".localhost") }
+    var isLoopback: Bool {
+        ["localhost", "127.0.0.1", "[::1]"].contains(host) || host.hasSuffix(".localhost")
+    }
 }

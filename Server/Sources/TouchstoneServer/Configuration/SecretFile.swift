@@ -11,7 +11,9 @@ enum SecretFile {
     ) throws(ConfigurationFault) -> String {
         if let text = try existing(path) { return text }
         let text: String
-        do { text = try make() } catch { throw ConfigurationFault(place: path, reason: "cannot be made: \(error)") }
+        do { text = try make() } catch {
+            throw ConfigurationFault(place: path, reason: "cannot be made: \(error)")
+        }
         try write(text, to: path)
         // Another server may have been first: what lies there now counts.
         guard let written = try existing(path) else {
@@ -41,7 +43,9 @@ enum SecretFile {
         defer { unlink(temporary) }
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
-            let count = unsafe bytes.withUnsafeBytes { unsafe Foundation.write(descriptor, $0.baseAddress, $0.count) }
+            let count = unsafe bytes.withUnsafeBytes {
+                unsafe Foundation.write(descriptor, $0.baseAddress, $0.count)
+            }
             guard count > 0 else {
                 close(descriptor)
                 throw fault(path)

@@ -163,7 +163,8 @@ struct MemberReader {
     }
 
     /// One of an enumeration's texts.
-    mutating func choice<Choice: RawRepresentable & CaseIterable>(_ name: String, default value: Choice) -> Choice
+    mutating func choice<Choice: RawRepresentable & CaseIterable>(_ name: String, default value: Choice)
+        -> Choice
     where Choice.RawValue == String {
         guard let text = optionalString(name, bytes: 0...64) else { return value }
         guard let choice = Choice(rawValue: text) else {
@@ -199,7 +200,10 @@ struct MemberReader {
             if let bytes = element.bytes, count.contains(bytes.count) {
                 result.append(bytes)
             } else {
-                fail("\(name)/\(index)", "must be base64url of \(count.lowerBound) to \(count.upperBound) bytes")
+                fail(
+                    "\(name)/\(index)",
+                    "must be base64url of \(count.lowerBound) to \(count.upperBound) bytes"
+                )
             }
         }
         return result

@@ -19,7 +19,9 @@ struct Dispatch: Sendable {
         }
     }
 
-    private func respond(to request: Request, _ context: ServerContext, _ operation: Operation) async -> Response {
+    private func respond(to request: Request, _ context: ServerContext, _ operation: Operation) async
+        -> Response
+    {
         var call = Call(
             request: request,
             parameters: context.parameters,

@@ -55,7 +55,9 @@ struct Edge: RouterMiddleware {
         response.headers[.requestID] = traceID
         // A handler that knows better set its own.
         if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
-        for (name, value) in Self.fields where response.headers[name] == nil { response.headers[name] = value }
+        for (name, value) in Self.fields where response.headers[name] == nil {
+            response.headers[name] = value
+        }
         if isSecure { response.headers[.strictTransportSecurity] = "max-age=63072000" }
     }
 

@@ -19,7 +19,9 @@ enum ErrorReply {
         }
         if let error = error as? OAuthProblem { return oauth(error, retryAfter: nil) }
         let problem = problem(of: error)
-        if asOAuth { return oauth(OAuthProblem(problem), retryAfter: problem.retryAfter, status: problem.code.status) }
+        if asOAuth {
+            return oauth(OAuthProblem(problem), retryAfter: problem.retryAfter, status: problem.code.status)
+        }
         var reply = Reply(
             status: .init(code: problem.code.status),
             body: .json(

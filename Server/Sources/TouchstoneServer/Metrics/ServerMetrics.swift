@@ -59,8 +59,12 @@ struct ServerMetrics: Sendable {
     func refresh(_ outcome: String) { count("touchstone_refreshes_total", [("outcome", outcome)]) }
     func throttled(_ limit: String) { count("touchstone_throttled_total", [("limit", limit)]) }
     func auditFailed() { count("touchstone_audit_failures_total", []) }
-    func assertionVerified(in duration: Duration) { time("touchstone_assertion_verify_seconds", [], duration) }
-    func passwordDerived(in duration: Duration) { time("touchstone_password_derivation_seconds", [], duration) }
+    func assertionVerified(in duration: Duration) {
+        time("touchstone_assertion_verify_seconds", [], duration)
+    }
+    func passwordDerived(in duration: Duration) {
+        time("touchstone_password_derivation_seconds", [], duration)
+    }
 
     func gauge(_ name: String, _ value: Int) {
         Meter(label: name, factory: registry).set(value)

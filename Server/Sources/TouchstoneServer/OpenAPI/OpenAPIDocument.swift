@@ -28,7 +28,8 @@ struct OpenAPIDocument: Sendable {
             "openapi": "3.1.0",
             "info": [
                 "title": "Touchstone server", "version": .string(ServerVersion.text),
-                "description": "Passwords, passkeys, device keys, sessions and transactions of a relying party.",
+                "description":
+                    "Passwords, passkeys, device keys, sessions and transactions of a relying party.",
             ],
             "servers": [["url": .string(server)]],
             "paths": .object(JSONObject(paths.map { ($0.name, .object(JSONObject($0.value))) })),
@@ -37,7 +38,8 @@ struct OpenAPIDocument: Sendable {
                 "securitySchemes": [
                     "accessToken": ["type": "http", "scheme": "bearer", "description": "An access token."],
                     "serviceSecret": [
-                        "type": "http", "scheme": "bearer", "description": "The secret of service-secret-file.",
+                        "type": "http", "scheme": "bearer",
+                        "description": "The secret of service-secret-file.",
                     ],
                     "adminToken": [
                         "type": "http", "scheme": "bearer", "description": "An administrator's token.",
@@ -49,7 +51,8 @@ struct OpenAPIDocument: Sendable {
 
     private func operation(_ operation: Operation) -> JSONValue {
         let description = OperationDescription.all[operation.id] ?? OperationDescription("")
-        var parameters = operation.path.split(separator: "/").filter { $0.hasPrefix("{") }.map { part -> JSONValue in
+        var parameters = operation.path.split(separator: "/").filter { $0.hasPrefix("{") }.map {
+            part -> JSONValue in
             [
                 "name": .string(String(part.dropFirst().dropLast())), "in": "path", "required": true,
                 "schema": ["type": "string"],
@@ -97,7 +100,8 @@ struct OpenAPIDocument: Sendable {
                 .object(JSONObject([(reply.type, ["schema": schema])]))
             }
             return (
-                "\(reply.status)", JSONValue(members: ["description": .string(reply.text), "content": content])
+                "\(reply.status)",
+                JSONValue(members: ["description": .string(reply.text), "content": content])
             )
         }
         // A status that is a reply of the operation's own is not repeated.
@@ -106,7 +110,10 @@ struct OpenAPIDocument: Sendable {
         where !description.replies.contains(where: { $0.status == status }) {
             let names = codes.filter { $0.status == status }.map(\.rawValue).sorted()
             let type = operation.hasOAuthErrors ? "application/json" : "application/problem+json"
-            let schema: JSONValue = ["$ref": operation.hasOAuthErrors ? "#/components/schemas/oauthError" : "#/components/schemas/problem"]
+            let schema: JSONValue = [
+                "$ref": operation.hasOAuthErrors
+                    ? "#/components/schemas/oauthError" : "#/components/schemas/problem"
+            ]
             responses.append(
                 (
                     "\(status)",
@@ -123,7 +130,9 @@ struct OpenAPIDocument: Sendable {
     /// What any operation of its kind may answer, and what this one may.
     func codes(_ operation: Operation, _ description: OperationDescription) -> Set<Problem.Code> {
         var codes = Set(description.errors).union([.internalError, .overloaded])
-        if description.body != nil { codes.formUnion([.invalidRequest, .contentTooLarge, .unsupportedMediaType]) }
+        if description.body != nil {
+            codes.formUnion([.invalidRequest, .contentTooLarge, .unsupportedMediaType])
+        }
         if operation.path.contains("{") { codes.insert(.notFound) }
         if !description.query.isEmpty { codes.insert(.invalidRequest) }
         if operation.takesDPoP { codes.formUnion([.invalidDPoPProof, .useDPoPNonce]) }

@@ -45,7 +45,9 @@ enum Schemas {
 
     static let all: JSONValue = .object(JSONObject(named.map { ($0.key, $0.value) }))
 
-    private static let descriptor = object(["type": choice(["public-key"]), "id": bytes, "transports": strings])
+    private static let descriptor = object([
+        "type": choice(["public-key"]), "id": bytes, "transports": strings,
+    ])
 
     private static let named: KeyValuePairs<String, JSONValue> = [
         "problem": object([

@@ -58,7 +58,8 @@ struct PasswordChecker: Sendable {
         return try await timed { try PasswordHash(password: password, cost: cost).description }
     }
 
-    private func timed<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    private func timed<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value
+    {
         let start = ContinuousClock.now
         let value = try await pool.run(body)
         metrics.passwordDerived(in: ContinuousClock.now - start)

@@ -91,7 +91,9 @@ extension ServerConfiguration {
     /// ``databaseAddress`` without a password, for messages.
     var databaseName: String {
         let address = databaseAddress
-        guard let at = address.lastIndex(of: "@"), let scheme = address.firstRange(of: "://") else { return address }
+        guard let at = address.lastIndex(of: "@"), let scheme = address.firstRange(of: "://") else {
+            return address
+        }
         let user = address[scheme.upperBound..<at].prefix { $0 != ":" }
         return "\(address[..<scheme.upperBound])\(user)\(address[at...])"
     }

@@ -93,8 +93,12 @@ public final class ServerProgram: ServiceLifecycle.Service {
     }
 
     private static func builder(_ configuration: ServerConfiguration) throws -> HTTPServerBuilder {
-        guard let certificate = configuration.tlsCertificate, let key = configuration.tlsKey else { return plain }
-        let chain = try NIOSSLCertificate.fromPEMFile(certificate).map { NIOSSLCertificateSource.certificate($0) }
+        guard let certificate = configuration.tlsCertificate, let key = configuration.tlsKey else {
+            return plain
+        }
+        let chain = try NIOSSLCertificate.fromPEMFile(certificate).map {
+            NIOSSLCertificateSource.certificate($0)
+        }
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain,
             privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem))

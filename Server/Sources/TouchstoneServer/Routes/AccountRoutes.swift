@@ -37,9 +37,8 @@ enum AccountRoutes {
         let new = reader.string("new", bytes: 0...PasswordPolicy.mostBytes)
         try reader.finish()
         let account = caller.account
-        var attempt: LimitKey?
         if let stored = account.password?.hash {
-            attempt = try await service.takePasswordAttempt(account.username, nil, nil, call).key
+            let attempt = try await service.takePasswordAttempt(account.username, nil, nil, call).key
             guard case .correct = try await service.passwords.check(current ?? "", against: stored) else {
                 await service.audit(
                     call.event(.passwordChangeFail, account: account.id, session: caller.session.id),
@@ -47,6 +46,7 @@ enum AccountRoutes {
                 )
                 throw Problem.authenticationFailed("wrong_password")
             }
+            try await service.store.reset([attempt])
         }
         try service.passwordPolicy.check(new, username: account.username)
         try await service.store.changePassword(
@@ -57,7 +57,6 @@ enum AccountRoutes {
             audit: call.event(.passwordChange, account: account.id, session: caller.session.id),
             now: call.now
         )
-        if let attempt { try await service.store.reset([attempt]) }
         return .noContent
     }
 

@@ -82,7 +82,12 @@ enum AttestationRoutes {
         var reader = MemberReader(try await BodyReader.object(of: call.request))
         let secret = reader.bytes("secret", count: 1...64)
         try reader.finish()
-        guard let activation = try await service.store.consumeActivation(id, of: caller.account.id, now: call.now)
+        guard
+            let activation = try await service.store.consumeActivation(
+                id,
+                of: caller.account.id,
+                now: call.now
+            )
         else { throw Problem(.ceremonyExpired) }
         // The secret is random and good once, so that nothing is learnt from how long a comparison of digests takes.
         guard Array(SHA256.hash(data: secret)) == activation.secretDigest else {

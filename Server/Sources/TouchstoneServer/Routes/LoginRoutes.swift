@@ -19,7 +19,10 @@ enum LoginRoutes {
         let proof = try service.proof(of: call)
         // A name that nobody can have costs what any name costs.
         let username = Username.prepared(name)
-        let found = if let username { try await service.store.loginAccount(username: username) } else { AccountWithCredentials?.none }
+        let found =
+            if let username { try await service.store.loginAccount(username: username) } else {
+                AccountWithCredentials?.none
+            }
         let attempt = try await service.takePasswordAttempt(username ?? name, found, proof, call)
         let verdict = try await service.passwords.check(password, against: found?.account.password?.hash)
         guard case .correct(let rehashed) = verdict, let account = found?.account,
@@ -37,7 +40,10 @@ enum LoginRoutes {
             throw Problem.authenticationFailed("password")
         }
         guard account.lockedAt == nil else {
-            await service.audit(call.event(.loginFail, account: account.id, reason: "account_locked"), at: call.now)
+            await service.audit(
+                call.event(.loginFail, account: account.id, reason: "account_locked"),
+                at: call.now
+            )
             service.metrics.login(method: "password", outcome: "locked")
             throw Problem(.accountLockedByAdmin)
         }
@@ -107,7 +113,8 @@ extension Service {
     ) async throws -> (key: LimitKey, failures: Int) {
         let isOwn =
             proof.map { proof in
-                found?.credentials.contains { $0.thumbprint == proof.thumbprint && $0.suspension == nil } ?? false
+                found?.credentials.contains { $0.thumbprint == proof.thumbprint && $0.suspension == nil }
+                    ?? false
             } ?? false
         let key =
             isOwn
@@ -128,7 +135,10 @@ extension Service {
         switch verdict {
         case .allowed(let failures): return (key, failures)
         case .wait(_, let until):
-            await audit(call.event(.loginFailMax, account: found?.account.id, reason: "password"), at: call.now)
+            await audit(
+                call.event(.loginFailMax, account: found?.account.id, reason: "password"),
+                at: call.now
+            )
             throw throttled("password", until, call)
         case .exceeded(_, let until):
             await audit(call.event(.rateLimitExceeded, reason: "password-address"), at: call.now)

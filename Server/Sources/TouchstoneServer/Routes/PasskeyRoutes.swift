@@ -9,7 +9,14 @@ internal import WebAuthnModel
 /// Signing in, and authenticating again, by a credential.
 enum PasskeyRoutes {
     static let operations: [Operation] = [
-        Operation(.post, "/v1/login/options", "loginOptions", .openOrSession, takesDPoP: true, handle: options),
+        Operation(
+            .post,
+            "/v1/login/options",
+            "loginOptions",
+            .openOrSession,
+            takesDPoP: true,
+            handle: options
+        ),
         Operation(.post, "/v1/login", "login", .open, takesDPoP: true, handle: login),
     ]
 

@@ -11,7 +11,14 @@ internal import X509
 /// Registering a credential.
 enum RegistrationRoutes {
     static let operations: [Operation] = [
-        Operation(.post, "/v1/credentials/options", "credentialOptions", .fresh, takesDPoP: true, handle: options),
+        Operation(
+            .post,
+            "/v1/credentials/options",
+            "credentialOptions",
+            .fresh,
+            takesDPoP: true,
+            handle: options
+        ),
         Operation(.post, "/v1/credentials", "registerCredential", .fresh, takesDPoP: true, handle: register),
     ]
 
@@ -60,7 +67,12 @@ enum RegistrationRoutes {
         try reader.finish()
         let response = try CredentialResponse.registration(json)
         let proof = try await service.usedProof(of: call)
-        guard let taken = try await service.store.consumeCeremony(CeremonyID(id), presenting: nil, now: call.now),
+        guard
+            let taken = try await service.store.consumeCeremony(
+                CeremonyID(id),
+                presenting: nil,
+                now: call.now
+            ),
             taken.ceremony.purpose == .registration, taken.ceremony.session == caller.session.id,
             let kept = try? JSONValue(parsing: Array(taken.ceremony.options.utf8)).object,
             let kind = kept["kind"]?.string.flatMap(Credential.Kind.init),
@@ -115,7 +127,8 @@ enum RegistrationRoutes {
         _ caller: AuthenticatedSession,
         _ call: Call
     ) async -> Problem {
-        let details = (try? CanonicalJSON.encode(["cause": .string(String(error.description.prefix(256)))])) ?? []
+        let details =
+            (try? CanonicalJSON.encode(["cause": .string(String(error.description.prefix(256)))])) ?? []
         await service.audit(
             call.event(
                 .attestationRejected,
@@ -158,7 +171,8 @@ enum RegistrationRoutes {
             var serializer = DER.Serializer()
             try serializer.serialize(certificate)
             let digest = Array(SHA256.hash(data: serializer.serializedBytes))
-            anchor = try await service.store.attestationKey(certificateDigest: digest, now: call.now)?.deviceAnchor
+            anchor = try await service.store.attestationKey(certificateDigest: digest, now: call.now)?
+                .deviceAnchor
         }
         return Credential(
             id: CredentialID(registration.record.id),

@@ -76,14 +76,18 @@ enum TransactionRoutes {
     }
 
     /// Whose transaction it is to be: a service names somebody, a session has somebody.
-    private static func owner(_ username: String?, _ service: Service, _ call: Call) async throws -> AccountID {
+    private static func owner(_ username: String?, _ service: Service, _ call: Call) async throws -> AccountID
+    {
         if case .session(let caller) = call.caller { return caller.account.id }
         guard let username else {
             var problem = Problem(.invalidRequest, "members of the body are wrong")
-            problem.faults = [Problem.Fault(pointer: "/username", detail: "is missing: a service names the owner")]
+            problem.faults = [
+                Problem.Fault(pointer: "/username", detail: "is missing: a service names the owner")
+            ]
             throw problem
         }
-        guard let name = Username.prepared(username), let account = try await service.store.account(username: name)
+        guard let name = Username.prepared(username),
+            let account = try await service.store.account(username: name)
         else { throw Problem(.notFound, "there is no such user") }
         return account.id
     }
@@ -115,7 +119,10 @@ enum TransactionRoutes {
         guard let options = KeptOptions(try? JSONValue(parsing: Array(transaction.options.utf8))) else {
             throw Problem(.internalError)
         }
-        let credential = try await service.store.credential(CredentialID(response.rawId), of: caller.account.id)
+        let credential = try await service.store.credential(
+            CredentialID(response.rawId),
+            of: caller.account.id
+        )
         let use: CredentialUse
         do throws(AssertionRefusal) {
             guard let credential else { throw AssertionRefusal(reason: "unknown_credential") }

@@ -8,7 +8,8 @@ final class BuiltProgram: Sendable {
     init(_ directory: String, _ arguments: [String], _ environment: [String: String]) throws {
         self.directory = directory
         process = Process()
-        let products = Bundle.main.bundleURL.pathExtension == "xctest"
+        let products =
+            Bundle.main.bundleURL.pathExtension == "xctest"
             ? Bundle.main.bundleURL.deletingLastPathComponent() : Bundle.main.bundleURL
         process.executableURL = products.appending(path: "touchstone-server")
         process.arguments = arguments

@@ -8,17 +8,25 @@ struct SchemaValidator {
     func faults(_ value: JSONValue, _ schema: JSONValue, at path: String = "") -> [String] {
         if let reference = schema["$ref"]?.string {
             let name = reference.split(separator: "/").last.map(String.init) ?? ""
-            guard let target = document["components"]?["schemas"]?[name] else { return ["\(path): no \(reference)"] }
+            guard let target = document["components"]?["schemas"]?[name] else {
+                return ["\(path): no \(reference)"]
+            }
             return faults(value, target, at: path)
         }
         var faults: [String] = []
         if let type = schema["type"] {
             let names = type.array?.compactMap(\.string) ?? [type.string ?? ""]
-            if !names.contains(Self.type(of: value)) { return ["\(path): \(Self.type(of: value)), not \(names)"] }
+            if !names.contains(Self.type(of: value)) {
+                return ["\(path): \(Self.type(of: value)), not \(names)"]
+            }
         }
-        if let values = schema["enum"]?.array, !values.contains(value) { faults.append("\(path): \(value.text)") }
+        if let values = schema["enum"]?.array, !values.contains(value) {
+            faults.append("\(path): \(value.text)")
+        }
         if let pattern = schema["pattern"]?.string, let text = value.string {
-            if pattern != "^[A-Za-z0-9_-]*$" { faults.append("\(path): pattern \(pattern) is not known here") }
+            if pattern != "^[A-Za-z0-9_-]*$" {
+                faults.append("\(path): pattern \(pattern) is not known here")
+            }
             let isBase64URL = text.utf8.allSatisfy { byte in
                 let scalar = Unicode.Scalar(byte)
                 return scalar == "-" || scalar == "_" || ("0"..."9").contains(scalar)

@@ -54,7 +54,9 @@ struct SoftChip: Sendable {
     private static func kdfa(_ key: [UInt8], _ label: String, _ context: [UInt8], _ bits: UInt32) -> [UInt8] {
         let input = big(UInt32(1)) + Array("\(label)\0".utf8) + context + big(bits)
         return Array(
-            Array(HMAC<SHA256>.authenticationCode(for: input, using: SymmetricKey(data: key))).prefix(Int(bits) / 8)
+            Array(HMAC<SHA256>.authenticationCode(for: input, using: SymmetricKey(data: key))).prefix(
+                Int(bits) / 8
+            )
         )
     }
 

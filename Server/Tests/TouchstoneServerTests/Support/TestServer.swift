@@ -52,7 +52,8 @@ struct TestServer: Sendable {
 
     /// A directory that is gone afterwards.
     static func inDirectory(_ body: (String) async throws -> Void) async throws {
-        let directory = FileManager.default.temporaryDirectory.path + "/touchstone-server-\(UUID().uuidString)"
+        let directory =
+            FileManager.default.temporaryDirectory.path + "/touchstone-server-\(UUID().uuidString)"
         try FileManager.default.createDirectory(
             atPath: directory,
             withIntermediateDirectories: true,
@@ -85,7 +86,12 @@ struct TestServer: Sendable {
                 adminToken: adminToken ?? ""
             )
             if let token {
-                let answer = try await server.call(.POST, "/admin/v1/bootstrap", ["token": .string(token)], isAdmin: true)
+                let answer = try await server.call(
+                    .POST,
+                    "/admin/v1/bootstrap",
+                    ["token": .string(token)],
+                    isAdmin: true
+                )
                 server = TestServer(
                     api: server.api,
                     admin: server.admin,
@@ -139,7 +145,12 @@ struct TestServer: Sendable {
         let text = form.map { name, value in
             "\(name)=\(value.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")"
         }.joined(separator: "&")
-        return try await send(.POST, api + path, headers, (Array(text.utf8), "application/x-www-form-urlencoded"))
+        return try await send(
+            .POST,
+            api + path,
+            headers,
+            (Array(text.utf8), "application/x-www-form-urlencoded")
+        )
     }
 
     /// Sends any request.
@@ -153,7 +164,9 @@ struct TestServer: Sendable {
         request.method = method
         request.headers = headers
         if let body {
-            if !headers.contains(name: "Content-Type") { request.headers.add(name: "Content-Type", value: body.type) }
+            if !headers.contains(name: "Content-Type") {
+                request.headers.add(name: "Content-Type", value: body.type)
+            }
             request.body = .bytes(ByteBuffer(bytes: body.bytes))
         }
         let response = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
@@ -166,7 +179,8 @@ struct TestServer: Sendable {
     }
 
     /// An administrator's call.
-    func admin(_ method: NIOHTTP1.HTTPMethod, _ path: String, _ body: JSONValue? = nil) async throws -> Answer {
+    func admin(_ method: NIOHTTP1.HTTPMethod, _ path: String, _ body: JSONValue? = nil) async throws -> Answer
+    {
         try await call(method, "/admin/v1" + path, body, token: adminToken, isAdmin: true)
     }
 }

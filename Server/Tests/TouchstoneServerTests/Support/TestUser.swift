@@ -143,7 +143,9 @@ struct TestUser: Sendable {
             "response": [
                 "clientDataJSON": JSONValue(base64URL: clientData),
                 "authenticatorData": JSONValue(base64URL: data),
-                "signature": JSONValue(base64URL: authenticator.sign(data + SoftAuthenticator.hash(clientData))),
+                "signature": JSONValue(
+                    base64URL: authenticator.sign(data + SoftAuthenticator.hash(clientData))
+                ),
                 "userHandle": .string(id),
             ],
             "clientExtensionResults": [:],
@@ -164,7 +166,8 @@ struct TestUser: Sendable {
         ]
     }
 
-    func logInByPasskey(signCount: UInt32 = 2, named: Bool = true, dpop: String? = nil) async throws -> Answer {
+    func logInByPasskey(signCount: UInt32 = 2, named: Bool = true, dpop: String? = nil) async throws -> Answer
+    {
         try await server.call(
             .POST,
             "/v1/login",
