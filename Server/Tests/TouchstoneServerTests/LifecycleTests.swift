@@ -66,8 +66,12 @@ extension ServerTests {
                         bound = TestUser(server: two, id: user.id, name: user.name)
                         #expect(try await bound.logIn(dpop: proof).status == 200)
                         #expect(try await user.logIn(dpop: proof).code == "invalid_dpop_proof")
-                        #expect(try await user.logIn("wrong wrong").status == 401)
-                        #expect(try await bound.logIn().status == 429)
+                        // Failures at one hold up at the other.
+                        var statuses: [Int] = []
+                        for number in 0..<30 where statuses.last != 429 {
+                            statuses.append(try await (number % 2 == 0 ? user : bound).logIn("wrong wrong").status)
+                        }
+                        #expect(statuses.last == 429)
                         #expect(try await two.call(.POST, "/v1/logout", token: token).status == 204)
                         #expect(try await one.call(.GET, "/v1/me", token: token).status == 401)
                     }
