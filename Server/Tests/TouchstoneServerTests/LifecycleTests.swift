@@ -69,7 +69,8 @@ extension ServerTests {
                         // Failures at one hold up at the other.
                         var statuses: [Int] = []
                         for number in 0..<30 where statuses.last != 429 {
-                            statuses.append(try await (number % 2 == 0 ? user : bound).logIn("wrong wrong").status)
+                            let either = number % 2 == 0 ? user : bound
+                            statuses.append(try await either.logIn("wrong wrong").status)
                         }
                         #expect(statuses.last == 429)
                         #expect(try await two.call(.POST, "/v1/logout", token: token).status == 204)

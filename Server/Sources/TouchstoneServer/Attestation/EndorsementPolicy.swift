@@ -52,6 +52,7 @@ struct EndorsementPolicy: Sendable {
     /// - Parameters:
     ///   - certificates: DER, the endorsement key's first; empty: `publicArea` has to be there.
     ///   - publicArea: TPMT_PUBLIC of the endorsement key.
+    /// - Returns: the chip, believed as the setting says.
     /// - Throws: ``Refusal``.
     func chip(certificates: [[UInt8]], publicArea: [UInt8]?) async throws(Refusal) -> EndorsedChip {
         guard trust != .none else {

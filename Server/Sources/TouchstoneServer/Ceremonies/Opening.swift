@@ -5,10 +5,8 @@ internal import WebAuthnModel
 extension Service {
     /// Opens a ceremony within the limits of its address.
     ///
-    /// - Parameters:
-    ///   - publicKey: the options as the client gets them.
-    ///   - kept: the options as they are kept; nil: the same.
-    /// - Returns: `{ceremonyId, publicKey, expiresAt}`.
+    /// `publicKey` is the options as the client gets them, `kept` as they are kept (nil: the same). The answer is
+    /// `{ceremonyId, publicKey, expiresAt}`.
     func open(
         _ purpose: Ceremony.Purpose,
         account: AccountID?,

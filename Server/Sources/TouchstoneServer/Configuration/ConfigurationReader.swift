@@ -11,6 +11,7 @@ extension ServerConfiguration {
     /// - Parameters:
     ///   - file: a path; nil: `TOUCHSTONE_SERVER_CONFIG`, else ``standardFile`` if it exists.
     ///   - environment: the process's.
+    /// - Returns: the settings in force.
     /// - Throws: ``ConfigurationFault`` with the first mistake.
     public static func read(
         file: String?,

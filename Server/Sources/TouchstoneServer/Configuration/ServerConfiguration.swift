@@ -15,7 +15,9 @@ public struct ServerConfiguration: Sendable {
     public var dataDirectory: String
     /// A path, or `postgresql://…`; nil: `accounts.sqlite` in ``dataDirectory``.
     public var database: String?
-    /// PEM: certificate chain and private key. Without them the server speaks plain HTTP, for a proxy in front.
+    /// PEM: the certificate chain.
+    ///
+    /// Without them the server speaks plain HTTP, for a proxy in front.
     public var tlsCertificate: String?
     /// PEM: the private key of ``tlsCertificate``.
     public var tlsKey: String?

@@ -64,9 +64,9 @@ struct Edge: RouterMiddleware {
     private static let fields: [(HTTPField.Name, String)] = [
         (.contentSecurityPolicy, "default-src 'none'; frame-ancestors 'none'"),
         (.xContentTypeOptions, "nosniff"),
-        (HTTPField.Name("Referrer-Policy")!, "no-referrer"),
-        (HTTPField.Name("X-Frame-Options")!, "DENY"),
-        (HTTPField.Name("Cross-Origin-Resource-Policy")!, "same-origin"),
+        (.known("Referrer-Policy"), "no-referrer"),
+        (.known("X-Frame-Options"), "DENY"),
+        (.known("Cross-Origin-Resource-Policy"), "same-origin"),
     ]
 }
 

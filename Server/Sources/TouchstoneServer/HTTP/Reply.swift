@@ -57,11 +57,17 @@ struct Reply: Sendable {
 
 extension HTTPField.Name {
     /// RFC 9449.
-    static let dpop = Self("DPoP")!
+    static let dpop = known("DPoP")
     /// RFC 9449, section 8.
-    static let dpopNonce = Self("DPoP-Nonce")!
-    static let retryAfter = Self("Retry-After")!
-    static let requestID = Self("X-Request-Id")!
-    static let forwardedFor = Self("X-Forwarded-For")!
-    static let traceParent = Self("traceparent")!
+    static let dpopNonce = known("DPoP-Nonce")
+    static let retryAfter = known("Retry-After")
+    static let requestID = known("X-Request-Id")
+    static let forwardedFor = known("X-Forwarded-For")
+    static let traceParent = known("traceparent")
+
+    /// A name that is written in this program.
+    static func known(_ text: String) -> Self {
+        guard let name = Self(text) else { preconditionFailure("\(text) is no name of a field") }
+        return name
+    }
 }

@@ -12,6 +12,7 @@ extension ServerProgram {
     ///   - configuration: the settings.
     ///   - isAlone: whether the metrics of the process's libraries are this server's too: once a process.
     ///   - logger: where it says what happens.
+    /// - Returns: the server.
     /// - Throws: ``StartError``.
     public static func start(
         _ configuration: ServerConfiguration,

@@ -24,6 +24,7 @@ struct NewTokens: Sendable {
     ///   - session: what they open.
     ///   - refresh: the refresh token that the client goes on with.
     ///   - now: for `expires_in`.
+    /// - Returns: the members of the answer.
     func reply(_ session: Session, refresh: String, now: Timestamp) -> [(name: String, value: JSONValue)] {
         [
             ("access_token", .string(access.text)),

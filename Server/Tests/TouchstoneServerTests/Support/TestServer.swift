@@ -65,7 +65,7 @@ struct TestServer: Sendable {
 
     /// Runs a server with these settings, in an order of its own: with an administrator.
     ///
-    /// - Parameter adminToken: of a server that ran before on the same store; nil: a first one is made.
+    /// `adminToken` is of a server that ran before on the same store; nil: a first one is made.
     static func with(
         _ configuration: ServerConfiguration,
         adminToken: String? = nil,
