@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import TouchstoneServer
 
-/// `touchstone-server check-config`
+/// The command `touchstone-server check-config`.
 struct CheckConfig: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check-config",
@@ -16,7 +16,7 @@ struct CheckConfig: ParsableCommand {
     }
 }
 
-/// `touchstone-server migrate`
+/// The command `touchstone-server migrate`.
 struct Migrate: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Bring the database up to date, or make it where there is none."
@@ -31,7 +31,7 @@ struct Migrate: ParsableCommand {
     }
 }
 
-/// `touchstone-server version`
+/// The command `touchstone-server version`.
 struct ShowVersion: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "version", abstract: "Print the version.")
 
