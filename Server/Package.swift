@@ -20,12 +20,27 @@ let package = Package(
     products: [
         .library(name: "WebAuthn", targets: ["WebAuthn"]),
         .library(name: "RelyingParty", targets: ["RelyingParty"]),
+        .library(name: "AccountStore", targets: ["AccountStore"]),
+        .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
+        .library(name: "PostgreSQLStore", targets: ["PostgreSQLStore"]),
+        .library(name: "TouchstoneServer", targets: ["TouchstoneServer"]),
+        .executable(name: "touchstone-server", targets: ["touchstone-server"]),
     ],
     dependencies: [
         .package(name: "touchstone", path: ".."),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/groue/GRDB.swift.git", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        .package(url: "https://github.com/swift-server/async-http-client.git", from: "1.25.0"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.5.1"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.36.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics.git", from: "2.11.0"),
     ],
     targets: [
         .target(
@@ -49,6 +64,71 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // What servers keep and share: the operations and their records, without a database.
+        .target(
+            name: "AccountStore",
+            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings
+        ),
+        // The operations in SQL, once for all databases.
+        .target(
+            name: "SQLAccountStore",
+            dependencies: ["AccountStore", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "SQLiteStore",
+            dependencies: [
+                "AccountStore", "SQLAccountStore", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            swiftSettings: settings
+        ),
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "PostgreSQLStore",
+            dependencies: ["AccountStore", "CPostgreSQL", "SQLAccountStore"],
+            swiftSettings: settings
+        ),
+        // Writes as servers do, and says what was acknowledged, until a test kills it.
+        .executableTarget(
+            name: "store-writer",
+            dependencies: ["AccountStore", "PostgreSQLStore", "SQLiteStore"],
+            path: "Tests/store-writer",
+            swiftSettings: settings
+        ),
+        // The HTTP service: configuration, routes, errors, metrics.
+        .target(
+            name: "TouchstoneServer",
+            dependencies: [
+                "AccountStore", "PostgreSQLStore", "RelyingParty", "SQLiteStore", "WebAuthn",
+                .product(name: "WebAuthnModel", package: "touchstone"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HummingbirdTLS", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "touchstone-server",
+            dependencies: [
+                "TouchstoneServer",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "webauthn-bench",
             dependencies: [
@@ -65,6 +145,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "AccountStoreTests",
+            dependencies: ["AccountStore", "PostgreSQLStore", "SQLiteStore", "store-writer"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "RelyingPartyTests",
             dependencies: [
                 "RelyingParty", "TestVectors",
@@ -73,10 +158,43 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // An authenticator, a maker of them, and a TPM in software.
+        .target(
+            name: "WebAuthnTestKit",
+            dependencies: [
+                "WebAuthn",
+                .product(name: "WebAuthnModel", package: "touchstone"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            path: "Tests/WebAuthnTestKit",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "TouchstoneServerTests",
+            dependencies: [
+                "AccountStore", "RelyingParty", "TouchstoneServer", "WebAuthn", "WebAuthnTestKit",
+                "touchstone-server",
+                .product(name: "WebAuthnModel", package: "touchstone"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "WebAuthnTests",
             dependencies: [
-                "TestVectors", "WebAuthn",
+                "WebAuthnTestKit", "TestVectors", "WebAuthn",
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 import WebAuthn
 import WebAuthnModel
+import WebAuthnTestKit
 import X509
 
 /// The cases of the FIDO Alliance's server conformance tool that concern a verifier, made by an authenticator in software.

@@ -5,6 +5,7 @@ import SwiftASN1
 import Testing
 import WebAuthn
 import WebAuthnModel
+import WebAuthnTestKit
 import X509
 
 /// A TPM in software that certifies a key: each part can be spoiled before it is signed.

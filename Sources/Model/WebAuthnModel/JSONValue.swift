@@ -70,7 +70,8 @@ public struct JSONObject: Sendable, Equatable {
         members.first { $0.name.utf8.elementsEqual(name.utf8) }?.value
     }
 
-    init(_ members: [(name: String, value: JSONValue)]) {
+    /// Takes members, whose names the caller knows to be different.
+    public init(_ members: [(name: String, value: JSONValue)]) {
         self.members = members
     }
 

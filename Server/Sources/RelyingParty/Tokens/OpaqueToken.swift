@@ -14,6 +14,8 @@ public struct OpaqueToken: Sendable, Equatable {
         case refresh = "ts_rt_"
         /// Lets the first administrator in, once.
         case bootstrap = "ts_bt_"
+        /// Opens the administrators' API.
+        case administration = "ts_ad_"
     }
 
     private static let randomByteCount = 32

@@ -30,7 +30,10 @@ public struct TPMPublicArea: Sendable, Equatable {
         static let ecdaa: UInt16 = 0x001A
     }
 
-    init(parsing bytes: [UInt8]) throws(TPMStructureError) {
+    /// Reads a TPMT_PUBLIC.
+    ///
+    /// - Throws: ``TPMStructureError`` for another structure, or a type of key or a curve that is not known here.
+    public init(parsing bytes: [UInt8]) throws(TPMStructureError) {
         encoded = bytes
         var reader = TPMReader(bytes)
         let type = try reader.number(UInt16.self)
@@ -81,6 +84,12 @@ public struct TPMPublicArea: Sendable, Equatable {
         TPMHash.digest(of: encoded, nameAlgorithm).map {
             [UInt8(nameAlgorithm >> 8), UInt8(truncatingIfNeeded: nameAlgorithm)] + $0
         }
+    }
+
+    /// The key of a P-256 or P-384 area, uncompressed X9.63; nil for others.
+    public var x963Representation: [UInt8]? {
+        guard case .ec(let curve, let x, let y) = key, curve != .p521 else { return nil }
+        return [4] + x + y
     }
 
     func isKey(_ other: COSEKey) -> Bool {

@@ -23,4 +23,4 @@ struct TPMReader {
 }
 
 /// A structure ends too early, or holds something that nobody here knows.
-struct TPMStructureError: Error {}
+public struct TPMStructureError: Error {}

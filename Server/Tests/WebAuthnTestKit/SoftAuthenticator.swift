@@ -1,29 +1,31 @@
-import CBOR
-import Crypto
-import Foundation
-import SwiftASN1
-import WebAuthn
-import WebAuthnModel
-import X509
+package import CBOR
+package import Crypto
+package import Foundation
+package import SwiftASN1
+internal import WebAuthn
+package import WebAuthnModel
+package import X509
 
 /// An authenticator in software, and the client around it: makes each part of an answer so that a test can spoil it.
-struct SoftAuthenticator {
-    var rpId = "example.org"
-    var origin = "https://example.org"
-    var aaguid = [UInt8](repeating: 7, count: 16)
-    var credentialId = (0..<32).map { UInt8($0) }
-    let key = P256.Signing.PrivateKey()
+package struct SoftAuthenticator {
+    package var rpId = "example.org"
+    package var origin = "https://example.org"
+    package var aaguid = [UInt8](repeating: 7, count: 16)
+    package var credentialId = (0..<32).map { UInt8($0) }
+    package let key = P256.Signing.PrivateKey()
 
-    var publicKey: COSEKey {
+    package init() {}
+
+    package var publicKey: COSEKey {
         let raw = Array(key.publicKey.rawRepresentation)
         return .ec2(algorithm: .es256, curve: .p256, x: Array(raw[..<32]), y: Array(raw[32...]))
     }
 
-    func clientData(_ type: String, _ challenge: [UInt8]) -> [UInt8] {
+    package func clientData(_ type: String, _ challenge: [UInt8]) -> [UInt8] {
         CollectedClientData(type: type, challenge: challenge, origin: origin).json
     }
 
-    func authenticatorData(
+    package func authenticatorData(
         flags: AuthenticatorData.Flags = [.userPresent, .userVerified],
         signCount: UInt32 = 1,
         isNew: Bool = false,
@@ -43,15 +45,15 @@ struct SoftAuthenticator {
         ).encoded
     }
 
-    func sign(_ message: [UInt8]) -> [UInt8] {
+    package func sign(_ message: [UInt8]) -> [UInt8] {
         guard let signature = try? key.signature(for: message) else { return [] }
         return Array(signature.derRepresentation)
     }
 
-    static func hash(_ clientData: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: clientData)) }
+    package static func hash(_ clientData: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: clientData)) }
 
     /// An attestation object with these members, in the canonical order.
-    static func attestationObject(
+    package static func attestationObject(
         format: CBORValue? = .text("packed"),
         statement: CBORValue?,
         data: CBORValue?
@@ -64,7 +66,7 @@ struct SoftAuthenticator {
     }
 
     /// `packed` with the credential's own key.
-    func selfStatement(_ data: [UInt8], _ clientData: [UInt8]) -> CBORValue {
+    package func selfStatement(_ data: [UInt8], _ clientData: [UInt8]) -> CBORValue {
         .map([
             CBORPair(.text("alg"), .integer(-7)),
             CBORPair(.text("sig"), .bytes(sign(data + Self.hash(clientData)))),
@@ -73,12 +75,12 @@ struct SoftAuthenticator {
 }
 
 /// A maker of authenticators: a root, and certificates under it.
-struct SoftManufacturer {
-    let rootKey = P256.Signing.PrivateKey()
-    let root: Certificate
-    let leafKey = P256.Signing.PrivateKey()
+package struct SoftManufacturer {
+    package let rootKey = P256.Signing.PrivateKey()
+    package let root: Certificate
+    package let leafKey = P256.Signing.PrivateKey()
 
-    init() throws {
+    package init() throws {
         let name = try DistinguishedName { CommonName("Test attestation root") }
         let now = Date()
         root = try Certificate(
@@ -96,7 +98,7 @@ struct SoftManufacturer {
     }
 
     /// An attestation certificate of section 8.2.1.
-    func leaf(
+    package func leaf(
         notBefore: TimeInterval = -3600,
         notAfter: TimeInterval = 3600,
         organizationalUnit: String = "Authenticator Attestation",
@@ -132,7 +134,7 @@ struct SoftManufacturer {
         )
     }
 
-    func certificate(
+    package func certificate(
         subject: DistinguishedName,
         extensions: Certificate.Extensions,
         notBefore: TimeInterval = -3600,
@@ -153,7 +155,7 @@ struct SoftManufacturer {
         )
     }
 
-    static func der(_ certificate: Certificate) throws -> [UInt8] {
+    package static func der(_ certificate: Certificate) throws -> [UInt8] {
         var serializer = DER.Serializer()
         try serializer.serialize(certificate)
         return serializer.serializedBytes

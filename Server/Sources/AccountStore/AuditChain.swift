@@ -1,0 +1,74 @@
+internal import Crypto
+
+/// How records of the audit hang together.
+public enum AuditChain {
+    /// What stands for the hash before the first record.
+    public static let start = [UInt8](repeating: 0, count: 32)
+
+    /// What is wrong with a chain.
+    public enum Fault: Sendable, Equatable {
+        /// This record is not what was written.
+        case changed(sequence: Int64)
+        /// The record after this one is missing, or is of another history.
+        case broken(after: Int64)
+    }
+
+    /// Looks at records of one chain in their order; nil: they are as they were written.
+    ///
+    /// The first one may be any: what was before it is taken from it.
+    public static func fault(in records: [AuditRecord]) -> Fault? {
+        var before: AuditRecord?
+        for record in records {
+            if let before {
+                guard record.sequence == before.sequence + 1, record.previousHash == before.hash,
+                    record.chain == before.chain
+                else { return .broken(after: before.sequence) }
+            } else if record.sequence == 1, record.previousHash != start {
+                return .changed(sequence: 1)
+            }
+            let hash = hash(
+                chain: record.chain,
+                sequence: record.sequence,
+                time: record.time,
+                event: record.event,
+                previousHash: record.previousHash
+            )
+            guard hash == record.hash else { return .changed(sequence: record.sequence) }
+            before = record
+        }
+        return nil
+    }
+
+    /// The hash of a record: SHA-256 over its fields in order, each with its length before it (8 bytes, big-endian).
+    package static func hash(
+        chain: [UInt8],
+        sequence: Int64,
+        time: Timestamp,
+        event: AuditEvent,
+        previousHash: [UInt8]
+    ) -> [UInt8] {
+        var input: [UInt8] = []
+        input.reserveCapacity(512)
+        func append(_ bytes: some Collection<UInt8>) {
+            appendNumber(Int64(bytes.count))
+            input.append(contentsOf: bytes)
+        }
+        func appendNumber(_ number: Int64) {
+            for shift in stride(from: 56, through: 0, by: -8) {
+                input.append(UInt8(truncatingIfNeeded: number >> Int64(shift)))
+            }
+        }
+        append(chain)
+        appendNumber(sequence)
+        appendNumber(time.milliseconds)
+        append(event.name.rawValue.utf8)
+        append(event.session?.bytes ?? [])
+        append(event.credential?.bytes ?? [])
+        append(event.address.utf8)
+        append(event.trace.utf8)
+        append(event.reason.utf8)
+        append(event.details.utf8)
+        append(previousHash)
+        return Array(SHA256.hash(data: input))
+    }
+}

@@ -1,0 +1,183 @@
+internal import AccountStore
+internal import CPostgreSQL
+internal import Dispatch
+internal import Glibc
+internal import SQLAccountStore
+
+/// A connection in pipeline mode: what does not need an answer goes out with what does, so that a transaction that reads,
+/// decides and writes takes two round trips.
+///
+/// Used on one thread at a time, which waits no longer than ``deadline``.
+final class PostgreSQLConnection: SQLConnection {
+    let ownChain = Identifier<Never>.random(byteCount: 8).bytes
+    /// Until when the transaction at hand waits for the server.
+    var deadline: DispatchTime
+
+    private enum Sent {
+        case preparation(Int)
+        case query(isWanted: Bool)
+    }
+
+    private let handle: OpaquePointer
+    /// The statements that the server knows, by their numbers.
+    private var prepared: Set<Int> = []
+    /// What was sent and not yet answered.
+    private var sent: [Sent] = []
+
+    /// Connects.
+    init(_ conninfo: String, deadline: DispatchTime) throws {
+        guard let handle = PQconnectStart(conninfo) else { throw PostgreSQLFailure.lost("no memory") }
+        self.handle = handle
+        self.deadline = deadline
+        // When this throws, the connection is ended as it always is.
+        try connect()
+    }
+
+    deinit { PQfinish(handle) }
+
+    private func connect() throws {
+        guard PQstatus(handle) != CONNECTION_BAD else { throw PostgreSQLFailure.lost(message) }
+        var state = PGRES_POLLING_WRITING
+        while state != PGRES_POLLING_OK {
+            switch state {
+            case PGRES_POLLING_READING: try wait(for: POLLIN)
+            case PGRES_POLLING_WRITING: try wait(for: POLLOUT)
+            default: throw PostgreSQLFailure.lost(message)
+            }
+            state = PQconnectPoll(handle)
+        }
+        // pg_current_xact_id
+        guard PQserverVersion(handle) >= 130_000 else {
+            throw StoreError(.unavailable, cause: "PostgreSQL \(PQserverVersion(handle)) is older than 13")
+        }
+        guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
+            throw PostgreSQLFailure.lost(message)
+        }
+    }
+
+    /// Whether the server has said something that nobody asked for: most often that it ends.
+    var isStale: Bool {
+        var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
+        return poll(&descriptor, 1, 0) != 0
+    }
+
+    // MARK: Statements
+
+    func rows(_ queries: [SQLQuery]) throws -> [[SQLRow]] {
+        for query in queries { try send(query, isWanted: true) }
+        return try answers()
+    }
+
+    func execute(_ query: SQLQuery) throws { try send(query, isWanted: false) }
+
+    /// Sends what is still to be sent, and waits until all of it is answered.
+    func finish() throws { _ = try answers() }
+
+    /// Runs a text that is needed once.
+    func run(once text: String) throws {
+        guard PQsendQueryParams(handle, text, 0, nil, nil, nil, nil, 1) == 1 else {
+            throw PostgreSQLFailure.lost(message)
+        }
+        sent.append(.query(isWanted: false))
+        _ = try answers()
+    }
+
+    private func send(_ query: SQLQuery, isWanted: Bool) throws {
+        let index = query.statement.index
+        let name = "s\(index)"
+        if prepared.insert(index).inserted {
+            guard PQsendPrepare(handle, name, query.statement.text, 0, nil) == 1 else {
+                throw PostgreSQLFailure.lost(message)
+            }
+            sent.append(.preparation(index))
+        }
+        let values = BinaryValues(query.values)
+        let isSent = values.withPointers { pointers, lengths, formats in
+            PQsendQueryPrepared(handle, name, CInt(query.values.count), pointers, lengths, formats, 1) == 1
+        }
+        guard isSent else { throw PostgreSQLFailure.lost(message) }
+        sent.append(.query(isWanted: isWanted))
+    }
+
+    /// The rows of what was wanted, in order; the first error of anything that was sent.
+    private func answers() throws -> [[SQLRow]] {
+        guard PQpipelineSync(handle) == 1 else { throw PostgreSQLFailure.lost(message) }
+        var rows: [[SQLRow]] = []
+        var failure: PostgreSQLFailure?
+        var damage: StoreError?
+        for item in sent {
+            while let result = try nextResult() {
+                defer { PQclear(result) }
+                let status = PQresultStatus(result)
+                guard status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK else {
+                    if case .preparation(let index) = item { prepared.remove(index) }
+                    if status != PGRES_PIPELINE_ABORTED, failure == nil { failure = Self.failure(result) }
+                    continue
+                }
+                guard case .query(isWanted: true) = item else { continue }
+                do throws(StoreError) {
+                    rows.append(try Self.rows(result))
+                } catch {
+                    damage = error
+                }
+            }
+        }
+        sent = []
+        // The answer to the sync.
+        guard let result = try nextResult(), PQresultStatus(result) == PGRES_PIPELINE_SYNC else {
+            throw PostgreSQLFailure.lost("out of step: \(message)")
+        }
+        PQclear(result)
+        if let failure { throw failure }
+        if let damage { throw damage }
+        return rows
+    }
+
+    private static func rows(_ result: OpaquePointer) throws(StoreError) -> [SQLRow] {
+        let columns = PQnfields(result)
+        var rows: [SQLRow] = []
+        for row in 0..<PQntuples(result) {
+            var values: [SQLValue] = []
+            values.reserveCapacity(Int(columns))
+            for column in 0..<columns { values.append(try BinaryValues.value(result, row, column)) }
+            rows.append(SQLRow(values))
+        }
+        return rows
+    }
+
+    private static func failure(_ result: OpaquePointer) -> PostgreSQLFailure {
+        // PG_DIAG_SQLSTATE, PG_DIAG_MESSAGE_PRIMARY
+        let state = PQresultErrorField(result, CInt(UInt8(ascii: "C"))).map { String(cString: $0) }
+        let text = PQresultErrorField(result, CInt(UInt8(ascii: "M"))).map { String(cString: $0) }
+        return PostgreSQLFailure(state: state, message: text ?? String(cString: PQresultErrorMessage(result)))
+    }
+
+    // MARK: Waiting
+
+    /// Nil at the end of a command's results.
+    private func nextResult() throws -> OpaquePointer? {
+        while true {
+            let flushed = PQflush(handle)
+            guard flushed >= 0 else { throw PostgreSQLFailure.lost(message) }
+            if flushed == 0, PQisBusy(handle) == 0 { return PQgetResult(handle) }
+            try wait(for: flushed == 0 ? POLLIN : POLLIN | POLLOUT)
+            guard PQconsumeInput(handle) == 1 else { throw PostgreSQLFailure.lost(message) }
+        }
+    }
+
+    private func wait(for events: CInt) throws {
+        var descriptor = pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
+        while true {
+            let now = DispatchTime.now()
+            guard deadline > now else { throw PostgreSQLFailure.lost("no answer in time") }
+            let left = (deadline.uptimeNanoseconds - now.uptimeNanoseconds) / 1_000_000 + 1
+            let count = poll(&descriptor, 1, CInt(clamping: left))
+            if count > 0 { return }
+            if count < 0, errno != EINTR { throw PostgreSQLFailure.lost(String(cString: strerror(errno))) }
+        }
+    }
+
+    private var message: String {
+        String(cString: PQerrorMessage(handle)).split(separator: "\n").joined(separator: " ")
+    }
+}

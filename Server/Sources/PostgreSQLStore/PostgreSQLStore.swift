@@ -1,0 +1,87 @@
+public import AccountStore
+internal import Dispatch
+internal import SQLAccountStore
+
+/// A store in a PostgreSQL database, of version 13 or later: any number of server processes on any number of machines.
+public enum PostgreSQLStore {
+    /// How the database is reached.
+    public struct Configuration: Sendable {
+        /// A connection string of libpq's: `host=/run/postgresql dbname=touchstone`, or `postgresql://…`.
+        public var conninfo: String
+        /// How many connections this process has at most.
+        public var connectionCount: Int
+        /// How long an operation takes at most; then it fails with ``StoreError/Code/unavailable``.
+        public var timeout: Duration
+        /// How many operations wait at most; then the next fails with ``StoreError/Code/overloaded``.
+        public var mostWaiting: Int
+
+        /// Describes a database.
+        public init(
+            conninfo: String,
+            connectionCount: Int = 8,
+            timeout: Duration = .seconds(5),
+            mostWaiting: Int = 4096
+        ) {
+            self.conninfo = conninfo
+            self.connectionCount = connectionCount
+            self.timeout = timeout
+            self.mostWaiting = mostWaiting
+        }
+    }
+
+    /// Brings the tables of a database that is there to this program's version; blocks until it is done.
+    ///
+    /// - Returns: the versions before and after; 0: there was none.
+    /// - Throws: ``StoreError/Code/newerSchema`` for a database of a later version, which stays as it is.
+    @discardableResult
+    public static func migrate(_ configuration: Configuration) throws(StoreError) -> (from: Int, to: Int) {
+        do {
+            let deadline = DispatchTime.now() + .milliseconds(Int(configuration.timeout.milliseconds))
+            let connection = try PostgreSQLConnection(configuration.conninfo, deadline: deadline)
+            // A migration takes as long as it takes.
+            connection.deadline = .distantFuture
+            return try PostgreSQLSchema.migrate(connection)
+        } catch {
+            throw PostgreSQLFailure.storeError(error)
+        }
+    }
+
+    /// Opens a database of this program's version; blocks until one connection is there.
+    ///
+    /// - Returns: the store; it is to be closed.
+    /// - Throws: ``StoreError/Code/notMigrated``, ``StoreError/Code/newerSchema``, ``StoreError/Code/unavailable``.
+    public static func open(_ configuration: Configuration) throws(StoreError) -> any AccountStore {
+        SQLStore(
+            try PostgreSQLEngine(configuration),
+            settled: "position < (pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 20)"
+        )
+    }
+}
+
+/// The database's version and how it gets another.
+enum PostgreSQLSchema {
+    private static let version = SQLStatement("SELECT version FROM schema_version")
+    /// Of two that migrate at a time, one waits; a number of our own choice.
+    private static let lock = SQLStatement("SELECT 1 FROM (SELECT pg_advisory_xact_lock(7470531)) AS taken")
+
+    /// Nil: the table of versions is empty.
+    static func found(_ connection: any SQLConnection) throws -> Int? {
+        guard var row = try connection.row(version) else { return nil }
+        return Int(try row.integer())
+    }
+
+    static func migrate(_ connection: PostgreSQLConnection) throws -> (from: Int, to: Int) {
+        try connection.run(once: "BEGIN")
+        // Before anything is looked at; when this throws, the connection ends and with it the transaction.
+        _ = try connection.rows(lock)
+        let dialect = Schema.Dialect.postgreSQL
+        try connection.run(once: dialect.translate(Schema.versionTable))
+        let old = try found(connection) ?? 0
+        if old > Schema.version { try Schema.check(old) }
+        for text in Schema.statements(from: old, dialect) { try connection.run(once: text) }
+        try connection.run(once: "DELETE FROM schema_version")
+        try connection.run(once: "INSERT INTO schema_version VALUES (\(Schema.version))")
+        try connection.run(once: "COMMIT")
+        return (old, Schema.version)
+    }
+}

@@ -1,0 +1,207 @@
+package import AccountStore
+
+/// A store whose operations are the use cases, run by an engine.
+package struct SQLStore<Engine: SQLEngine>: AccountStore {
+    let engine: Engine
+    /// A page of the audit that ends before what others are still writing, in the engine's words.
+    let settledAudit: SQLStatement
+
+    /// - Parameter settled: the condition under which nothing is written any more below a position.
+    package init(_ engine: Engine, settled: String) {
+        self.engine = engine
+        settledAudit = SQLStatement(
+            "SELECT \(AuditRecord.columns) FROM audit WHERE position > $1 AND \(settled) ORDER BY position LIMIT $2"
+        )
+    }
+
+    package var statistics: StoreStatistics { engine.statistics }
+
+    package func close() async { await engine.close() }
+}
+
+extension SQLStore {
+    package func checkReady(now: Timestamp) async throws(StoreError) {
+        try await engine.write(.eachStatement) { try $0.checkReady(now: now) }
+    }
+
+    package func sharedSecret(
+        named name: String,
+        proposing proposal: [UInt8]
+    ) async throws(StoreError) -> [UInt8] {
+        try await engine.write(.eachStatement) { try $0.sharedSecret(named: name, proposing: proposal) }
+    }
+
+    package func purge(
+        from cursor: PurgeCursor?,
+        _ settings: PurgeSettings,
+        now: Timestamp
+    ) async throws(StoreError) -> PurgeResult {
+        try await engine.write(.eachStatement) { try $0.purge(from: cursor, settings, now: now) }
+    }
+
+    package func record(_ events: [AuditEvent], now: Timestamp) async throws(StoreError) {
+        try await engine.write(.serializable) { connection in
+            for event in events { try connection.appendAudit(event, now: now) }
+        }
+    }
+
+    package func auditPage(after position: Int64, count: Int) async throws(StoreError) -> [AuditRecord] {
+        let page = settledAudit
+        return try await engine.read { try $0.auditPage(page, after: position, count: count) }
+    }
+
+    package func auditPage(
+        of account: AccountID,
+        after sequence: Int64,
+        count: Int
+    ) async throws(StoreError) -> [AuditRecord] {
+        try await engine.read { try $0.auditPage(of: account, after: sequence, count: count) }
+    }
+
+    package func take(_ limits: [RateLimit], now: Timestamp) async throws(StoreError) -> LimitVerdict {
+        try await engine.write(.eachStatement) { try $0.take(limits, now: now) }
+    }
+
+    package func takeAttempt(
+        _ key: LimitKey,
+        delay: @escaping @Sendable (_ failures: Int) -> Duration?,
+        limits: [RateLimit],
+        now: Timestamp
+    ) async throws(StoreError) -> AttemptVerdict {
+        try await engine.write(.serializable) {
+            try $0.takeAttempt(key, delay: delay, limits: limits, now: now)
+        }
+    }
+
+    package func reset(_ keys: [LimitKey]) async throws(StoreError) {
+        try await engine.write(.eachStatement) { try $0.reset(keys) }
+    }
+
+    package func takeProof(_ proof: ProofIdentifier, now: Timestamp) async throws(StoreError) -> ProofVerdict {
+        try await engine.write(.eachStatement) { try $0.takeProof(proof) }
+    }
+}
+
+extension SQLStore {
+    package func loginAccount(username: String) async throws(StoreError) -> AccountWithCredentials? {
+        try await engine.read { try $0.loginAccount(username: username) }
+    }
+
+    package func openCeremony(
+        _ ceremony: Ceremony,
+        limits: [RateLimit],
+        now: Timestamp
+    ) async throws(StoreError) -> LimitVerdict {
+        try await engine.write(.eachStatement) { try $0.openCeremony(ceremony, limits: limits, now: now) }
+    }
+
+    package func consumeCeremony(
+        _ id: CeremonyID,
+        presenting credential: CredentialID?,
+        now: Timestamp
+    ) async throws(StoreError) -> ConsumedCeremony? {
+        try await engine.write(.eachStatement) {
+            try $0.consumeCeremony(id, presenting: credential, now: now)
+        }
+    }
+
+    package func openActivation(_ activation: Activation, now: Timestamp) async throws(StoreError) {
+        try await engine.write(.eachStatement) { try $0.openActivation(activation) }
+    }
+
+    package func consumeActivation(
+        _ id: ActivationID,
+        of account: AccountID,
+        now: Timestamp
+    ) async throws(StoreError) -> Activation? {
+        try await engine.write(.eachStatement) { try $0.consumeActivation(id, of: account, now: now) }
+    }
+
+    package func recordAttestationKey(
+        _ key: AttestationKey,
+        audit: AuditEvent,
+        now: Timestamp
+    ) async throws(StoreError) {
+        try await engine.write(.serializable) { try $0.recordAttestationKey(key, audit: audit, now: now) }
+    }
+
+    package func attestationKey(
+        certificateDigest: [UInt8],
+        now: Timestamp
+    ) async throws(StoreError) -> AttestationKey? {
+        try await engine.read { try $0.attestationKey(certificateDigest: certificateDigest, now: now) }
+    }
+}
+
+extension SQLStore {
+    package func completeLogin(_ completion: LoginCompletion) async throws(StoreError) -> LoginOutcome {
+        try await engine.write(.serializable) { try $0.completeLogin(completion) }
+    }
+
+    package func liveSession(
+        _ token: TokenDigest,
+        _ kind: TokenKind,
+        now: Timestamp
+    ) async throws(StoreError) -> LiveSession? {
+        try await engine.read { try $0.liveSession(token, kind, now: now) }
+    }
+
+    package func refresh(_ request: RefreshRequest) async throws(StoreError) -> RefreshOutcome {
+        try await engine.write(.serializable) { try $0.refresh(request) }
+    }
+
+    package func revoke(
+        _ token: TokenDigest,
+        _ kind: TokenKind,
+        audit: AuditEvent,
+        now: Timestamp
+    ) async throws(StoreError) -> SessionID? {
+        try await engine.write(.serializable) { try $0.revoke(token, kind, audit: audit, now: now) }
+    }
+
+    package func sessions(of account: AccountID, now: Timestamp) async throws(StoreError) -> [Session] {
+        try await engine.read { try $0.sessions(of: account, now: now) }
+    }
+
+    package func endSession(
+        _ id: SessionID,
+        of account: AccountID,
+        audit: AuditEvent,
+        now: Timestamp
+    ) async throws(StoreError) {
+        try await engine.write(.serializable) { try $0.endSession(id, of: account, audit: audit, now: now) }
+    }
+
+    package func endSessions(
+        of account: AccountID,
+        except kept: SessionID?,
+        audit: AuditEvent,
+        now: Timestamp
+    ) async throws(StoreError) -> Int {
+        try await engine.write(.serializable) {
+            try $0.endSessions(of: account, except: kept, audit: audit, now: now)
+        }
+    }
+}
+
+extension SQLStore {
+    package func createTransaction(_ transaction: Transaction, audit: AuditEvent) async throws(StoreError) {
+        try await engine.write(.serializable) { try $0.createTransaction(transaction, audit: audit) }
+    }
+
+    package func transaction(_ id: TransactionID, now: Timestamp) async throws(StoreError) -> Transaction? {
+        try await engine.read { try $0.transaction(id, now: now) }
+    }
+
+    package func decideTransaction(
+        _ id: TransactionID,
+        of account: AccountID,
+        _ decision: TransactionDecision,
+        audit: AuditEvent,
+        now: Timestamp
+    ) async throws(StoreError) -> TransactionOutcome {
+        try await engine.write(.serializable) {
+            try $0.decideTransaction(id, of: account, decision, audit: audit, now: now)
+        }
+    }
+}

@@ -1,0 +1,159 @@
+package import AccountStore
+
+/// The tables, in both databases' words, and how they came to be.
+///
+/// No table refers to another by a foreign key, and none has an index by time: rows are spread over machines by account,
+/// and what is over is found by walking through a table in its key's order.
+package enum Schema {
+    /// The version that this program works with.
+    package static var version: Int { migrations.count }
+
+    /// What each version added, in words of a dialect.
+    package static let migrations: [[String]] = [first]
+
+    /// Makes the words of the tables a database's own.
+    package enum Dialect: Sendable {
+        case sqlite
+        case postgreSQL
+
+        package func translate(_ text: String) -> String {
+            switch self {
+            case .sqlite:
+                text.replacing("BYTES", with: "BLOB").replacing("NUMBER", with: "INTEGER")
+                    .replacing("POSITION", with: "INTEGER PRIMARY KEY AUTOINCREMENT")
+                    .replacing("NAME", with: "TEXT")
+                    .replacing("BY KEY", with: "STRICT, WITHOUT ROWID").replacing("BY ROW", with: "STRICT")
+            case .postgreSQL:
+                text.replacing("BYTES", with: "BYTEA").replacing("NUMBER", with: "BIGINT")
+                    .replacing("POSITION", with: "BIGINT PRIMARY KEY DEFAULT \(postgreSQLPosition)")
+                    .replacing("NAME", with: "TEXT COLLATE \"C\"")
+                    .replacing(" BY KEY", with: "").replacing(" BY ROW", with: "")
+            }
+        }
+    }
+
+    /// A record's place: its transaction's number and then its own, so that whatever is still being written has a higher
+    /// one than all that is below the oldest transaction that runs.
+    private static let postgreSQLPosition = """
+        ((pg_current_xact_id()::text::bigint << 20) | (nextval('audit_numbers') & 1048575))
+        """
+
+    /// What is to be run to get from a version to ``version``; nothing is in it for one that is newer.
+    package static func statements(from old: Int, _ dialect: Dialect) -> [String] {
+        let before = dialect == .postgreSQL && old == 0 ? ["CREATE SEQUENCE audit_numbers"] : []
+        return before + migrations.dropFirst(old).flatMap { $0 }.map { dialect.translate($0) }
+    }
+
+    /// Checks the version that a database says it has; nil: it has no table of versions.
+    package static func check(_ found: Int?) throws(StoreError) {
+        let found = found ?? 0
+        if found > version {
+            throw StoreError(
+                .newerSchema,
+                cause: "the database has version \(found), this program knows \(version)"
+            )
+        }
+        if found < version {
+            throw StoreError(
+                .notMigrated,
+                cause: "the database has version \(found), this program needs \(version): run migrate"
+            )
+        }
+    }
+
+    /// The version, in a table of its own.
+    package static let versionTable = "CREATE TABLE IF NOT EXISTS schema_version (version NUMBER NOT NULL) BY ROW"
+
+    private static let first = [
+        """
+        CREATE TABLE accounts (
+            id BYTES NOT NULL PRIMARY KEY, username NAME NOT NULL UNIQUE, display_name TEXT NOT NULL,
+            created_at NUMBER NOT NULL, locked_at NUMBER, password_hash TEXT, password_changed_at NUMBER
+        ) BY KEY
+        """,
+        """
+        CREATE TABLE credentials (
+            id BYTES NOT NULL PRIMARY KEY, account BYTES NOT NULL, kind TEXT NOT NULL, label TEXT NOT NULL,
+            public_key BYTES NOT NULL, sign_count NUMBER NOT NULL, uv_initialized NUMBER NOT NULL,
+            backup_eligible NUMBER NOT NULL, backup_state NUMBER NOT NULL, hardware_bound NUMBER NOT NULL,
+            transports TEXT NOT NULL, aaguid BYTES NOT NULL, assurance TEXT NOT NULL, uv_evidence TEXT NOT NULL,
+            device_anchor BYTES, thumbprint BYTES, created_at NUMBER NOT NULL, last_used_at NUMBER, suspension TEXT
+        ) BY KEY
+        """,
+        "CREATE INDEX credentials_of_account ON credentials (account)",
+        """
+        CREATE TABLE sessions (
+            account BYTES NOT NULL, id BYTES NOT NULL, credential BYTES, acr TEXT NOT NULL, amr TEXT NOT NULL,
+            auth_time NUMBER NOT NULL, created_at NUMBER NOT NULL, last_used_at NUMBER NOT NULL,
+            expires_at NUMBER NOT NULL, idle_lifetime NUMBER NOT NULL, thumbprint BYTES, client TEXT NOT NULL,
+            address TEXT NOT NULL, epoch NUMBER NOT NULL, PRIMARY KEY (account, id)
+        ) BY KEY
+        """,
+        """
+        CREATE TABLE access_tokens (
+            digest BYTES NOT NULL PRIMARY KEY, account BYTES NOT NULL, session BYTES NOT NULL,
+            epoch NUMBER NOT NULL, expires_at NUMBER NOT NULL
+        ) BY KEY
+        """,
+        """
+        CREATE TABLE refresh_tokens (
+            digest BYTES NOT NULL PRIMARY KEY, account BYTES NOT NULL, session BYTES NOT NULL,
+            epoch NUMBER NOT NULL, expires_at NUMBER NOT NULL, parent BYTES, replaced_at NUMBER,
+            successor_used NUMBER NOT NULL
+        ) BY KEY
+        """,
+        """
+        CREATE TABLE ceremonies (
+            id BYTES NOT NULL PRIMARY KEY, purpose TEXT NOT NULL, account BYTES, session BYTES,
+            options TEXT NOT NULL, expires_at NUMBER NOT NULL
+        ) BY ROW
+        """,
+        """
+        CREATE TABLE activations (
+            id BYTES NOT NULL PRIMARY KEY, account BYTES NOT NULL, secret_digest BYTES NOT NULL,
+            attestation_key BYTES NOT NULL, device_anchor BYTES NOT NULL, expires_at NUMBER NOT NULL
+        ) BY ROW
+        """,
+        """
+        CREATE TABLE attestation_keys (
+            certificate BYTES NOT NULL PRIMARY KEY, account BYTES NOT NULL, device_anchor BYTES NOT NULL,
+            expires_at NUMBER NOT NULL
+        ) BY KEY
+        """,
+        """
+        CREATE TABLE transactions (
+            id BYTES NOT NULL PRIMARY KEY, account BYTES NOT NULL, type TEXT NOT NULL, details TEXT NOT NULL,
+            nonce BYTES NOT NULL, options TEXT NOT NULL, created_at NUMBER NOT NULL, expires_at NUMBER NOT NULL,
+            status TEXT NOT NULL, decided_at NUMBER, credential BYTES, public_key BYTES, client_data BYTES,
+            authenticator_data BYTES, signature BYTES
+        ) BY ROW
+        """,
+        """
+        CREATE TABLE limits (
+            key BYTES NOT NULL PRIMARY KEY, count NUMBER NOT NULL, since NUMBER NOT NULL,
+            expires_at NUMBER NOT NULL
+        ) BY KEY
+        """,
+        "CREATE TABLE proofs (digest BYTES NOT NULL PRIMARY KEY, expires_at NUMBER NOT NULL) BY KEY",
+        """
+        CREATE TABLE audit (
+            position POSITION, chain BYTES NOT NULL, sequence NUMBER NOT NULL, time NUMBER NOT NULL,
+            name TEXT NOT NULL, session BYTES, credential BYTES, address TEXT NOT NULL, trace TEXT NOT NULL,
+            reason TEXT NOT NULL, details TEXT NOT NULL, previous_hash BYTES NOT NULL, hash BYTES NOT NULL
+        ) BY ROW
+        """,
+        "CREATE UNIQUE INDEX audit_chain ON audit (chain, sequence)",
+        """
+        CREATE TABLE admin_tokens (
+            digest BYTES NOT NULL PRIMARY KEY, name TEXT NOT NULL, created_at NUMBER NOT NULL, expires_at NUMBER
+        ) BY KEY
+        """,
+        """
+        CREATE TABLE first_admin (
+            slot NUMBER NOT NULL PRIMARY KEY, digest BYTES NOT NULL, expires_at NUMBER NOT NULL
+        ) BY ROW
+        """,
+        "CREATE TABLE secrets (name TEXT NOT NULL PRIMARY KEY, value BYTES NOT NULL) BY KEY",
+        "CREATE TABLE heartbeats (instance BYTES NOT NULL PRIMARY KEY, expires_at NUMBER NOT NULL) BY KEY",
+    ]
+}

@@ -1,0 +1,90 @@
+package import AccountStore
+internal import Dispatch
+internal import Synchronization
+
+/// Somebody who waits for an answer: gets exactly one, from the thread that works or when the time is up.
+package final class PendingAnswer<Value: Sendable>: Expirable, Sendable {
+    private let continuation: Mutex<CheckedContinuation<Result<Value, StoreError>, Never>?>
+
+    init(_ continuation: CheckedContinuation<Result<Value, StoreError>, Never>) {
+        self.continuation = Mutex(continuation)
+    }
+
+    /// Whether nobody waits any more.
+    package var isOver: Bool { continuation.withLock { $0 == nil } }
+
+    /// Gives the answer, unless there was one.
+    package func give(_ answer: Result<Value, StoreError>) {
+        continuation.withLock { waiting in
+            defer { waiting = nil }
+            return waiting
+        }?.resume(returning: answer)
+    }
+
+    func expire() {
+        give(.failure(StoreError(.unavailable, cause: "no answer in time; it may have happened")))
+    }
+}
+
+/// What ends by itself when it takes too long.
+protocol Expirable: AnyObject, Sendable {
+    var isOver: Bool { get }
+    func expire()
+}
+
+/// Sees to it that whoever asks hears something in time, also when the thread that works for it hangs in a system call.
+package final class Deadlines: Sendable {
+    private struct State {
+        /// In the order of their deadlines, because all have the same time.
+        var waiting: [(any Expirable, DispatchTime)] = []
+        var isWatching = false
+    }
+
+    private let state = Mutex(State())
+    private let timeout: DispatchTimeInterval
+    private let interval: DispatchTimeInterval
+
+    /// Gives everybody the same time.
+    package init(_ timeout: Duration) {
+        self.timeout = .milliseconds(Int(timeout.milliseconds))
+        interval = .milliseconds(max(Int(timeout.milliseconds) / 10, 10))
+    }
+
+    /// Asks for something, and waits for the answer as long as there is time.
+    package func ask<Value: Sendable>(
+        _ begin: (PendingAnswer<Value>) -> Void
+    ) async throws(StoreError) -> Value {
+        let result: Result<Value, StoreError> = await withCheckedContinuation { continuation in
+            let answer = PendingAnswer(continuation)
+            watch(answer)
+            begin(answer)
+        }
+        return try result.get()
+    }
+
+    private func watch(_ answer: any Expirable) {
+        let starts = state.withLock { state in
+            state.waiting.append((answer, .now() + timeout))
+            defer { state.isWatching = true }
+            return !state.isWatching
+        }
+        if starts { schedule() }
+    }
+
+    private func schedule() {
+        DispatchQueue.global().asyncAfter(deadline: .now() + interval) { [self] in look() }
+    }
+
+    private func look() {
+        let now = DispatchTime.now()
+        let (late, goesOn) = state.withLock { state in
+            state.waiting.removeAll { $0.0.isOver }
+            let late = state.waiting.prefix { $0.1 <= now }
+            state.waiting.removeFirst(late.count)
+            state.isWatching = !state.waiting.isEmpty
+            return (late.map(\.0), state.isWatching)
+        }
+        for answer in late { answer.expire() }
+        if goesOn { schedule() }
+    }
+}

@@ -1,0 +1,101 @@
+internal import AccountStore
+
+private enum Statements {
+    static let head = SQLStatement(
+        "SELECT sequence, hash FROM audit WHERE chain = $1 ORDER BY sequence DESC LIMIT 1"
+    )
+    static let insert = SQLStatement(
+        insertInto: "audit",
+        """
+        chain, sequence, time, name, session, credential, address, trace, reason, details, previous_hash, hash
+        """
+    )
+    static let ofChain = SQLStatement(
+        "SELECT \(AuditRecord.columns) FROM audit WHERE chain = $1 AND sequence > $2 ORDER BY sequence LIMIT $3"
+    )
+}
+
+extension SQLConnection {
+    /// The chain that an event belongs to.
+    func chain(of event: AuditEvent) -> [UInt8] { event.account?.bytes ?? ownChain }
+
+    /// The query for the head of an event's chain, to be sent along with others.
+    func auditHead(of event: AuditEvent) -> SQLQuery {
+        SQLQuery(Statements.head, [.bytes(chain(of: event))])
+    }
+
+    /// Writes an event at the end of its chain.
+    func appendAudit(_ event: AuditEvent, now: Timestamp) throws {
+        try appendAudit([event], after: rows([auditHead(of: event)])[0], now: now)
+    }
+
+    /// Writes events of one chain behind its head, whose row is known.
+    func appendAudit(_ events: [AuditEvent], after head: [SQLRow], now: Timestamp) throws {
+        var sequence: Int64 = 0
+        var previous = AuditChain.start
+        if var row = head.first {
+            sequence = try row.integer()
+            previous = try row.bytes()
+        }
+        for event in events {
+            sequence += 1
+            let chain = chain(of: event)
+            let hash = AuditChain.hash(
+                chain: chain,
+                sequence: sequence,
+                time: now,
+                event: event,
+                previousHash: previous
+            )
+            try execute(
+                Statements.insert,
+                .bytes(chain),
+                .of(sequence),
+                .of(now),
+                .of(event.name),
+                .of(event.session),
+                .of(event.credential),
+                .text(event.address),
+                .text(event.trace),
+                .text(event.reason),
+                .text(event.details),
+                .bytes(previous),
+                .bytes(hash)
+            )
+            previous = hash
+        }
+    }
+
+    func auditPage(of account: AccountID, after sequence: Int64, count: Int) throws -> [AuditRecord] {
+        try rows(Statements.ofChain, .of(account), .of(sequence), .of(count)).map { row in
+            var row = row
+            return try AuditRecord(&row)
+        }
+    }
+
+    /// `page` is the engine's own: it knows what others are still writing.
+    func auditPage(_ page: SQLStatement, after position: Int64, count: Int) throws -> [AuditRecord] {
+        try rows(page, .of(position), .of(count)).map { row in
+            var row = row
+            return try AuditRecord(&row)
+        }
+    }
+}
+
+extension AuditEvent {
+    /// The same occasion, but something else that is to be said of it.
+    func saying(_ name: Name, reason: String = "", credential: CredentialID? = nil) -> AuditEvent {
+        var event = self
+        event.name = name
+        event.reason = reason
+        if let credential { event.credential = credential }
+        return event
+    }
+
+    /// The same event, with this account for its chain.
+    func of(_ account: AccountID) -> AuditEvent {
+        var event = self
+        event.account = account
+        return event
+    }
+}

@@ -1,0 +1,137 @@
+internal import AccountStore
+
+private enum Statements {
+    static let account = SQLStatement("SELECT \(Account.columns) FROM accounts WHERE id = $1")
+    static let accountByName = SQLStatement("SELECT \(Account.columns) FROM accounts WHERE username = $1")
+    static let credential = SQLStatement("SELECT \(Credential.columns) FROM credentials WHERE id = $1")
+    static let openCeremony = SQLStatement(
+        insertInto: "ceremonies",
+        Ceremony.columns,
+        then: " ON CONFLICT (id) DO NOTHING RETURNING id"
+    )
+    static let consumeCeremony = SQLStatement(
+        "DELETE FROM ceremonies WHERE id = $1 RETURNING \(Ceremony.columns)"
+    )
+    static let openActivation = SQLStatement(
+        insertInto: "activations",
+        "id, account, secret_digest, attestation_key, device_anchor, expires_at",
+        then: " ON CONFLICT (id) DO NOTHING RETURNING id"
+    )
+    static let consumeActivation = SQLStatement(
+        """
+        DELETE FROM activations WHERE id = $1 AND account = $2
+        RETURNING id, account, secret_digest, attestation_key, device_anchor, expires_at
+        """
+    )
+    static let recordKey = SQLStatement(
+        insertInto: "attestation_keys",
+        "certificate, account, device_anchor, expires_at"
+    )
+    static let key = SQLStatement(
+        """
+        SELECT certificate, account, device_anchor, expires_at FROM attestation_keys
+        WHERE certificate = $1 AND expires_at > $2
+        """
+    )
+}
+
+extension SQLConnection {
+    func account(_ id: AccountID) throws -> Account? {
+        guard var row = try row(Statements.account, .of(id)) else { return nil }
+        return try Account(&row)
+    }
+
+    func account(username: String) throws -> Account? {
+        guard var row = try row(Statements.accountByName, .text(username)) else { return nil }
+        return try Account(&row)
+    }
+
+    /// The account, or ``StoreError/Code/notFound``.
+    func existingAccount(_ id: AccountID) throws -> Account {
+        guard let account = try account(id) else { throw StoreError(.notFound, cause: "no such account") }
+        return account
+    }
+
+    func loginAccount(username: String) throws -> AccountWithCredentials? {
+        guard let account = try account(username: username) else { return nil }
+        return AccountWithCredentials(account: account, credentials: try credentials(of: account.id))
+    }
+
+    func openCeremony(_ ceremony: Ceremony, limits: [RateLimit], now: Timestamp) throws -> LimitVerdict {
+        let verdict = try take(limits, now: now)
+        guard verdict == .allowed else { return verdict }
+        guard try !rows([SQLQuery(Statements.openCeremony, ceremony.values)])[0].isEmpty else {
+            throw StoreError(.conflict(.identifierTaken), cause: "ceremony")
+        }
+        return .allowed
+    }
+
+    func consumeCeremony(
+        _ id: CeremonyID,
+        presenting presented: CredentialID?,
+        now: Timestamp
+    ) throws -> ConsumedCeremony? {
+        var queries = [SQLQuery(Statements.consumeCeremony, [.of(id)])]
+        if let presented { queries.append(SQLQuery(Statements.credential, [.of(presented)])) }
+        let answers = try rows(queries)
+        guard var row = answers[0].first else { return nil }
+        let ceremony = try Ceremony(&row)
+        guard ceremony.expiresAt > now else { return nil }
+        guard answers.count > 1, var found = answers[1].first else {
+            return ConsumedCeremony(ceremony: ceremony, credential: nil, account: nil)
+        }
+        let credential = try Credential(&found)
+        return ConsumedCeremony(
+            ceremony: ceremony,
+            credential: credential,
+            account: try account(credential.account)
+        )
+    }
+
+    func openActivation(_ activation: Activation) throws {
+        let added = try rows(
+            Statements.openActivation,
+            .of(activation.id),
+            .of(activation.account),
+            .bytes(activation.secretDigest),
+            .bytes(activation.attestationKey),
+            .bytes(activation.deviceAnchor),
+            .of(activation.expiresAt)
+        )
+        guard !added.isEmpty else { throw StoreError(.conflict(.identifierTaken), cause: "activation") }
+    }
+
+    func consumeActivation(_ id: ActivationID, of account: AccountID, now: Timestamp) throws -> Activation? {
+        guard var row = try row(Statements.consumeActivation, .of(id), .of(account)) else { return nil }
+        let activation = Activation(
+            id: try row.id(),
+            account: try row.id(),
+            secretDigest: try row.bytes(),
+            attestationKey: try row.bytes(),
+            deviceAnchor: try row.bytes(),
+            expiresAt: try row.time()
+        )
+        return activation.expiresAt > now ? activation : nil
+    }
+
+    func recordAttestationKey(_ key: AttestationKey, audit: AuditEvent, now: Timestamp) throws {
+        try appendAudit(audit.of(key.account), now: now)
+        try execute(
+            Statements.recordKey,
+            .bytes(key.certificateDigest),
+            .of(key.account),
+            .bytes(key.deviceAnchor),
+            .of(key.expiresAt)
+        )
+    }
+
+    func attestationKey(certificateDigest: [UInt8], now: Timestamp) throws -> AttestationKey? {
+        guard var row = try row(Statements.key, .bytes(certificateDigest), .of(now)) else { return nil }
+        return AttestationKey(
+            certificateDigest: try row.bytes(),
+            account: try row.id(),
+            deviceAnchor: try row.bytes(),
+            expiresAt: try row.time()
+        )
+    }
+}

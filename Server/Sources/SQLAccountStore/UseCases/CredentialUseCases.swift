@@ -1,0 +1,160 @@
+internal import AccountStore
+
+private enum Statements {
+    static let ofAccount = SQLStatement(
+        "SELECT \(Credential.columns) FROM credentials WHERE account = $1 ORDER BY created_at, id"
+    )
+    static let one = SQLStatement("SELECT \(Credential.columns) FROM credentials WHERE id = $1 AND account = $2")
+    static let exists = SQLStatement("SELECT id FROM credentials WHERE id = $1")
+    static let insert = SQLStatement(insertInto: "credentials", Credential.columns)
+    static let rename = SQLStatement("UPDATE credentials SET label = $3 WHERE id = $1 AND account = $2 RETURNING id")
+    static let remove = SQLStatement("DELETE FROM credentials WHERE id = $1 AND account = $2 RETURNING id")
+    static let suspend = SQLStatement(
+        "UPDATE credentials SET suspension = $3 WHERE id = $1 AND account = $2 RETURNING id"
+    )
+    static let used = SQLStatement(
+        """
+        UPDATE credentials SET sign_count = $2, uv_initialized = $3, backup_eligible = $4, backup_state = $5,
+            last_used_at = $6
+        WHERE id = $1
+        """
+    )
+    static let setPassword = SQLStatement(
+        "UPDATE accounts SET password_hash = $2, password_changed_at = $3 WHERE id = $1"
+    )
+}
+
+extension SQLConnection {
+    func credentials(of account: AccountID) throws -> [Credential] {
+        try rows(Statements.ofAccount, .of(account)).map { row in
+            var row = row
+            return try Credential(&row)
+        }
+    }
+
+    /// The query for a credential of an account, to be sent along with others.
+    func credentialQuery(_ id: CredentialID, of account: AccountID) -> SQLQuery {
+        SQLQuery(Statements.one, [.of(id), .of(account)])
+    }
+
+    func credential(_ id: CredentialID, of account: AccountID) throws -> Credential? {
+        guard var row = try rows([credentialQuery(id, of: account)])[0].first else { return nil }
+        return try Credential(&row)
+    }
+
+    func registerCredential(
+        _ credential: Credential,
+        keeping session: SessionID?,
+        audit: AuditEvent,
+        now: Timestamp
+    ) throws -> [CredentialID] {
+        _ = try existingAccount(credential.account)
+        guard try row(Statements.exists, .of(credential.id)) == nil else {
+            throw StoreError(.conflict(.credentialExists))
+        }
+        let others = try credentials(of: credential.account)
+        guard others.count < Limits.credentials else { throw StoreError(.conflict(.tooManyCredentials)) }
+        let superseded = others.filter { other in
+            other.suspension == nil
+                && (other.deviceAnchor.map { $0 == credential.deviceAnchor } ?? false
+                    || other.thumbprint.map { $0 == credential.thumbprint } ?? false)
+        }
+        var events = [audit.of(credential.account)]
+        events[0].credential = credential.id
+        for other in superseded {
+            try suspend(other.id, of: credential.account, .superseded, keeping: session)
+            events.append(
+                events[0].saying(
+                    .credentialSuspended,
+                    reason: Credential.Suspension.superseded.rawValue,
+                    credential: other.id
+                )
+            )
+        }
+        let head = try rows([auditHead(of: events[0])])[0]
+        try execute(SQLQuery(Statements.insert, credential.values))
+        try appendAudit(events, after: head, now: now)
+        return superseded.map(\.id)
+    }
+
+    /// Suspends a credential, or restores it, and ends the sessions that it signed in.
+    func suspend(
+        _ id: CredentialID,
+        of account: AccountID,
+        _ suspension: Credential.Suspension?,
+        keeping session: SessionID?
+    ) throws {
+        guard try row(Statements.suspend, .of(id), .of(account), .of(suspension)) != nil else {
+            throw StoreError(.notFound, cause: "no such credential")
+        }
+        if suspension != nil { try endSessions(of: account, by: id, keeping: session) }
+    }
+
+    func renameCredential(
+        _ id: CredentialID,
+        of account: AccountID,
+        label: String,
+        audit: AuditEvent,
+        now: Timestamp
+    ) throws {
+        guard try row(Statements.rename, .of(id), .of(account), .text(label)) != nil else {
+            throw StoreError(.notFound, cause: "no such credential")
+        }
+        try appendAudit(audit.of(account), now: now)
+    }
+
+    func removeCredential(
+        _ id: CredentialID,
+        of account: AccountID,
+        keeping session: SessionID?,
+        audit: AuditEvent,
+        now: Timestamp
+    ) throws {
+        guard try row(Statements.remove, .of(id), .of(account)) != nil else {
+            throw StoreError(.notFound, cause: "no such credential")
+        }
+        try endSessions(of: account, by: id, keeping: session)
+        try appendAudit(audit.of(account), now: now)
+    }
+
+    func changePassword(
+        of id: AccountID,
+        checked: String?,
+        to password: PasswordRecord?,
+        keeping session: SessionID?,
+        audit: AuditEvent,
+        now: Timestamp
+    ) throws {
+        guard try existingAccount(id).password?.hash == checked else {
+            throw StoreError(.conflict(.passwordChanged))
+        }
+        try setPassword(of: id, password)
+        _ = try endSessions(of: id, except: session)
+        try appendAudit(audit.of(id), now: now)
+    }
+
+    func setPassword(of id: AccountID, _ password: PasswordRecord?) throws {
+        try execute(Statements.setPassword, .of(id), .of(password?.hash), .of(password?.changedAt))
+    }
+
+    /// Why a credential that signed is not good, by what is stored now; nil: it is. A counter that went back suspends it.
+    func take(_ use: CredentialUse, of stored: Credential?, now: Timestamp) throws -> LoginRefusal? {
+        guard let stored else { return .noCredential }
+        guard stored.suspension == nil else { return .credentialSuspended }
+        // WebAuthn Level 3, section 7.2: when either is not zero, it has to grow.
+        if use.signCount != 0 || stored.signCount != 0, use.signCount <= stored.signCount {
+            try suspend(stored.id, of: stored.account, .clonedCounter, keeping: nil)
+            return .clonedCounter
+        }
+        try execute(
+            Statements.used,
+            .of(stored.id),
+            .of(use.signCount),
+            .of(stored.uvInitialized || use.userVerified),
+            .of(use.backupEligible),
+            .of(use.backupState),
+            .of(now)
+        )
+        return nil
+    }
+}

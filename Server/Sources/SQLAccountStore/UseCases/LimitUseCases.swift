@@ -1,0 +1,78 @@
+internal import AccountStore
+internal import Crypto
+
+private enum Statements {
+    static let take = SQLStatement(
+        """
+        INSERT INTO limits (key, count, since, expires_at) VALUES ($1, 1, $2, $3)
+        ON CONFLICT (key) DO UPDATE SET
+            count = CASE WHEN limits.expires_at <= $2 THEN 1 ELSE limits.count + 1 END,
+            since = CASE WHEN limits.expires_at <= $2 THEN $2 ELSE limits.since END,
+            expires_at = CASE WHEN limits.expires_at <= $2 THEN $3 ELSE limits.expires_at END
+        RETURNING count, expires_at
+        """
+    )
+    static let attempts = SQLStatement("SELECT count, since FROM limits WHERE key = $1 AND expires_at > $2")
+    static let setAttempts = SQLStatement(
+        """
+        INSERT INTO limits (key, count, since, expires_at) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (key) DO UPDATE SET count = $2, since = $3, expires_at = $4
+        """
+    )
+    static let reset = SQLStatement("DELETE FROM limits WHERE key = $1")
+    static let takeProof = SQLStatement(
+        "INSERT INTO proofs (digest, expires_at) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING RETURNING digest"
+    )
+}
+
+/// How long failures in a row are remembered after the last of them.
+private let attemptMemory = Duration.seconds(30 * 86_400)
+
+extension LimitKey {
+    /// Of one length whatever the subject, and not its name.
+    fileprivate var digest: SQLValue { .bytes(Array(SHA256.hash(data: Array(text.utf8)))) }
+}
+
+extension SQLConnection {
+    func take(_ limits: [RateLimit], now: Timestamp) throws -> LimitVerdict {
+        for limit in limits {
+            guard var row = try row(Statements.take, limit.key.digest, .of(now), .of(now + limit.window)) else {
+                throw StoreError(.damaged, cause: "limits")
+            }
+            guard try row.integer() <= limit.most else { return .exceeded(limit.key, until: try row.time()) }
+        }
+        return .allowed
+    }
+
+    func takeAttempt(
+        _ key: LimitKey,
+        delay: (_ failures: Int) -> Duration?,
+        limits: [RateLimit],
+        now: Timestamp
+    ) throws -> AttemptVerdict {
+        if case .exceeded(let key, let until) = try take(limits, now: now) { return .exceeded(key, until: until) }
+        var failures = 0
+        if var row = try row(Statements.attempts, key.digest, .of(now)) {
+            failures = Int(try row.integer())
+            let since = try row.time()
+            let until = delay(failures).map { since + $0 } ?? since.endOfDay
+            guard until <= now else { return .wait(failures: failures, until: until) }
+        }
+        try execute(
+            Statements.setAttempts,
+            key.digest,
+            .of(failures + 1),
+            .of(now),
+            .of(now + attemptMemory)
+        )
+        return .allowed(failures: failures)
+    }
+
+    func reset(_ keys: [LimitKey]) throws {
+        for key in keys { try execute(Statements.reset, key.digest) }
+    }
+
+    func takeProof(_ proof: ProofIdentifier) throws -> ProofVerdict {
+        try rows(Statements.takeProof, .bytes(proof.digest), .of(proof.expiresAt)).isEmpty ? .replayed : .fresh
+    }
+}

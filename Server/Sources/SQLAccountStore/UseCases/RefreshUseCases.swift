@@ -1,0 +1,54 @@
+internal import AccountStore
+
+private enum Statements {
+    static let touch = SQLStatement("UPDATE sessions SET last_used_at = $3 WHERE account = $1 AND id = $2")
+    static let replace = SQLStatement("UPDATE refresh_tokens SET replaced_at = $2 WHERE digest = $1")
+    static let successorUsed = SQLStatement("UPDATE refresh_tokens SET successor_used = 1 WHERE digest = $1")
+}
+
+extension SQLConnection {
+    func refresh(_ request: RefreshRequest) throws -> RefreshOutcome {
+        guard let stored = try refreshToken(request.token) else { return .refused(.unknownToken) }
+        var audit = request.audit.of(stored.session.account)
+        audit.session = stored.session.id
+        let head = try rows([auditHead(of: audit)])[0]
+        if let refusal = try refusal(of: request, stored) {
+            let name: AuditEvent.Name = refusal == .reused ? .tokenReuse : .loginFail
+            try appendAudit([audit.saying(name, reason: refusal.rawValue)], after: head, now: request.now)
+            return .refused(refusal)
+        }
+        var session = stored.session
+        session.lastUsedAt = request.now
+        let rotates = session.thumbprint == nil
+        if rotates {
+            if stored.replacedAt == nil {
+                try execute(Statements.replace, .of(request.token), .of(request.now))
+            }
+            if let parent = stored.parent { try execute(Statements.successorUsed, .of(parent)) }
+            try insertRefresh(request.tokens.refresh, of: session, epoch: stored.epoch, after: request.token)
+        }
+        try insertAccess(request.tokens, of: session, epoch: stored.epoch)
+        try execute(Statements.touch, .of(session.account), .of(session.id), .of(request.now))
+        try appendAudit([audit], after: head, now: request.now)
+        return .renewed(session, rotated: rotates)
+    }
+
+    private func refusal(of request: RefreshRequest, _ stored: StoredRefreshToken) throws -> RefreshRefusal? {
+        let session = stored.session
+        // The key comes first: whoever has a bound token without it learns nothing and ends nothing.
+        if let thumbprint = session.thumbprint, thumbprint != request.thumbprint { return .otherKey }
+        if let proof = request.proof, try takeProof(proof) == .replayed { return .proofReplayed }
+        guard stored.account.lockedAt == nil else { return .accountLocked }
+        guard session.refreshExpiresAt > request.now else {
+            try removeSession(session.id, of: session.account)
+            return .expired
+        }
+        if let replacedAt = stored.replacedAt {
+            guard !stored.isSuccessorUsed, request.now <= replacedAt + Limits.refreshGrace else {
+                try removeSession(session.id, of: session.account)
+                return .reused
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,188 @@
+internal import AccountStore
+
+private enum Statements {
+    static let insert = SQLStatement(insertInto: "sessions", Session.columns)
+    static let remove = SQLStatement("DELETE FROM sessions WHERE account = $1 AND id = $2 RETURNING id")
+    static let removeOthers = SQLStatement("DELETE FROM sessions WHERE account = $1 AND id <> $2 RETURNING id")
+    static let removeByCredential = SQLStatement(
+        "DELETE FROM sessions WHERE account = $1 AND credential = $2 AND id <> $3"
+    )
+    static let ofAccount = SQLStatement(
+        "SELECT \(Session.columns) FROM sessions WHERE account = $1 ORDER BY created_at DESC, id"
+    )
+    static let insertAccess = SQLStatement(
+        insertInto: "access_tokens",
+        "digest, account, session, epoch, expires_at"
+    )
+    static let insertRefresh = SQLStatement(
+        insertInto: "refresh_tokens",
+        "digest, account, session, epoch, expires_at, parent, successor_used"
+    )
+    static let removeAccess = SQLStatement(
+        "DELETE FROM access_tokens WHERE digest = $1 RETURNING account, session"
+    )
+    static let refreshToken = SQLStatement("SELECT account, session FROM refresh_tokens WHERE digest = $1")
+    static let liveAccess = live("access_tokens", "")
+    static let liveRefresh = live("refresh_tokens", ", t.parent, t.replaced_at, t.successor_used")
+
+    /// A token, the session that it still belongs to, and the account, in this order.
+    static func live(_ table: String, _ more: String) -> SQLStatement {
+        func prefixed(_ columns: String, _ prefix: String) -> String {
+            columns.split(separator: ", ").map { "\(prefix).\($0)" }.joined(separator: ", ")
+        }
+        return SQLStatement(
+            """
+            SELECT \(prefixed(Account.columns, "a")), \(prefixed(Session.columns, "s")), t.expires_at\(more)
+            FROM \(table) t
+            JOIN sessions s ON s.account = t.account AND s.id = t.session AND s.epoch = t.epoch
+            JOIN accounts a ON a.id = t.account
+            WHERE t.digest = $1
+            """
+        )
+    }
+}
+
+extension SQLConnection {
+    func insert(_ session: Session, epoch: Int64) throws {
+        try execute(SQLQuery(Statements.insert, session.values(epoch: epoch)))
+    }
+
+    func insert(_ tokens: TokenPair, of session: Session, epoch: Int64) throws {
+        try insertAccess(tokens, of: session, epoch: epoch)
+        try insertRefresh(tokens.refresh, of: session, epoch: epoch, after: nil)
+    }
+
+    func insertAccess(_ tokens: TokenPair, of session: Session, epoch: Int64) throws {
+        try execute(
+            Statements.insertAccess,
+            .of(tokens.access),
+            .of(session.account),
+            .of(session.id),
+            .of(epoch),
+            .of(min(tokens.accessExpiresAt, session.expiresAt))
+        )
+    }
+
+    func insertRefresh(
+        _ token: TokenDigest,
+        of session: Session,
+        epoch: Int64,
+        after parent: TokenDigest?
+    ) throws {
+        try execute(
+            Statements.insertRefresh,
+            .of(token),
+            .of(session.account),
+            .of(session.id),
+            .of(epoch),
+            .of(session.expiresAt),
+            .of(parent?.bytes),
+            .of(false)
+        )
+    }
+
+    func removeSession(_ id: SessionID, of account: AccountID) throws {
+        try execute(Statements.remove, .of(account), .of(id))
+    }
+
+    /// A refresh token that still belongs to a session, whatever became of it.
+    func refreshToken(_ token: TokenDigest) throws -> StoredRefreshToken? {
+        guard var row = try row(Statements.liveRefresh, .of(token)) else { return nil }
+        let account = try Account(&row)
+        let (session, epoch) = try Session.read(&row)
+        _ = try row.integer()
+        return StoredRefreshToken(
+            account: account,
+            session: session,
+            epoch: epoch,
+            parent: try row.optionalBytes().map { TokenDigest($0) },
+            replacedAt: try row.optionalTime(),
+            isSuccessorUsed: try row.flag()
+        )
+    }
+
+    func liveSession(_ token: TokenDigest, _ kind: TokenKind, now: Timestamp) throws -> LiveSession? {
+        let statement =
+            switch kind {
+            case .access: Statements.liveAccess
+            case .refresh: Statements.liveRefresh
+            }
+        guard var row = try row(statement, .of(token)) else { return nil }
+        let account = try Account(&row)
+        let (session, _) = try Session.read(&row)
+        var end = try row.time()
+        if kind == .refresh {
+            _ = try row.optionalBytes()
+            // One that was replaced opens nothing; whether it gets a successor is for ``SessionStore/refresh(_:)`` to say.
+            guard try row.optionalTime() == nil else { return nil }
+            end = session.refreshExpiresAt
+        }
+        guard end > now, session.expiresAt > now, account.lockedAt == nil else { return nil }
+        return LiveSession(session: session, account: account, tokenExpiresAt: end)
+    }
+
+    func revoke(_ token: TokenDigest, _ kind: TokenKind, audit: AuditEvent, now: Timestamp) throws -> SessionID? {
+        let statement =
+            switch kind {
+            case .access: Statements.removeAccess
+            case .refresh: Statements.refreshToken
+            }
+        guard var row = try row(statement, .of(token)) else { return nil }
+        let account: AccountID = try row.id()
+        let session: SessionID = try row.id()
+        // Without its session a refresh token is worth nothing; it goes when it is swept.
+        if kind == .refresh, try self.row(Statements.remove, .of(account), .of(session)) == nil { return nil }
+        var audit = audit.of(account)
+        audit.session = session
+        try appendAudit(audit, now: now)
+        return session
+    }
+
+    func sessions(of account: AccountID, now: Timestamp) throws -> [Session] {
+        try rows(Statements.ofAccount, .of(account)).map { row in
+            var row = row
+            return try Session.read(&row).session
+        }.filter { $0.refreshExpiresAt > now }
+    }
+
+    func endSession(_ id: SessionID, of account: AccountID, audit: AuditEvent, now: Timestamp) throws {
+        guard try row(Statements.remove, .of(account), .of(id)) != nil else {
+            throw StoreError(.notFound, cause: "no such session")
+        }
+        var audit = audit.of(account)
+        audit.session = id
+        try appendAudit(audit, now: now)
+    }
+
+    func endSessions(of account: AccountID, except kept: SessionID?) throws -> Int {
+        try rows(Statements.removeOthers, .of(account), .bytes(kept?.bytes ?? [])).count
+    }
+
+    func endSessions(
+        of account: AccountID,
+        except kept: SessionID?,
+        audit: AuditEvent,
+        now: Timestamp
+    ) throws -> Int {
+        let count = try endSessions(of: account, except: kept)
+        if count > 0 { try appendAudit(audit.of(account), now: now) }
+        return count
+    }
+
+    func endSessions(of account: AccountID, by credential: CredentialID, keeping kept: SessionID?) throws {
+        try execute(Statements.removeByCredential, .of(account), .of(credential), .bytes(kept?.bytes ?? []))
+    }
+}
+
+/// A refresh token with what it belongs to.
+struct StoredRefreshToken {
+    let account: Account
+    let session: Session
+    let epoch: Int64
+    /// The one before it.
+    let parent: TokenDigest?
+    /// When it got its first successor; nil: it has none.
+    let replacedAt: Timestamp?
+    /// Whether a successor was used: then whoever has this one knows that it is not the last.
+    let isSuccessorUsed: Bool
+}

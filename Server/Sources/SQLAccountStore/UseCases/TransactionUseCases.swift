@@ -1,0 +1,91 @@
+internal import AccountStore
+
+private enum Statements {
+    static let insert = SQLStatement(
+        insertInto: "transactions",
+        "id, account, type, details, nonce, options, created_at, expires_at, status",
+        then: " ON CONFLICT (id) DO NOTHING RETURNING id"
+    )
+    static let one = SQLStatement("SELECT \(Transaction.columns) FROM transactions WHERE id = $1")
+    static let decide = SQLStatement(
+        """
+        UPDATE transactions SET status = $2, decided_at = $3, credential = $4, public_key = $5, client_data = $6,
+            authenticator_data = $7, signature = $8
+        WHERE id = $1
+        """
+    )
+}
+
+extension SQLConnection {
+    func createTransaction(_ transaction: Transaction, audit: AuditEvent) throws {
+        _ = try existingAccount(transaction.account)
+        let added = try rows(
+            Statements.insert,
+            .of(transaction.id),
+            .of(transaction.account),
+            .text(transaction.type),
+            .text(transaction.details),
+            .bytes(transaction.nonce),
+            .text(transaction.options),
+            .of(transaction.createdAt),
+            .of(transaction.expiresAt),
+            .of(Transaction.Status.pending)
+        )
+        guard !added.isEmpty else { throw StoreError(.conflict(.identifierTaken), cause: "transaction") }
+        try appendAudit(audit.of(transaction.account), now: transaction.createdAt)
+    }
+
+    func transaction(_ id: TransactionID, now: Timestamp) throws -> Transaction? {
+        guard var row = try row(Statements.one, .of(id)) else { return nil }
+        return try Transaction(&row, now: now)
+    }
+
+    func decideTransaction(
+        _ id: TransactionID,
+        of account: AccountID,
+        _ decision: TransactionDecision,
+        audit: AuditEvent,
+        now: Timestamp
+    ) throws -> TransactionOutcome {
+        guard var transaction = try transaction(id, now: now), transaction.account == account else {
+            throw StoreError(.notFound, cause: "no such transaction")
+        }
+        guard transaction.status == .pending else { return .notPending(transaction.status) }
+        var events = [audit.of(account)]
+        var refusal: LoginRefusal?
+        switch decision {
+        case .rejected: transaction.status = .rejected
+        case .failed: transaction.status = .failed
+        case .approved(let evidence, let use):
+            let holder = try self.account(account)
+            refusal =
+                holder == nil
+                ? .noAccount
+                : holder?.lockedAt != nil
+                    ? .accountLocked : try take(use, of: try credential(use.id, of: account), now: now)
+            events[0].credential = use.id
+            if let refusal {
+                transaction.status = .failed
+                events = refusal.events(on: events[0], as: .transactionFailed)
+            } else {
+                transaction.status = .approved
+                transaction.evidence = evidence
+            }
+        }
+        transaction.decidedAt = now
+        let evidence = transaction.evidence
+        try appendAudit(events, after: rows([auditHead(of: events[0])])[0], now: now)
+        try execute(
+            Statements.decide,
+            .of(id),
+            .of(transaction.status),
+            .of(now),
+            .of(evidence?.credential),
+            .of(evidence?.publicKey),
+            .of(evidence?.clientDataJSON),
+            .of(evidence?.authenticatorData),
+            .of(evidence?.signature)
+        )
+        return refusal.map { .refused($0) } ?? .decided(transaction)
+    }
+}

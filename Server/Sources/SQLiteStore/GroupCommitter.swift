@@ -1,0 +1,298 @@
+internal import AccountStore
+internal import Dispatch
+internal import Foundation
+internal import SQLAccountStore
+internal import Synchronization
+
+/// An operation that waits to be written.
+class AnyGroupJob: @unchecked Sendable {  // touched by whoever adds it and then by the writer's thread alone
+    /// Whether nobody waits for it any more.
+    var isOver: Bool { true }
+    /// Does its part of a transaction that is not committed yet.
+    func run(_ connection: SQLiteConnection) throws {}
+    /// The transaction is durable.
+    func succeed() {}
+    /// Nothing of it happened.
+    func fail(_ error: StoreError) {}
+}
+
+/// An operation and who waits for it.
+final class GroupJob<Value: Sendable>: AnyGroupJob, @unchecked Sendable {  // as its base class
+    private let answer: PendingAnswer<Value>
+    private let body: @Sendable (any SQLConnection) throws -> Value
+    private var value: Value?
+
+    init(_ answer: PendingAnswer<Value>, _ body: @escaping @Sendable (any SQLConnection) throws -> Value) {
+        self.answer = answer
+        self.body = body
+    }
+
+    override var isOver: Bool { answer.isOver }
+
+    override func run(_ connection: SQLiteConnection) throws { value = try body(connection) }
+
+    override func succeed() {
+        if let value { answer.give(.success(value)) }
+    }
+
+    override func fail(_ error: StoreError) { answer.give(.failure(error)) }
+}
+
+/// The one that writes: operations that come while a commit is under way go into the next one together, each with a savepoint
+/// of its own, so that one that fails takes nobody along.
+final class GroupCommitter: Sendable {
+    private static let begin = SQLStatement("BEGIN IMMEDIATE")
+    private static let commit = SQLStatement("COMMIT")
+    private static let rollback = SQLStatement("ROLLBACK")
+    private static let savepoint = SQLStatement("SAVEPOINT part")
+    private static let release = SQLStatement("RELEASE part")
+    private static let rollbackPart = SQLStatement("ROLLBACK TO part")
+    /// As many operations are in one transaction at most.
+    private static let mostTogether = 256
+
+    private struct State {
+        var waiting: [AnyGroupJob] = []
+        var isWorking = false
+        var isClosed = false
+        var whenDone: [CheckedContinuation<Void, Never>] = []
+        /// How many the writer waits for before it begins; nil: it does not wait.
+        var awaited: Int?
+        var statistics = StoreStatistics()
+    }
+
+    /// What only the writer's thread touches.
+    private struct Writer {
+        var connection: SQLiteConnection?
+        var pace = CommitPace()
+    }
+
+    let generation = FileGeneration()
+    private let configuration: SQLiteStore.Configuration
+    private let state = Mutex(State())
+    private let arrivals = DispatchSemaphore(value: 0)
+    private let queue = DispatchQueue(label: "touchstone.accounts writer")
+    private let writer: Mutex<Writer>
+
+    init(_ configuration: SQLiteStore.Configuration) throws(StoreError) {
+        self.configuration = configuration
+        do {
+            writer = Mutex(Writer(connection: try Self.open(configuration)))
+        } catch {
+            throw SQLiteFailure.storeError(error)
+        }
+    }
+
+    private static func open(_ configuration: SQLiteStore.Configuration) throws -> SQLiteConnection {
+        // SQLite would make one.
+        guard access(configuration.path, F_OK) == 0 else {
+            throw StoreError(
+                errno == ENOENT ? .notMigrated : .unavailable,
+                cause: "\(configuration.path): \(String(cString: strerror(errno)))"
+            )
+        }
+        let connection = try SQLiteConnection(configuration.path, .touchstone(configuration))
+        try SQLiteSchema.check(connection)
+        return connection
+    }
+
+    var statistics: StoreStatistics {
+        state.withLock { state in
+            var statistics = state.statistics
+            statistics.pending = state.waiting.count
+            return statistics
+        }
+    }
+
+    func add(_ job: AnyGroupJob) {
+        enum Verdict { case added, starts, full, closed }
+        let verdict = state.withLock { state -> Verdict in
+            if state.isClosed { return .closed }
+            guard state.waiting.count < configuration.mostWaiting else { return .full }
+            state.waiting.append(job)
+            if let awaited = state.awaited, state.waiting.count >= awaited {
+                state.awaited = nil
+                arrivals.signal()
+            }
+            defer { state.isWorking = true }
+            return state.isWorking ? .added : .starts
+        }
+        switch verdict {
+        case .added: break
+        case .starts: queue.async { [self] in work() }
+        case .full: job.fail(StoreError(.overloaded, cause: "\(configuration.mostWaiting) writes wait"))
+        case .closed: job.fail(StoreError(.unavailable, cause: "the store is closed"))
+        }
+    }
+
+    func close() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                state.isClosed = true
+                if state.isWorking { state.whenDone.append(continuation) }
+                return !state.isWorking
+            }
+            if isIdle { continuation.resume() }
+        }
+        writer.withLock { $0.connection = nil }
+    }
+
+    // MARK: On the writer's thread
+
+    private func work() {
+        writer.withLock { writer in
+            while true {
+                let jobs = next(&writer.pace)
+                if jobs.isEmpty { return }
+                let start = DispatchTime.now()
+                let (written, failed) = write(jobs, &writer.connection)
+                let busy = Duration.nanoseconds(
+                    Int64(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds)
+                )
+                writer.pace.committed(jobs.count, in: busy)
+                state.withLock { state in
+                    state.statistics.writes += written
+                    state.statistics.commits += written > 0 ? 1 : 0
+                    state.statistics.failures += failed
+                    state.statistics.busyTime += busy
+                }
+            }
+        }
+    }
+
+    /// What goes into the next transaction; empty: there is nothing, and the work is over.
+    private func next(_ pace: inout CommitPace) -> [AnyGroupJob] {
+        let wait = state.withLock { state -> DispatchTimeInterval? in
+            guard let (count, time) = pace.wait(having: state.waiting.count) else { return nil }
+            state.awaited = count
+            return time
+        }
+        if let wait, arrivals.wait(timeout: .now() + wait) == .timedOut {
+            let missed = state.withLock { state in
+                defer { state.awaited = nil }
+                return state.awaited != nil
+            }
+            // It came in the same moment.
+            if !missed { arrivals.wait() }
+            pace.waited(inVain: missed)
+        }
+        let (jobs, awaited) = state.withLock { state -> ([AnyGroupJob], [CheckedContinuation<Void, Never>]) in
+            if state.waiting.isEmpty {
+                state.isWorking = false
+                defer { state.whenDone = [] }
+                return ([], state.whenDone)
+            }
+            if state.waiting.count <= Self.mostTogether {
+                defer { state.waiting = [] }
+                return (state.waiting, [])
+            }
+            let jobs = Array(state.waiting.prefix(Self.mostTogether))
+            state.waiting.removeFirst(jobs.count)
+            return (jobs, [])
+        }
+        for continuation in awaited { continuation.resume() }
+        return jobs
+    }
+
+    /// - Returns: how many were written, and how many failed because of the database.
+    private func write(_ jobs: [AnyGroupJob], _ opened: inout SQLiteConnection?) -> (Int, Int) {
+        // Whoever does not wait any more was told that it failed: then it must not happen.
+        let jobs = jobs.filter { !$0.isOver }
+        guard !jobs.isEmpty else { return (0, 0) }
+        var done: [AnyGroupJob] = []
+        do {
+            let connection = try current(&opened)
+            try connection.execute(Self.begin)
+            do {
+                for job in jobs {
+                    if try part(job, alone: jobs.count == 1, connection) { done.append(job) }
+                }
+                try connection.execute(done.isEmpty ? Self.rollback : Self.commit)
+            } catch {
+                if !connection.isOutsideTransaction { try? connection.execute(Self.rollback) }
+                throw error
+            }
+        } catch {
+            let error = SQLiteFailure.storeError(error)
+            if error.code == .unavailable || error.code == .damaged { opened = nil }
+            // Those that failed by themselves have had their answer.
+            for job in jobs { job.fail(error) }
+            return (0, jobs.count)
+        }
+        for job in done { job.succeed() }
+        return (done.count, 0)
+    }
+
+    /// Runs one operation; one that fails by itself is taken back alone.
+    ///
+    /// - Returns: whether it waits for the commit.
+    /// - Throws: what ends all of them.
+    private func part(_ job: AnyGroupJob, alone: Bool, _ connection: SQLiteConnection) throws -> Bool {
+        if !alone { try connection.execute(Self.savepoint) }
+        do {
+            try job.run(connection)
+        } catch {
+            if connection.isOutsideTransaction { throw error }
+            if !alone {
+                try connection.execute(Self.rollbackPart)
+                try connection.execute(Self.release)
+            }
+            job.fail(SQLiteFailure.storeError(error))
+            return false
+        }
+        if !alone { try connection.execute(Self.release) }
+        return true
+    }
+
+    /// The connection to the file that is there now.
+    private func current(_ opened: inout SQLiteConnection?) throws -> SQLiteConnection {
+        if let connection = opened, !connection.hasMoved { return connection }
+        opened = nil
+        generation.advance()
+        do {
+            let connection = try Self.open(configuration)
+            opened = connection
+            return connection
+        } catch let error as StoreError where error.code == .notMigrated {
+            // It was there when the store was opened.
+            throw StoreError(.unavailable, cause: error.cause)
+        }
+    }
+}
+
+/// When it pays to wait a moment for more operations before a commit: when a flush is slow, and those whose
+/// answers were just given are about to come with their next.
+struct CommitPace {
+    /// A flush that is faster than this is not waited for.
+    private static let worthwhile = Duration.microseconds(300)
+    /// Nobody waits longer than this.
+    private static let most = Duration.milliseconds(2)
+
+    /// How long a commit takes, as an average over the last ones.
+    private var commitTime = Duration.zero
+    /// How many were in the last one.
+    private var last = 0
+    /// How many commits go by without waiting, after waits in vain.
+    private var skipped = 0
+    private var penalty = 1
+
+    mutating func committed(_ count: Int, in time: Duration) {
+        commitTime = (commitTime * 7 + time) / 8
+        last = count
+    }
+
+    /// How many to wait for, and how long; nil: begin at once.
+    mutating func wait(having count: Int) -> (Int, DispatchTimeInterval)? {
+        guard count > 0, last > 1, commitTime > Self.worthwhile else { return nil }
+        guard skipped == 0 else {
+            skipped -= 1
+            return nil
+        }
+        let time = min(commitTime / 2, Self.most)
+        return (count + last, .microseconds(Int(time.components.attoseconds / 1_000_000_000_000)))
+    }
+
+    mutating func waited(inVain: Bool) {
+        penalty = inVain ? min(penalty * 2, 64) : 1
+        skipped = inVain ? penalty : 0
+    }
+}

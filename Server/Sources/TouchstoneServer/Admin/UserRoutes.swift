@@ -1,0 +1,170 @@
+internal import AccountStore
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import RelyingParty
+internal import WebAuthnModel
+
+/// Accounts, as administrators see them.
+enum UserRoutes {
+    static let operations: [Operation] = [
+        Operation(.get, "/admin/v1/users", "listUsers", .admin, handle: list),
+        Operation(.post, "/admin/v1/users", "createUser", .admin, handle: create),
+        Operation(.get, "/admin/v1/users/{id}", "user", .admin) { service, call in
+            .json(try await account(service, call).json)
+        },
+        Operation(.patch, "/admin/v1/users/{id}", "updateUser", .admin, handle: update),
+        Operation(.delete, "/admin/v1/users/{id}", "deleteUser", .admin, handle: delete),
+        Operation(.put, "/admin/v1/users/{id}/password", "setPassword", .admin, handle: setPassword),
+        Operation(.post, "/admin/v1/users/{id}/lock", "lockUser", .admin) { service, call in
+            try await setLocked(true, service, call)
+        },
+        Operation(.post, "/admin/v1/users/{id}/unlock", "unlockUser", .admin) { service, call in
+            try await setLocked(false, service, call)
+        },
+    ]
+
+    /// The account of the path.
+    static func account(_ service: Service, _ call: Call) async throws -> Account {
+        guard let account = try await service.store.account(AccountID(try call.identifierBytes())) else {
+            throw Problem(.notFound)
+        }
+        return account
+    }
+
+    private static func list(_ service: Service, _ call: Call) async throws -> Reply {
+        let count = try call.pageSize()
+        // A query is percent-decoded by the framework.
+        let accounts = try await service.store.accounts(after: call.query("after") ?? "", count: count)
+        return .json(
+            JSONValue(members: [
+                "users": .array(accounts.map(\.json)),
+                "next": accounts.count == count ? accounts.last.map { .string($0.username) } : nil,
+            ])
+        )
+    }
+
+    private static func username(_ text: String) throws(Problem) -> String {
+        guard let name = Username.prepared(text) else {
+            var problem = Problem(.invalidRequest, "members of the body are wrong")
+            problem.faults = [
+                Problem.Fault(
+                    pointer: "/username",
+                    detail: "must have 1 to \(Username.mostBytes) bytes without blanks and control characters"
+                )
+            ]
+            throw problem
+        }
+        return name
+    }
+
+    private static func create(_ service: Service, _ call: Call) async throws -> Reply {
+        var reader = MemberReader(try await BodyReader.object(of: call.request))
+        let text = reader.string("username", bytes: 1...1024)
+        let displayName = reader.optionalLabel("displayName")
+        let password = reader.optionalString("password", bytes: 0...PasswordPolicy.mostBytes)
+        try reader.finish()
+        let name = try username(text)
+        var record: PasswordRecord?
+        if let password {
+            try service.passwordPolicy.check(password, username: name)
+            record = PasswordRecord(hash: try await service.passwords.hash(password), changedAt: call.now)
+        }
+        let account = Account(
+            id: .random(byteCount: 32),
+            username: name,
+            displayName: displayName ?? text,
+            createdAt: call.now,
+            password: record
+        )
+        try await service.store.createAccount(
+            account,
+            audit: call.event(.userCreated, account: account.id, details: call.adminDetails()),
+            now: call.now
+        )
+        return Reply.json(account.json, status: .created)
+            .with(.location, "/admin/v1/users/\(Base64URL.encode(account.id.bytes))")
+    }
+
+    private static func update(_ service: Service, _ call: Call) async throws -> Reply {
+        let account = try await account(service, call)
+        var reader = MemberReader(try await BodyReader.object(of: call.request))
+        let text = reader.optionalString("username", bytes: 1...1024)
+        let displayName = reader.optionalLabel("displayName")
+        try reader.finish()
+        try await service.store.renameAccount(
+            account.id,
+            username: try text.map { (text) throws(Problem) in try username(text) } ?? account.username,
+            displayName: displayName ?? account.displayName,
+            audit: call.event(.userUpdated, account: account.id, details: call.adminDetails()),
+            now: call.now
+        )
+        return .json(try await self.account(service, call).json)
+    }
+
+    private static func delete(_ service: Service, _ call: Call) async throws -> Reply {
+        let id = AccountID(try call.identifierBytes())
+        try await service.store.deleteAccount(
+            id,
+            audit: call.event(.userDeleted, account: id, details: call.adminDetails()),
+            now: call.now
+        )
+        return .noContent
+    }
+
+    private static func setPassword(_ service: Service, _ call: Call) async throws -> Reply {
+        let account = try await account(service, call)
+        var reader = MemberReader(try await BodyReader.object(of: call.request))
+        let new = reader.string("new", bytes: 0...PasswordPolicy.mostBytes)
+        try reader.finish()
+        try service.passwordPolicy.check(new, username: account.username)
+        try await service.store.changePassword(
+            of: account.id,
+            checked: account.password?.hash,
+            to: PasswordRecord(hash: try await service.passwords.hash(new), changedAt: call.now),
+            keeping: nil,
+            audit: call.event(
+                .passwordChange,
+                account: account.id,
+                reason: "administrator",
+                details: call.adminDetails()
+            ),
+            now: call.now
+        )
+        // Whoever forgot the password has failed with it.
+        try await service.store.reset([LimitKey("password", account.username)])
+        return .noContent
+    }
+
+    private static func setLocked(_ locked: Bool, _ service: Service, _ call: Call) async throws -> Reply {
+        let id = AccountID(try call.identifierBytes())
+        try await service.store.setLocked(
+            locked,
+            account: id,
+            audit: call.event(
+                .loginLock,
+                account: id,
+                reason: locked ? "locked" : "unlocked",
+                details: call.adminDetails()
+            ),
+            now: call.now
+        )
+        return .json(try await account(service, call).json)
+    }
+}
+
+extension Account {
+    /// As administrators see it.
+    var json: JSONValue {
+        JSONValue(members: [
+            "id": JSONValue(base64URL: id.bytes),
+            "username": .string(username),
+            "displayName": .string(displayName),
+            "createdAt": .integer(createdAt.seconds),
+            "lockedAt": lockedAt.map { .integer($0.seconds) },
+            "hasPassword": .bool(password != nil),
+            "passwordChangedAt": password.map { .integer($0.changedAt.seconds) },
+        ])
+    }
+}

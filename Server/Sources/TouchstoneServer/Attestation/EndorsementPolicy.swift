@@ -1,0 +1,136 @@
+internal import Foundation
+internal import SwiftASN1
+internal import WebAuthn
+internal import X509
+
+/// Whose endorsement keys are believed: the setting `endorsement`, with the files it names.
+struct EndorsementPolicy: Sendable {
+    private let trust: EndorsementTrust
+    private let roots: [Certificate]
+    private let anchors: Set<[UInt8]>
+
+    /// Why a chip is refused; for a user who is known.
+    struct Refusal: Error {
+        let code: Problem.Code
+        let detail: String
+    }
+
+    /// - Throws: ``ConfigurationFault`` for a file that cannot be read.
+    init(_ configuration: ServerConfiguration) throws(ConfigurationFault) {
+        trust = configuration.endorsement
+        roots = try configuration.endorsementRoots.map(CertificateFolder.read) ?? []
+        var anchors: Set<[UInt8]> = []
+        if let path = configuration.endorsementList {
+            guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+                throw ConfigurationFault(place: path, reason: "cannot be read")
+            }
+            for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+                .enumerated()
+            {
+                let content = line.prefix { $0 != "#" }.filter { !$0.isWhitespace }
+                guard !content.isEmpty else { continue }
+                guard let bytes = Self.bytes(content), bytes.count == 32 else {
+                    throw ConfigurationFault(
+                        place: "\(path), line \(index + 1)",
+                        reason: "must be a SHA-256 in hexadecimal"
+                    )
+                }
+                anchors.insert(bytes)
+            }
+        }
+        self.anchors = anchors
+    }
+
+    private static func bytes(_ text: String) -> [UInt8]? {
+        let digits = text.compactMap(\.hexDigitValue)
+        guard digits.count == text.count, digits.count % 2 == 0 else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    }
+
+    /// The chip that these certificates, or this public area, stand for.
+    ///
+    /// - Parameters:
+    ///   - certificates: DER, the endorsement key's first; empty: `publicArea` has to be there.
+    ///   - publicArea: TPMT_PUBLIC of the endorsement key.
+    /// - Returns: the chip, believed as the setting says.
+    /// - Throws: ``Refusal``.
+    func chip(certificates: [[UInt8]], publicArea: [UInt8]?) async throws(Refusal) -> EndorsedChip {
+        guard trust != .none else {
+            throw Refusal(code: .attestationUntrusted, detail: "this server certifies no chips")
+        }
+        let chain = certificates.compactMap { try? Certificate(derEncoded: $0) }
+        guard chain.count == certificates.count else {
+            throw Refusal(code: .attestationRejected, detail: "a certificate cannot be read")
+        }
+        let area = publicArea.flatMap { try? TPMPublicArea(parsing: $0) }
+        guard
+            let chip = chain.first.map(EndorsedChip.init(certificate:))
+                ?? area.flatMap(EndorsedChip.init(area:))
+        else {
+            throw Refusal(
+                code: .attestationRejected,
+                detail: "no endorsement key on P-256 or P-384; RSA endorsement keys are not supported"
+            )
+        }
+        switch trust {
+        case .none, .any: break
+        case .list:
+            guard anchors.contains(chip.anchor) else {
+                throw Refusal(code: .attestationUntrusted, detail: "the chip is not on the list")
+            }
+        case .roots:
+            guard let leaf = chain.first, await leads(leaf, chain.dropFirst()) else {
+                throw Refusal(
+                    code: .attestationUntrusted,
+                    detail: "the endorsement certificate leads to no maker that is trusted"
+                )
+            }
+        }
+        return chip
+    }
+
+    private func leads(_ leaf: Certificate, _ intermediates: ArraySlice<Certificate>) async -> Bool {
+        var verifier = Verifier(rootCertificates: CertificateStore(roots)) {
+            RFC5280Policy()
+            EndorsementExtensions()
+        }
+        let result = await verifier.validate(leaf: leaf, intermediates: CertificateStore(intermediates))
+        guard case .validCertificate = result else { return false }
+        return true
+    }
+}
+
+/// Critical extensions that endorsement certificates carry beside those that `RFC5280Policy` knows.
+private struct EndorsementExtensions: VerifierPolicy {
+    let verifyingCriticalExtensions: [ASN1ObjectIdentifier] = [
+        .X509ExtensionID.subjectAlternativeName, [2, 5, 29, 32], .X509ExtensionID.extendedKeyUsage,
+    ]
+
+    func chainMeetsPolicyRequirements(chain: UnverifiedCertificateChain) async -> PolicyEvaluationResult {
+        .meetsPolicy
+    }
+}
+
+/// Certificates in a directory of PEM files.
+enum CertificateFolder {
+    /// - Throws: ``ConfigurationFault`` for a file that holds no certificates.
+    static func read(_ path: String) throws(ConfigurationFault) -> [Certificate] {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+            throw ConfigurationFault(place: path, reason: "is no directory that can be read")
+        }
+        var certificates: [Certificate] = []
+        for name in names.sorted() where name.hasSuffix(".pem") || name.hasSuffix(".crt") {
+            let file = "\(path)/\(name)"
+            guard let text = try? String(contentsOfFile: file, encoding: .utf8),
+                let documents = try? PEMDocument.parseMultiple(pemString: text), !documents.isEmpty
+            else { throw ConfigurationFault(place: file, reason: "holds no PEM") }
+            for document in documents {
+                guard let certificate = try? Certificate(pemDocument: document) else {
+                    throw ConfigurationFault(place: file, reason: "holds something that is no certificate")
+                }
+                certificates.append(certificate)
+            }
+        }
+        return certificates
+    }
+}

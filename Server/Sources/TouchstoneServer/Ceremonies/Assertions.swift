@@ -1,0 +1,143 @@
+internal import AccountStore
+internal import CBOR
+internal import Logging
+internal import RelyingParty
+internal import WebAuthn
+internal import WebAuthnModel
+
+/// Why an assertion does not sign anybody in: for the audit record, never for the client.
+struct AssertionRefusal: Error {
+    let reason: String
+    var details = ""
+    var isCloned = false
+}
+
+extension Service {
+    /// Verifies the answer of a login, or of an authentication again.
+    func verifyLogin(
+        _ response: AuthenticationResponse,
+        _ taken: ConsumedCeremony
+    ) throws(AssertionRefusal) -> (Credential, CredentialUse) {
+        guard let credential = taken.credential else { throw AssertionRefusal(reason: "unknown_credential") }
+        guard let text = try? JSONValue(parsing: Array(taken.ceremony.options.utf8)),
+            let options = KeptOptions(text)
+        else { throw AssertionRefusal(reason: "damaged_ceremony") }
+        if let account = taken.ceremony.account, account != credential.account {
+            throw AssertionRefusal(reason: "other_account")
+        }
+        let use = try verify(
+            response,
+            by: credential,
+            challenge: options.challenge,
+            allowed: options.credentials,
+            isUserKnown: taken.ceremony.account != nil
+        )
+        return (credential, use)
+    }
+
+    /// Verifies an assertion by a credential that is known.
+    func verify(
+        _ response: AuthenticationResponse,
+        by credential: Credential,
+        challenge: [UInt8],
+        allowed: [[UInt8]],
+        isUserKnown: Bool
+    ) throws(AssertionRefusal) -> CredentialUse {
+        let start = ContinuousClock.now
+        defer { metrics.assertionVerified(in: ContinuousClock.now - start) }
+        do throws(WebAuthnError) {
+            let authentication = try passkeys.verify(
+                response,
+                for: AuthenticationCeremony(challenge: challenge, allowedCredentials: allowed),
+                record: credential.record,
+                userHandle: credential.account.bytes,
+                isUserKnown: isUserKnown
+            )
+            return CredentialUse(
+                id: credential.id,
+                signCount: authentication.record.signCount,
+                userVerified: authentication.flags.contains(.userVerified),
+                backupEligible: authentication.record.backupEligible,
+                backupState: authentication.record.backupState
+            )
+        } catch {
+            throw AssertionRefusal(
+                reason: error.reason.rawValue,
+                details: String(error.description.prefix(256)),
+                isCloned: error.reason == .signCountNotGrown
+            )
+        }
+    }
+
+    /// Records a refusal; a counter that did not grow suspends the credential.
+    func refuse(_ refusal: AssertionRefusal, _ credential: Credential?, _ call: Call) async {
+        let details = (try? CanonicalJSON.encode(["cause": .string(refusal.details)])) ?? []
+        await audit(
+            call.event(
+                .loginFail,
+                account: credential?.account,
+                credential: credential?.id,
+                reason: refusal.reason,
+                details: refusal.details.isEmpty ? "" : String(decoding: details, as: UTF8.self)
+            ),
+            at: call.now
+        )
+        guard refusal.isCloned, let credential else { return }
+        do throws(StoreError) {
+            try await store.setSuspension(
+                .clonedCounter,
+                ofCredential: credential.id,
+                of: credential.account,
+                audit: call.event(
+                    .credentialSuspended,
+                    account: credential.account,
+                    credential: credential.id,
+                    reason: Credential.Suspension.clonedCounter.rawValue
+                ),
+                now: call.now
+            )
+        } catch {
+            logger.error("a credential with a copy could not be suspended: \(error)")
+        }
+    }
+}
+
+extension Credential {
+    /// What the ceremonies work on.
+    var record: CredentialRecord {
+        CredentialRecord(
+            id: id.bytes,
+            publicKey: publicKey,
+            signCount: signCount,
+            transports: transports,
+            uvInitialized: uvInitialized,
+            backupEligible: backupEligible,
+            backupState: backupState,
+            isHardwareBound: isHardwareBound
+        )
+    }
+}
+
+/// `amr` of a login by a credential (RFC 8176).
+enum AuthenticationMethods {
+    /// By what the user was verified, where the authenticator says so in its signed data (extension `uvm`, registered with
+    /// IANA; WebAuthn Level 2, section 10.3).
+    static func amr(of credential: Credential, _ response: AuthenticationResponse) -> [String] {
+        var methods = ["pop", credential.isHardwareBound ? "hwk" : "swk", "user"]
+        guard let data = try? AuthenticatorData(parsing: response.authenticatorData),
+            case .map(let pairs)? = data.extensions
+        else { return methods }
+        for pair in pairs where pair.key == .text("uvm") {
+            guard case .array(let entries) = pair.value else { continue }
+            for case .array(let factors) in entries {
+                switch factors.first {
+                case .unsigned(0x2): methods.append("fpt")
+                case .unsigned(0x4): methods.append("pin")
+                case .unsigned(0x10): methods.append("face")
+                default: break
+                }
+            }
+        }
+        return methods
+    }
+}

@@ -1,0 +1,134 @@
+internal import Foundation
+internal import Logging
+internal import RelyingParty
+
+extension ServerConfiguration {
+    /// Where a file is looked for that nobody names; it need not exist.
+    public static let standardFile = "/etc/touchstone/touchstone-server.conf"
+
+    /// Reads file and environment; the environment wins.
+    ///
+    /// - Parameters:
+    ///   - file: a path; nil: `TOUCHSTONE_SERVER_CONFIG`, else ``standardFile`` if it exists.
+    ///   - environment: the process's.
+    /// - Returns: the settings in force.
+    /// - Throws: ``ConfigurationFault`` with the first mistake.
+    public static func read(
+        file: String?,
+        environment: [String: String]
+    ) throws(ConfigurationFault) -> ServerConfiguration {
+        var settings: [Setting] = []
+        let named = file ?? environment[Setting.fileVariable]
+        if let path = named ?? (FileManager.default.fileExists(atPath: standardFile) ? standardFile : nil) {
+            guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+                throw ConfigurationFault(place: path, reason: "cannot be read")
+            }
+            settings += try Setting.all(in: text, of: path)
+        }
+        settings += Setting.all(in: environment)
+        var configuration = ServerConfiguration(dataDirectory: standardDataDirectory(environment))
+        for setting in settings { try configuration.apply(setting) }
+        try configuration.checkTogether()
+        return configuration
+    }
+
+    /// systemd's, else the user's.
+    private static func standardDataDirectory(_ environment: [String: String]) -> String {
+        if let path = environment["STATE_DIRECTORY"], path.hasPrefix("/") {
+            return String(path.prefix { $0 != ":" })
+        }
+        if let path = environment["XDG_DATA_HOME"], path.hasPrefix("/") { return "\(path)/touchstone-server" }
+        return "\(environment["HOME"] ?? "/var/lib")/.local/share/touchstone-server"
+    }
+
+    private mutating func apply(_ setting: Setting) throws(ConfigurationFault) {
+        let year = 366 * 86_400
+        switch setting.key {
+        case "listen": listen = try setting.address()
+        case "admin-listen": adminListen = try setting.address()
+        case "public-url":
+            guard PublicURL(setting.value) != nil, !setting.value.hasSuffix("/") else {
+                throw setting.fault("must be http(s)://host[:port], without a slash at its end")
+            }
+            publicURL = setting.value
+        case "data-directory": dataDirectory = try setting.path()
+        case "database":
+            guard setting.value.hasPrefix("/") || setting.value.hasPrefix("postgresql://") else {
+                throw setting.fault("must be an absolute path or postgresql://…")
+            }
+            database = setting.value
+        case "tls-certificate": tlsCertificate = try setting.path()
+        case "tls-key": tlsKey = try setting.path()
+        case "trusted-proxies": trustedProxies = Set(setting.list)
+        case "rp-id":
+            guard !setting.value.isEmpty, !setting.value.contains(where: { ":/ ".contains($0) }) else {
+                throw setting.fault("must be a domain name")
+            }
+            rpID = setting.value
+        case "rp-name": rpName = setting.value
+        case "origins": origins = setting.list
+        case "top-origins": topOrigins = setting.list
+        case "profile": profile = try setting.choice()
+        case "access-token-lifetime": accessTokenLifetime = try setting.number(in: 10...3600)
+        case "session-idle": sessionIdle = try setting.number(in: 60...year)
+        case "session-lifetime": sessionLifetime = try setting.number(in: 60...year)
+        case "freshness": freshness = try setting.number(in: 1...3600)
+        case "ceremony-lifetime": ceremonyLifetime = try setting.number(in: 10...600)
+        case "audit-retention": auditRetention = try setting.number(in: 0...87_600)
+        case "passwords-per-minute": passwordsPerMinute = try setting.number(in: 1...1_000_000)
+        case "ceremonies-per-minute": ceremoniesPerMinute = try setting.number(in: 1...1_000_000)
+        case "password-workers": passwordWorkers = try setting.number(in: 1...1024)
+        case "password-queue": passwordQueue = try setting.number(in: 0...65_536)
+        case "password-minimum": passwordMinimum = try setting.number(in: 8...64)
+        case "password-cost": passwordCost = try Self.cost(setting)
+        case "device-attestation": deviceAttestation = try setting.choice()
+        case "endorsement": endorsement = try setting.choice()
+        case "endorsement-roots": endorsementRoots = try setting.path()
+        case "endorsement-list": endorsementList = try setting.path()
+        case "attestation-roots": attestationRoots = try setting.path()
+        case "service-secret-file": serviceSecretFile = try setting.path()
+        case "log-level":
+            guard Logger.Level(rawValue: setting.value) != nil else {
+                throw setting.fault("must be one of trace, debug, info, notice, warning, error, critical")
+            }
+            logLevel = setting.value
+        default: throw setting.fault("is no setting; touchstone-server help lists them")
+        }
+    }
+
+    private static func cost(_ setting: Setting) throws(ConfigurationFault) -> PasswordHash.Cost {
+        let numbers = setting.list.map { Int($0) }
+        guard numbers.count == 3, let ln = numbers[0], let r = numbers[1], let p = numbers[2],
+            (10...20).contains(ln), (1...32).contains(r), (1...16).contains(p), 128 * r << ln <= 256 << 20
+        else { throw setting.fault("must be ln,r,p of scrypt, such as 15,8,3, within 256 MiB") }
+        return PasswordHash.Cost(ln: ln, r: r, p: p)
+    }
+
+    /// What one setting alone does not show.
+    private func checkTogether() throws(ConfigurationFault) {
+        func fault(_ reason: String) -> ConfigurationFault {
+            ConfigurationFault(place: "configuration", reason: reason)
+        }
+        guard let url = PublicURL(publicURL) else { throw fault("public-url is no address") }
+        guard (tlsCertificate == nil) == (tlsKey == nil) else {
+            throw fault("tls-certificate and tls-key go together")
+        }
+        guard url.scheme == "https" || url.isLoopback else {
+            throw fault(
+                "public-url must be https: browsers have no passkeys without, and tokens would be read"
+            )
+        }
+        let id = relyingPartyID
+        guard url.host == id || url.host.hasSuffix(".\(id)") else {
+            throw fault("rp-id \(id) is neither the host of public-url nor a domain above it")
+        }
+        guard !acceptedOrigins.isEmpty else { throw fault("origins is empty: nobody could sign in") }
+        guard idle <= lifetime else { throw fault("session-idle is longer than session-lifetime") }
+        guard endorsement != .roots || endorsementRoots != nil else {
+            throw fault("endorsement = roots needs endorsement-roots")
+        }
+        guard endorsement != .list || endorsementList != nil else {
+            throw fault("endorsement = list needs endorsement-list")
+        }
+    }
+}

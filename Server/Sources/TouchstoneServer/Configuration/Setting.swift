@@ -1,0 +1,115 @@
+/// One line `key = value` of a configuration file, or one variable of the environment.
+struct Setting: Sendable, Equatable {
+    let key: String
+    let value: String
+    /// Where it stands, for messages: `touchstone-server.conf, line 3` or the variable's name.
+    let place: String
+
+    /// That this setting is wrong; `reason` follows its key.
+    func fault(_ reason: String) -> ConfigurationFault {
+        ConfigurationFault(place: place, reason: "\(key) \(reason)")
+    }
+
+    /// The settings of a text: lines of `key = value`; `#` starts a comment.
+    static func all(in text: String, of file: String) throws(ConfigurationFault) -> [Setting] {
+        var settings: [Setting] = []
+        var seen: Set<String> = []
+        // A line end of two bytes is one character.
+        let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+        for (index, line) in lines.enumerated() {
+            let place = "\(file), line \(index + 1)"
+            let content = line.prefix { $0 != "#" }
+            guard content.contains(where: { !$0.isWhitespace }) else { continue }
+            let parts = content.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else {
+                throw ConfigurationFault(place: place, reason: "not of the form key = value")
+            }
+            let setting = Setting(key: trimmed(parts[0]), value: trimmed(parts[1]), place: place)
+            guard seen.insert(setting.key).inserted else { throw setting.fault("is set twice") }
+            settings.append(setting)
+        }
+        return settings
+    }
+
+    /// The settings of the environment: `TOUCHSTONE_SERVER_PUBLIC_URL` is `public-url`.
+    static func all(in environment: [String: String]) -> [Setting] {
+        environment.filter { $0.key.hasPrefix(prefix) && $0.key != fileVariable }
+            .sorted { $0.key < $1.key }
+            .map { name, value in
+                let key = name.dropFirst(prefix.count).lowercased().replacing("_", with: "-")
+                return Setting(key: key, value: value, place: name)
+            }
+    }
+
+    static let prefix = "TOUCHSTONE_SERVER_"
+    /// Names the file, so that it is no setting itself.
+    static let fileVariable = "TOUCHSTONE_SERVER_CONFIG"
+
+    private static func trimmed(_ text: Substring) -> String {
+        let start = text.drop { $0.isWhitespace }
+        guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return String(start[...last])
+    }
+}
+
+/// Why a configuration is refused.
+public struct ConfigurationFault: Error, Sendable, Equatable, CustomStringConvertible {
+    /// Which line of which file, or which variable.
+    public let place: String
+    /// What is wrong with it and what it has to be.
+    public let reason: String
+
+    /// Place and reason in one line.
+    public var description: String { "\(place): \(reason)" }
+}
+
+extension Setting {
+    /// The value as a whole number.
+    func number(in range: ClosedRange<Int>) throws(ConfigurationFault) -> Int {
+        guard value.allSatisfy({ ("0"..."9").contains($0) }), let number = Int(value), range.contains(number)
+        else { throw fault("must be a whole number from \(range.lowerBound) to \(range.upperBound)") }
+        return number
+    }
+
+    /// The value as an absolute path.
+    func path() throws(ConfigurationFault) -> String {
+        guard value.hasPrefix("/") else { throw fault("must be an absolute path") }
+        return value
+    }
+
+    /// The value as a list, separated by blanks or commas.
+    var list: [String] { value.split { $0.isWhitespace || $0 == "," }.map(String.init) }
+
+    /// The value as one of an enumeration's.
+    func choice<Choice: RawRepresentable & CaseIterable>() throws(ConfigurationFault) -> Choice
+    where Choice.RawValue == String {
+        guard let choice = Choice(rawValue: value) else {
+            throw fault("must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return choice
+    }
+
+    /// The value as `host:port`; port 0 lets the system choose.
+    func address() throws(ConfigurationFault) -> ListenAddress {
+        guard let colon = value.lastIndex(of: ":"), let port = UInt16(value[value.index(after: colon)...]),
+            colon != value.startIndex
+        else { throw fault("must be of the form host:port") }
+        var host = value[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+        return ListenAddress(host: String(host), port: Int(port))
+    }
+}
+
+/// Where a server listens.
+public struct ListenAddress: Sendable, Equatable {
+    /// A name or an address.
+    public var host: String
+    /// 0: one that the system chooses.
+    public var port: Int
+
+    /// Names a place.
+    public init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+}

@@ -1,0 +1,20 @@
+internal import AccountStore
+
+extension Problem {
+    /// What a client hears of an error of the store.
+    init(_ error: StoreError) {
+        switch error.code {
+        case .unavailable, .overloaded, .full, .readOnly, .notMigrated:
+            self = .overloaded("\(error)")
+        case .notFound: self.init(.notFound)
+        case .conflict(.usernameTaken): self.init(.usernameTaken)
+        case .conflict(.credentialExists): self.init(.credentialExists)
+        case .conflict(.tooManyCredentials):
+            self.init(.forbidden, "the account has as many credentials as it may: remove one")
+        case .conflict(.passwordChanged): self = .authenticationFailed("password_changed")
+        case .conflict(.accountExists), .conflict(.identifierTaken), .damaged, .newerSchema:
+            self.init(.internalError)
+            reason = "\(error)"
+        }
+    }
+}

@@ -1,0 +1,140 @@
+internal import AccountStore
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import Logging
+internal import RelyingParty
+
+/// Runs operations: who calls, the call itself, and its error as an answer.
+struct Dispatch: Sendable {
+    let service: Service
+
+    /// Adds operations to a router.
+    func add(_ operations: [Operation], to router: Router<ServerContext>) {
+        for operation in operations {
+            router.on(RouterPath(operation.path), method: operation.method) { request, context in
+                await respond(to: request, context, operation)
+            }
+        }
+    }
+
+    private func respond(to request: Request, _ context: ServerContext, _ operation: Operation) async
+        -> Response
+    {
+        var call = Call(
+            request: request,
+            parameters: context.parameters,
+            traceID: CurrentTrace.id,
+            address: address(of: request, context),
+            now: .now
+        )
+        var response: Response
+        do {
+            call.caller = try await caller(of: call, operation.access)
+            response = try await operation.handle(service, call).response()
+        } catch {
+            log(error, call, operation)
+            response = ErrorReply.response(
+                for: error,
+                request,
+                call.traceID,
+                asOAuth: operation.hasOAuthErrors
+            )
+        }
+        if operation.takesDPoP { response.headers[.dpopNonce] = service.nonces.nonce(at: call.now.seconds) }
+        return response
+    }
+
+    /// Errors of the server's own are told in full; refusals only on request.
+    private func log(_ error: any Error, _ call: Call, _ operation: Operation) {
+        let problem = ErrorReply.problem(of: error)
+        let isOwn = !(error is Problem || error is OAuthProblem) && problem.code == .internalError
+        service.logger.log(
+            level: isOwn || problem.code == .overloaded ? .error : .debug,
+            "\(operation.id): \(isOwn ? "\(error)" : problem.reason ?? problem.code.rawValue)",
+            metadata: ["trace": "\(call.traceID)"]
+        )
+    }
+
+    /// The peer, or whom proxies that are trusted say: the last address that is none of theirs.
+    private func address(of request: Request, _ context: ServerContext) -> String {
+        let peer = context.remoteAddress?.ipAddress ?? "local"
+        let proxies = service.configuration.trustedProxies
+        guard proxies.contains(peer), let chain = request.headers[.forwardedFor] else { return peer }
+        let addresses = chain.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        return addresses.last { !proxies.contains($0) && $0.utf8.count <= 64 } ?? peer
+    }
+
+    /// Who calls, as the operation demands it.
+    ///
+    /// - Throws: ``Problem``; ``StoreError``.
+    private func caller(of call: Call, _ access: Operation.Access) async throws -> Call.Caller {
+        let token = bearer(call.request)
+        switch access {
+        case .open: return .anybody
+        case .openOrSession:
+            guard let token else { return .anybody }
+            return .session(try await session(token, call))
+        case .session: return .session(try await session(token, call))
+        case .fresh:
+            let session = try await session(token, call)
+            try service.requireFresh(session, call)
+            return .session(session)
+        case .service:
+            guard let token, service.serviceSecret?.matches(token) == true else {
+                throw Problem.invalidToken(wasShown: token != nil)
+            }
+            return .service
+        case .serviceOrSession:
+            if let token, service.serviceSecret?.matches(token) == true { return .service }
+            return .session(try await session(token, call))
+        case .admin:
+            guard let token, let parsed = OpaqueToken(token, .administration),
+                let admin = try await service.store.adminToken(TokenDigest(parsed.digest), now: call.now)
+            else {
+                await service.audit(call.event(.authorizationFail, reason: "admin_token"), at: call.now)
+                throw Problem.invalidToken(wasShown: token != nil)
+            }
+            return .admin(admin.name)
+        }
+    }
+
+    private func bearer(_ request: Request) -> String? {
+        guard let field = request.headers[.authorization] else { return nil }
+        let parts = field.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        return String(parts[1])
+    }
+
+    private func session(_ token: String?, _ call: Call) async throws -> AuthenticatedSession {
+        guard let token, let parsed = OpaqueToken(token, .access),
+            let live = try await service.store.liveSession(TokenDigest(parsed.digest), .access, now: call.now)
+        else { throw Problem.invalidToken(wasShown: token != nil) }
+        return AuthenticatedSession(session: live.session, account: live.account)
+    }
+}
+
+extension Problem {
+    static func invalidToken(wasShown: Bool) -> Problem {
+        var problem = Problem(.invalidToken)
+        problem.hadToken = wasShown
+        return problem
+    }
+}
+
+extension Service {
+    /// - Throws: ``Problem`` with `insufficient_user_authentication` when the user authenticated too long ago.
+    func requireFresh(_ session: AuthenticatedSession, _ call: Call) throws(Problem) {
+        guard session.isFresh(within: configuration.freshness, at: call.now) else {
+            var problem = Problem(.insufficientUserAuthentication)
+            problem.stepUp = Problem.StepUp(acrValues: nil, maxAge: configuration.freshness)
+            throw problem
+        }
+    }
+}
+
+extension Timestamp {
+    /// The clock on the wall.
+    static var now: Timestamp { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }
+}

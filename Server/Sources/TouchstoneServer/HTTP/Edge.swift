@@ -1,0 +1,81 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import Logging
+
+/// What every request passes first and every answer last: trace id, errors, security headers, metrics.
+struct Edge: RouterMiddleware {
+    typealias Context = ServerContext
+
+    let service: Service
+    /// The operations of this port, to tell an unknown address from an unknown method.
+    let operations: [Operation]
+    let isSecure: Bool
+
+    func handle(
+        _ request: Request,
+        context: ServerContext,
+        next: (Request, ServerContext) async throws -> Response
+    ) async throws -> Response {
+        let start = ContinuousClock.now
+        let traceID = TraceIdentifier.of(traceParent: request.headers[.traceParent])
+        var response: Response
+        do {
+            response = try await CurrentTrace.$id.withValue(traceID) { try await next(request, context) }
+        } catch let error as any HTTPResponseError where error.status == .notFound {
+            response = ErrorReply.response(for: unknown(request), request, traceID, asOAuth: false)
+        } catch {
+            // Operations answer their own errors; what comes here is the framework's.
+            service.logger.error("\(error)", metadata: ["trace": "\(traceID)"])
+            response = ErrorReply.response(for: Problem(.internalError), request, traceID, asOAuth: false)
+        }
+        addFields(to: &response, traceID)
+        service.metrics.request(
+            route: context.endpointPath ?? "unknown",
+            method: request.method.rawValue,
+            status: response.status.code,
+            duration: ContinuousClock.now - start
+        )
+        return response
+    }
+
+    /// An address that is known with other methods answers with those (RFC 9110, section 15.5.6).
+    private func unknown(_ request: Request) -> any Error {
+        let path = request.uri.path.split(separator: "/", omittingEmptySubsequences: true)
+        let methods = operations.filter { operation in
+            let parts = operation.path.split(separator: "/")
+            return parts.count == path.count
+                && zip(parts, path).allSatisfy { $0 == $1 || $0.hasPrefix("{") }
+        }
+        guard !methods.isEmpty else { return Problem(.notFound) }
+        return MethodNotAllowed(allowed: Set(methods.map(\.method.rawValue)).sorted().joined(separator: ", "))
+    }
+
+    private func addFields(to response: inout Response, _ traceID: String) {
+        response.headers[.requestID] = traceID
+        // A handler that knows better set its own.
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
+        for (name, value) in Self.fields where response.headers[name] == nil {
+            response.headers[name] = value
+        }
+        if isSecure { response.headers[.strictTransportSecurity] = "max-age=63072000" }
+    }
+
+    private static let fields: [(HTTPField.Name, String)] = [
+        (.contentSecurityPolicy, "default-src 'none'; frame-ancestors 'none'"),
+        (.xContentTypeOptions, "nosniff"),
+        (.known("Referrer-Policy"), "no-referrer"),
+        (.known("X-Frame-Options"), "DENY"),
+        (.known("Cross-Origin-Resource-Policy"), "same-origin"),
+    ]
+}
+
+/// The trace id of the request that a task works for.
+enum CurrentTrace {
+    @TaskLocal static var id = ""
+}
+
+/// An address that is known with other methods.
+struct MethodNotAllowed: Error {
+    let allowed: String
+}

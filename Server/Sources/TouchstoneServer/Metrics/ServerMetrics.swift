@@ -1,0 +1,72 @@
+internal import CoreMetrics
+internal import Metrics
+
+/// What the server counts; the names are Prometheus'.
+struct ServerMetrics: Sendable {
+    let registry: PrometheusRegistry
+
+    init(_ registry: PrometheusRegistry) {
+        self.registry = registry
+        for (name, help) in Self.help { registry.describe(name, help) }
+    }
+
+    private static let help: KeyValuePairs = [
+        "touchstone_requests_total": "Requests by route, method and status.",
+        "touchstone_request_seconds": "Duration of requests by route.",
+        "touchstone_logins_total": "Logins by method and outcome.",
+        "touchstone_registrations_total": "Registrations by attestation format and outcome.",
+        "touchstone_assertion_verify_seconds": "Verification of one assertion.",
+        "touchstone_password_derivation_seconds": "Derivation of one password, waiting included.",
+        "touchstone_password_queue": "Derivations that run or wait.",
+        "touchstone_refreshes_total": "Uses of refresh tokens by outcome.",
+        "touchstone_throttled_total": "Requests that were held up, by limit.",
+        "touchstone_audit_failures_total": "Audit records that could not be written.",
+        "touchstone_ceremonies_open": "Ceremonies that were begun and not ended.",
+        "touchstone_sessions_active": "Sessions that are not over.",
+        "touchstone_store_seconds": "Duration of operations of the store.",
+    ]
+
+    private func count(_ name: String, _ labels: [(String, String)]) {
+        Counter(label: name, dimensions: labels, factory: registry).increment()
+    }
+
+    private func time(_ name: String, _ labels: [(String, String)], _ duration: Duration) {
+        Timer(label: name, dimensions: labels, factory: registry)
+            .recordNanoseconds(Int64(duration / .nanoseconds(1)))
+    }
+
+    func request(route: String, method: String, status: Int, duration: Duration) {
+        count(
+            "touchstone_requests_total",
+            [("route", route), ("method", Self.known(method)), ("status", "\(status)")]
+        )
+        time("touchstone_request_seconds", [("route", route)], duration)
+    }
+
+    /// Methods are a client's to invent.
+    private static func known(_ method: String) -> String {
+        ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].contains(method) ? method : "other"
+    }
+
+    func login(method: String, outcome: String) {
+        count("touchstone_logins_total", [("method", method), ("outcome", outcome)])
+    }
+
+    func registration(format: String, outcome: String) {
+        count("touchstone_registrations_total", [("format", format), ("outcome", outcome)])
+    }
+
+    func refresh(_ outcome: String) { count("touchstone_refreshes_total", [("outcome", outcome)]) }
+    func throttled(_ limit: String) { count("touchstone_throttled_total", [("limit", limit)]) }
+    func auditFailed() { count("touchstone_audit_failures_total", []) }
+    func assertionVerified(in duration: Duration) {
+        time("touchstone_assertion_verify_seconds", [], duration)
+    }
+    func passwordDerived(in duration: Duration) {
+        time("touchstone_password_derivation_seconds", [], duration)
+    }
+
+    func gauge(_ name: String, _ value: Int) {
+        Meter(label: name, factory: registry).set(value)
+    }
+}

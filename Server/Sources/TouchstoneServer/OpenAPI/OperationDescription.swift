@@ -1,0 +1,204 @@
+internal import WebAuthnModel
+
+/// What a document says of one operation beyond what the operation itself knows.
+struct OperationDescription: Sendable {
+    let summary: String
+    /// Content type and schema.
+    var body: (type: String, schema: JSONValue)?
+    var query: [(name: String, isRequired: Bool, schema: JSONValue)] = []
+    var replies: [Reply] = []
+    /// Errors beside those that any operation of its kind has.
+    var errors: [Problem.Code] = []
+
+    struct Reply: Sendable {
+        let status: Int
+        let text: String
+        var type = "application/json"
+        var schema: JSONValue?
+    }
+
+    init(_ summary: String) { self.summary = summary }
+
+    private func json(_ schema: JSONValue) -> Self {
+        var copy = self
+        copy.body = ("application/json", schema)
+        return copy
+    }
+
+    private func form(_ schema: JSONValue) -> Self {
+        var copy = self
+        copy.body = ("application/x-www-form-urlencoded", schema)
+        return copy
+    }
+
+    private func replies(_ status: Int, _ name: String? = nil, _ text: String = "Done.") -> Self {
+        var copy = self
+        copy.replies.append(Reply(status: status, text: text, schema: name.map { Schemas.ref($0) }))
+        return copy
+    }
+
+    private func query(_ name: String, _ schema: JSONValue, isRequired: Bool = false) -> Self {
+        var copy = self
+        copy.query.append((name, isRequired, schema))
+        return copy
+    }
+
+    private func errors(_ codes: Problem.Code...) -> Self {
+        var copy = self
+        copy.errors += codes
+        return copy
+    }
+
+    private func page() -> Self {
+        query("after", ["type": "integer", "minimum": 0])
+            .query("count", ["type": "integer", "minimum": 1, "maximum": 1000])
+    }
+
+    private static let label = Schemas.text(1...128)
+    private static let name = Schemas.text(1...1024)
+    private static let password: JSONValue = ["type": "string", "maxLength": 512]
+
+    static let all: [String: OperationDescription] = api.merging(admin) { first, _ in first }
+
+    private static let api: [String: OperationDescription] = [
+        "loginWithPassword": Self("Signs in by password.")
+            .json(Schemas.input(["username": name, "password": password, "client?": label]))
+            .replies(200, "tokens").errors(.authenticationFailed, .accountLockedByAdmin, .tooManyAttempts),
+        "loginOptions": Self("Begins a login, or an authentication again.")
+            .json(Schemas.input(["username?": name, "purpose?": Schemas.choice(["login", "reauth"])]))
+            .replies(200, "loginCeremony").errors(.tooManyAttempts, .notFound),
+        "login": Self("Ends a login, or an authentication again.")
+            .json(
+                Schemas.input([
+                    "ceremonyId": Schemas.bytes, "credential": Schemas.ref("assertion"), "client?": label,
+                ])
+            )
+            .replies(200, "tokens")
+            .errors(.authenticationFailed, .accountLockedByAdmin, .credentialSuspended, .ceremonyExpired),
+        "token": Self("Renews tokens (RFC 6749, section 6).")
+            .form(
+                Schemas.input([
+                    "grant_type": Schemas.choice(["refresh_token"]), "refresh_token": Schemas.string,
+                ])
+            )
+            .replies(200, "tokens"),
+        "revoke": Self("Revokes a token (RFC 7009).")
+            .form(Schemas.input(["token": Schemas.string, "token_type_hint?": Schemas.string]))
+            .reply(200, ["type": "object"]),
+        "introspect": Self("Tells what a token is good for (RFC 7662).")
+            .form(Schemas.input(["token": Schemas.string])).replies(200, "introspection"),
+        "logout": Self("Ends the session.").replies(204),
+        "me": Self("The account and its session.").replies(200, "me"),
+        "changePassword": Self("Changes the password; all other sessions end.")
+            .json(Schemas.input(["current?": password, "new": password])).replies(204)
+            .errors(.authenticationFailed, .weakPassword, .tooManyAttempts),
+        "beginActivation": Self("Asks the attestation CA for a certificate.")
+            .json(
+                Schemas.input([
+                    "ekCertificates?": Schemas.array(Schemas.bytes), "ekPublic?": Schemas.bytes,
+                    "akPublic": Schemas.bytes,
+                ])
+            )
+            .replies(201, "activation").errors(.attestationRejected, .attestationUntrusted),
+        "completeActivation": Self("Brings the secret back that only the chip can read.")
+            .json(Schemas.input(["secret": Schemas.bytes])).replies(200, "x5c")
+            .errors(.ceremonyExpired, .attestationRejected),
+        "credentialOptions": Self("Begins the registration of a credential.")
+            .json(Schemas.input(["kind?": Schemas.choice(["device", "passkey"]), "label?": label]))
+            .replies(200, "registrationCeremony").errors(.tooManyAttempts),
+        "registerCredential": Self("Ends the registration of a credential.")
+            .json(
+                Schemas.input([
+                    "ceremonyId": Schemas.bytes, "credential": Schemas.ref("attestation"), "label?": label,
+                ])
+            )
+            .replies(201, "credential")
+            .errors(
+                .ceremonyExpired,
+                .credentialExists,
+                .attestationRejected,
+                .attestationUntrusted,
+                .keyPolicyRejected,
+                .forbidden
+            ),
+        "listCredentials": Self("All credentials of the account.").replies(200, "credentials"),
+        "credential": Self("One credential.").replies(200, "credential"),
+        "renameCredential": Self("Gives a credential another label.")
+            .json(Schemas.input(["label": label])).replies(200, "credential"),
+        "removeCredential": Self("Removes a credential; its sessions end.").replies(204),
+        "listSessions": Self("All sessions of the account.").replies(200, "sessions"),
+        "endSession": Self("Ends a session.").replies(204),
+        "endOtherSessions": Self("Ends all sessions but the current one.")
+            .query("except", Schemas.choice(["current"]), isRequired: true).replies(204),
+        "createTransaction": Self("Makes a transaction that its owner is to confirm.")
+            .json(
+                Schemas.input([
+                    "type": Schemas.text(1...64), "details": ["type": "object"],
+                    "expiresIn?": ["type": "integer", "minimum": 10, "maximum": 86_400], "username?": name,
+                ])
+            )
+            .replies(201, "transaction").errors(.forbidden, .notFound),
+        "transaction": Self("A transaction as it stands.").replies(200, "transaction"),
+        "approveTransaction": Self("Confirms a transaction.")
+            .json(Schemas.input(["credential": Schemas.ref("assertion")])).replies(200, "transaction")
+            .errors(.transactionNotPending, .authenticationFailed, .credentialSuspended),
+        "rejectTransaction": Self("Turns a transaction down.").replies(200, "transaction")
+            .errors(.transactionNotPending),
+        "transactionEvidence": Self("What shows the confirmation to somebody else.")
+            .replies(200, "evidence"),
+        "relatedOrigins": Self("Related origins (WebAuthn Level 3, section 5.11).")
+            .replies(200, "relatedOrigins"),
+        "metadata": Self("What clients have to know (RFC 8414).").replies(200, "metadata"),
+        "openAPI": Self("This document.").reply(200, ["type": "object"]),
+    ]
+
+    private static let admin: [String: OperationDescription] = [
+        "live": Self("The process answers.").replies(200, "health"),
+        "ready": Self("The server can work.").replies(200, "health").replies(503, "health", "Not ready."),
+        "metrics": Self("Prometheus' text format.").reply(200, Schemas.string, type: "text/plain"),
+        "bootstrap": Self("Takes the one-time token for the first administrator's.")
+            .json(Schemas.input(["token": Schemas.string, "name?": Schemas.text(1...64)]))
+            .replies(201, "adminToken").errors(.authenticationFailed),
+        "listAdminTokens": Self("All administrators' tokens.").replies(200, "adminTokens"),
+        "addAdminToken": Self("Makes an administrator's token.")
+            .json(
+                Schemas.input([
+                    "name": Schemas.text(1...64), "expiresIn?": ["type": "integer", "minimum": 60],
+                ])
+            )
+            .replies(201, "adminToken"),
+        "removeAdminToken": Self("Removes an administrator's token.").replies(204),
+        "listUsers": Self("Accounts in the order of their names.")
+            .query("after", Schemas.string)
+            .query("count", ["type": "integer", "minimum": 1, "maximum": 1000]).replies(200, "users"),
+        "createUser": Self("Makes an account.")
+            .json(Schemas.input(["username": name, "displayName?": label, "password?": password]))
+            .replies(201, "user").errors(.usernameTaken, .weakPassword),
+        "user": Self("One account.").replies(200, "user"),
+        "updateUser": Self("Gives an account other names.")
+            .json(Schemas.input(["username?": name, "displayName?": label])).replies(200, "user")
+            .errors(.usernameTaken),
+        "deleteUser": Self("Deletes an account.").replies(204),
+        "setPassword": Self("Sets an account's password; its sessions end.")
+            .json(Schemas.input(["new": password])).replies(204).errors(.weakPassword, .authenticationFailed),
+        "lockUser": Self("Keeps an account shut; its sessions end.").replies(200, "user"),
+        "unlockUser": Self("Opens an account.").replies(200, "user"),
+        "userSessions": Self("Sessions of an account.").replies(200, "sessions"),
+        "endUserSessions": Self("Ends all sessions of an account.")
+            .reply(200, Schemas.object(["ended": Schemas.integer])),
+        "endUserSession": Self("Ends a session of an account.").replies(204),
+        "userCredentials": Self("Credentials of an account.").replies(200, "credentials"),
+        "removeUserCredential": Self("Removes a credential of an account.").replies(204),
+        "suspendCredential": Self("Suspends a credential; its sessions end.").replies(200, "credential"),
+        "restoreCredential": Self("Restores a credential.").replies(200, "credential"),
+        "userAudit": Self("The audit of an account.").page().replies(200, "audit"),
+        "audit": Self("The audit of all.").page().replies(200, "audit"),
+        "adminOpenAPI": Self("This document.").reply(200, ["type": "object"]),
+    ]
+
+    private func reply(_ status: Int, _ schema: JSONValue, type: String = "application/json") -> Self {
+        var copy = self
+        copy.replies.append(Reply(status: status, text: "Done.", type: type, schema: schema))
+        return copy
+    }
+}

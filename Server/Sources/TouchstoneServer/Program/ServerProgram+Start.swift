@@ -1,0 +1,101 @@
+internal import AccountStore
+internal import CoreMetrics
+internal import Foundation
+public import Logging
+internal import Metrics
+internal import RelyingParty
+
+extension ServerProgram {
+    /// Opens the store and prepares a server, ready to be run.
+    ///
+    /// - Parameters:
+    ///   - configuration: the settings.
+    ///   - isAlone: whether the metrics of the process's libraries are this server's too: once a process.
+    ///   - logger: where it says what happens.
+    /// - Returns: the server.
+    /// - Throws: ``StartError``.
+    public static func start(
+        _ configuration: ServerConfiguration,
+        isAlone: Bool = false,
+        logger: Logger
+    ) async throws -> ServerProgram {
+        let registry = PrometheusRegistry()
+        if isAlone { MetricsSystem.bootstrap(registry) }
+        let store = try StoreOpener.open(configuration)
+        do {
+            return try await ServerProgram(configuration, store: store, registry: registry, logger: logger)
+        } catch {
+            await store.close()
+            switch error {
+            case let fault as ConfigurationFault: throw StartError(.configuration, "\(fault)")
+            case let error as StoreError: throw StartError(.store, "\(error)")
+            default: throw StartError(.configuration, "\(error)")
+            }
+        }
+    }
+
+    /// Makes a one-time token for the first administrator, if there is none yet.
+    ///
+    /// - Returns: the token, good for a day; nil when there is an administrator.
+    /// - Throws: ``StartError``.
+    public func offerFirstAdministrator() async throws -> String? {
+        let token = OpaqueToken(.bootstrap)
+        let now = Timestamp.now
+        do throws(StoreError) {
+            let offer = try await store.offerFirstAdmin(
+                TokenDigest(token.digest),
+                expiresAt: now + .seconds(86_400),
+                now: now
+            )
+            return offer == .offered ? token.text : nil
+        } catch {
+            throw StartError(.store, "\(error)")
+        }
+    }
+
+    /// Brings the store's schema up to date, and makes it where there is none.
+    ///
+    /// - Returns: the version it had and the one it has; 0: it was empty.
+    /// - Throws: ``StartError``.
+    public static func migrate(_ configuration: ServerConfiguration) throws -> (from: Int, to: Int) {
+        try StoreOpener.migrate(configuration)
+    }
+}
+
+extension ServerConfiguration {
+    /// Reads all files that the settings name, without making any.
+    ///
+    /// - Returns: the settings in force, one a line, for people.
+    /// - Throws: ``ConfigurationFault``.
+    public func check() throws(ConfigurationFault) -> String {
+        _ = try EndorsementPolicy(self)
+        _ = try attestationRoots.map(CertificateFolder.read)
+        _ = try serviceSecretFile.map(ServiceSecret.init)
+        for file in [tlsCertificate, tlsKey].compactMap(\.self)
+        where !FileManager.default.isReadableFile(atPath: file) {
+            throw ConfigurationFault(place: file, reason: "cannot be read")
+        }
+        return """
+            public-url         \(publicURL)
+            listen             \(listen.host):\(listen.port)\(tlsCertificate == nil ? "" : " (TLS)")
+            admin-listen       \(adminListen.host):\(adminListen.port)
+            rp-id              \(relyingPartyID)
+            origins            \(acceptedOrigins.joined(separator: " "))
+            data-directory     \(dataDirectory)
+            database           \(databaseName)
+            profile            \(profile.rawValue)
+            device-attestation \(deviceAttestation.rawValue)
+            endorsement        \(endorsement.rawValue)
+            """
+    }
+
+    /// ``databaseAddress`` without a password, for messages.
+    var databaseName: String {
+        let address = databaseAddress
+        guard let at = address.lastIndex(of: "@"), let scheme = address.firstRange(of: "://") else {
+            return address
+        }
+        let user = address[scheme.upperBound..<at].prefix { $0 != ":" }
+        return "\(address[..<scheme.upperBound])\(user)\(address[at...])"
+    }
+}

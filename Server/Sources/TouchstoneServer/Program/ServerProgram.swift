@@ -1,0 +1,135 @@
+internal import AccountStore
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import HummingbirdTLS
+internal import Logging
+internal import NIOSSL
+internal import RelyingParty
+public import ServiceLifecycle
+
+/// The server: both ports, the store's upkeep, and an orderly end.
+public final class ServerProgram: ServiceLifecycle.Service {
+    private let service: Service
+    private let api: Application<RouterResponder<ServerContext>>
+    private let admin: Application<RouterResponder<ServerContext>>
+    let store: any AccountStore
+    /// What each port's router serves: `GET /v1/me`.
+    let routes: (api: [String], admin: [String])
+    /// Both ports, once they listen: for tests and for whoever let the system choose.
+    public let ports: ListeningPorts
+
+    /// Prepares a server on a store that is open and migrated.
+    ///
+    /// - Throws: ``ConfigurationFault``; an error of the store or of TLS.
+    init(
+        _ configuration: ServerConfiguration,
+        store: any AccountStore,
+        registry: PrometheusRegistry,
+        logger: Logger
+    ) async throws {
+        let service = try await Service(configuration, store: store, registry: registry, logger: logger)
+        self.service = service
+        self.store = store
+        let ports = ListeningPorts()
+        self.ports = ports
+        let isSecure = PublicURL(configuration.publicURL)?.scheme == "https"
+        let apiRouter = Self.router(API.operations, service, isSecure: isSecure)
+        let adminRouter = Self.router(AdminAPI.operations, service, isSecure: false)
+        routes = (Self.routes(of: apiRouter), Self.routes(of: adminRouter))
+        api = Application(
+            router: apiRouter,
+            server: try Self.builder(configuration),
+            configuration: .init(
+                address: .hostname(configuration.listen.host, port: configuration.listen.port),
+                reuseAddress: true
+            ),
+            onServerRunning: { ports.set(api: $0.localAddress?.port) },
+            logger: logger
+        )
+        admin = Application(
+            router: adminRouter,
+            server: Self.plain,
+            configuration: .init(
+                address: .hostname(configuration.adminListen.host, port: configuration.adminListen.port),
+                reuseAddress: true
+            ),
+            onServerRunning: { ports.set(admin: $0.localAddress?.port) },
+            logger: logger
+        )
+    }
+
+    /// How many passwords are derived or wait.
+    var passwordsInWork: Int { service.passwords.pool.depth }
+
+    private static func routes(of router: Router<ServerContext>) -> [String] {
+        router.routes.map { "\($0.method.rawValue) \($0.path.description)" }
+    }
+
+    private static func router(
+        _ operations: [Operation],
+        _ service: Service,
+        isSecure: Bool
+    ) -> Router<ServerContext> {
+        let router = Router(context: ServerContext.self)
+        router.add(middleware: Edge(service: service, operations: operations, isSecure: isSecure))
+        Dispatch(service: service).add(operations, to: router)
+        return router
+    }
+
+    /// Who sends nothing for a minute is let go; the fields of a request fit 32 KiB.
+    private static var plain: HTTPServerBuilder {
+        .http1(
+            configuration: .init(
+                idleTimeout: .seconds(60),
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: 16 * 1024,
+                    maxHeaderListSize: 32 * 1024,
+                    maxHeaderFieldCount: 100
+                )
+            )
+        )
+    }
+
+    private static func builder(_ configuration: ServerConfiguration) throws -> HTTPServerBuilder {
+        guard let certificate = configuration.tlsCertificate, let key = configuration.tlsKey else {
+            return plain
+        }
+        let chain = try NIOSSLCertificate.fromPEMFile(certificate).map {
+            NIOSSLCertificateSource.certificate($0)
+        }
+        var tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain,
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem))
+        )
+        tls.minimumTLSVersion = .tlsv12
+        return try .tls(plain, tlsConfiguration: tls)
+    }
+
+    /// Runs until the task is cancelled or the service group shuts down: requests that were begun are finished.
+    public func run() async throws {
+        let now = Timestamp.now
+        await service.audit(AuditEvent(.startup, reason: ServerVersion.text), at: now)
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [
+                    .init(service: Upkeep(service)), .init(service: admin), .init(service: api),
+                ],
+                logger: service.logger
+            )
+        )
+        do {
+            try await group.run()
+        } catch {
+            await end()
+            throw error
+        }
+        await end()
+    }
+
+    private func end() async {
+        await service.audit(AuditEvent(.shutdown), at: .now)
+        await service.store.close()
+    }
+}

@@ -1,0 +1,36 @@
+internal import AccountStore
+internal import Logging
+internal import ServiceLifecycle
+
+/// Removes what is over from the store, a part at a time; many servers may do it on one store.
+struct Upkeep: ServiceLifecycle.Service {
+    private let service: Service
+
+    private static let interval = Duration.seconds(60)
+
+    init(_ service: Service) { self.service = service }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do throws(StoreError) { try await purge() } catch {
+                    service.logger.error("upkeep: \(error)")
+                }
+                do { try await Task.sleep(for: Self.interval) } catch { return }
+            }
+        }
+    }
+
+    private func purge() async throws(StoreError) {
+        let hours = service.configuration.auditRetention
+        let settings = PurgeSettings(
+            // A century stands for ever: times have to stay within their numbers.
+            auditRetention: hours == 0 ? .seconds(100 * 366 * 86_400) : .seconds(hours * 3600)
+        )
+        var cursor: PurgeCursor?
+        repeat {
+            let part = try await service.store.purge(from: cursor, settings, now: .now)
+            cursor = part.next
+        } while cursor != nil && !Task.isCancelled
+    }
+}

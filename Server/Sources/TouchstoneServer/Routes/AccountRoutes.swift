@@ -1,0 +1,73 @@
+internal import AccountStore
+internal import HTTPTypes
+internal import Hummingbird
+internal import RelyingParty
+internal import WebAuthnModel
+
+/// The account of whoever calls.
+enum AccountRoutes {
+    static let operations: [Operation] = [
+        Operation(.get, "/v1/me", "me", .session, handle: me),
+        Operation(.put, "/v1/me/password", "changePassword", .fresh, handle: changePassword),
+        Operation(.post, "/v1/logout", "logout", .session, handle: logout),
+    ]
+
+    private static func me(_ service: Service, _ call: Call) async throws -> Reply {
+        let caller = try call.session
+        let credentials = try await service.store.credentials(of: caller.account.id)
+        let sessions = try await service.store.sessions(of: caller.account.id, now: call.now)
+        return .json([
+            "id": JSONValue(base64URL: caller.account.id.bytes),
+            "username": .string(caller.account.username),
+            "displayName": .string(caller.account.displayName),
+            "sessionId": JSONValue(base64URL: caller.session.id.bytes),
+            "acr": .string(caller.session.acr),
+            "amr": .array(caller.session.amr.map { .string($0) }),
+            "authTime": .integer(caller.session.authTime.seconds),
+            "hasPassword": .bool(caller.account.password != nil),
+            "credentials": .integer(Int64(credentials.count)),
+            "sessions": .integer(Int64(sessions.count)),
+        ])
+    }
+
+    private static func changePassword(_ service: Service, _ call: Call) async throws -> Reply {
+        let caller = try call.session
+        var reader = MemberReader(try await BodyReader.object(of: call.request))
+        let current = reader.optionalString("current", bytes: 0...PasswordPolicy.mostBytes)
+        let new = reader.string("new", bytes: 0...PasswordPolicy.mostBytes)
+        try reader.finish()
+        let account = caller.account
+        if let stored = account.password?.hash {
+            let attempt = try await service.takePasswordAttempt(account.username, nil, nil, call).key
+            guard case .correct = try await service.passwords.check(current ?? "", against: stored) else {
+                await service.audit(
+                    call.event(.passwordChangeFail, account: account.id, session: caller.session.id),
+                    at: call.now
+                )
+                throw Problem.authenticationFailed("wrong_password")
+            }
+            try await service.store.reset([attempt])
+        }
+        try service.passwordPolicy.check(new, username: account.username)
+        try await service.store.changePassword(
+            of: account.id,
+            checked: account.password?.hash,
+            to: PasswordRecord(hash: try await service.passwords.hash(new), changedAt: call.now),
+            keeping: caller.session.id,
+            audit: call.event(.passwordChange, account: account.id, session: caller.session.id),
+            now: call.now
+        )
+        return .noContent
+    }
+
+    private static func logout(_ service: Service, _ call: Call) async throws -> Reply {
+        let caller = try call.session
+        try await service.store.endSession(
+            caller.session.id,
+            of: caller.account.id,
+            audit: call.event(.sessionLogout, account: caller.account.id, session: caller.session.id),
+            now: call.now
+        )
+        return .noContent
+    }
+}

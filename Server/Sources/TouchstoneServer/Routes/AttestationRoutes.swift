@@ -1,0 +1,134 @@
+internal import AccountStore
+internal import Crypto
+internal import Foundation
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import RelyingParty
+internal import SwiftASN1
+internal import WebAuthn
+internal import WebAuthnModel
+internal import X509
+
+/// The attestation CA: an endorsement key in, a secret out that only its chip can read, a certificate for the attestation
+/// key of the same chip back (TPM 2.0 Part 1, section 24).
+enum AttestationRoutes {
+    static let operations: [Operation] = [
+        Operation(.post, "/v1/attestation/ak", "beginActivation", .session, handle: begin),
+        Operation(.post, "/v1/attestation/ak/{id}", "completeActivation", .session, handle: complete),
+    ]
+
+    /// An attestation key signs only what the chip itself made, and stays there.
+    private static let demanded: TPMObjectAttributes = [
+        .fixedTPM, .fixedParent, .sensitiveDataOrigin, .restricted, .sign,
+    ]
+
+    private static func begin(_ service: Service, _ call: Call) async throws -> Reply {
+        let caller = try call.session
+        var reader = MemberReader(try await BodyReader.object(of: call.request))
+        let certificates = reader.optionalByteArrays("ekCertificates", elements: 1...8, count: 1...8192) ?? []
+        let endorsement = reader.optionalBytes("ekPublic", count: 1...1024)
+        let attestation = reader.bytes("akPublic", count: 1...1024)
+        try reader.finish()
+        guard !certificates.isEmpty || endorsement != nil else {
+            throw Problem(.invalidRequest, "either ekCertificates or ekPublic is needed")
+        }
+        let chip: EndorsedChip
+        do throws(EndorsementPolicy.Refusal) {
+            chip = try await service.endorsement.chip(certificates: certificates, publicArea: endorsement)
+        } catch {
+            throw await refusal(Problem(error.code, error.detail), service, caller, call)
+        }
+        guard let area = try? TPMPublicArea(parsing: attestation), area.attributes.isSuperset(of: demanded),
+            let name = area.name, let point = area.x963Representation,
+            let key = try? P256.Signing.PublicKey(x963Representation: point)
+        else {
+            let problem = Problem(
+                .attestationRejected,
+                "akPublic is no restricted signing key on P-256 that is bound to its chip"
+            )
+            throw await refusal(problem, service, caller, call)
+        }
+        let secret = Random.bytes(32)
+        let activation = try CredentialActivation(secret: secret, name: name, to: chip.key)
+        let id = ActivationID.random(byteCount: 32)
+        let expiresAt = call.now + .seconds(service.configuration.ceremonyLifetime)
+        try await service.store.openActivation(
+            Activation(
+                id: id,
+                account: caller.account.id,
+                secretDigest: Array(SHA256.hash(data: secret)),
+                // The certificate for it: made while the chip's names are at hand, handed out for the secret only.
+                attestationKey: try service.authority.issue(key, for: chip),
+                deviceAnchor: chip.anchor,
+                expiresAt: expiresAt
+            ),
+            now: call.now
+        )
+        return .json(
+            [
+                "id": JSONValue(base64URL: id.bytes),
+                "credentialBlob": JSONValue(base64URL: activation.credentialBlob),
+                "encryptedSecret": JSONValue(base64URL: activation.encryptedSecret),
+                "expiresAt": .integer(expiresAt.seconds),
+            ],
+            status: .created
+        )
+    }
+
+    private static func complete(_ service: Service, _ call: Call) async throws -> Reply {
+        let caller = try call.session
+        let id = ActivationID(try call.identifierBytes())
+        var reader = MemberReader(try await BodyReader.object(of: call.request))
+        let secret = reader.bytes("secret", count: 1...64)
+        try reader.finish()
+        guard
+            let activation = try await service.store.consumeActivation(
+                id,
+                of: caller.account.id,
+                now: call.now
+            )
+        else { throw Problem(.ceremonyExpired) }
+        // The secret is random and good once, so that nothing is learnt from how long a comparison of digests takes.
+        guard Array(SHA256.hash(data: secret)) == activation.secretDigest else {
+            let problem = Problem(.attestationRejected, "this is not the secret")
+            throw await refusal(problem, service, caller, call)
+        }
+        let certificate = try Certificate(derEncoded: activation.attestationKey)
+        try await service.store.recordAttestationKey(
+            AttestationKey(
+                certificateDigest: Array(SHA256.hash(data: activation.attestationKey)),
+                account: caller.account.id,
+                deviceAnchor: activation.deviceAnchor,
+                expiresAt: Timestamp(seconds: Int64(certificate.notValidAfter.timeIntervalSince1970))
+            ),
+            audit: call.event(
+                .attestationKeyCertified,
+                account: caller.account.id,
+                session: caller.session.id,
+                details: "{\"anchor\":\"\(activation.deviceAnchor.hexadecimal)\"}"
+            ),
+            now: call.now
+        )
+        // The root is the verifier's own: what a client sends of it says nothing.
+        return .json(["x5c": .array([JSONValue(base64URL: activation.attestationKey)])])
+    }
+
+    private static func refusal(
+        _ problem: Problem,
+        _ service: Service,
+        _ caller: AuthenticatedSession,
+        _ call: Call
+    ) async -> Problem {
+        await service.audit(
+            call.event(
+                .attestationRejected,
+                account: caller.account.id,
+                session: caller.session.id,
+                reason: problem.code.rawValue
+            ),
+            at: call.now
+        )
+        return problem
+    }
+}

@@ -1,0 +1,104 @@
+internal import AccountStore
+internal import HTTPTypes
+internal import Hummingbird
+internal import WebAuthnModel
+
+/// The credentials of whoever calls.
+enum CredentialRoutes {
+    static let operations: [Operation] = [
+        Operation(.get, "/v1/credentials", "listCredentials", .session, handle: list),
+        Operation(.get, "/v1/credentials/{id}", "credential", .session, handle: one),
+        Operation(.patch, "/v1/credentials/{id}", "renameCredential", .session, handle: rename),
+        Operation(.delete, "/v1/credentials/{id}", "removeCredential", .fresh, handle: remove),
+    ]
+
+    private static func list(_ service: Service, _ call: Call) async throws -> Reply {
+        let caller = try call.session
+        let credentials = try await service.store.credentials(of: caller.account.id)
+        // With these a page tells the browser which passkeys are left (`signalAllAcceptedCredentials`).
+        return .json([
+            "credentials": .array(credentials.map(\.json)),
+            "rpId": .string(service.configuration.relyingPartyID),
+            "userId": JSONValue(base64URL: caller.account.id.bytes),
+        ])
+    }
+
+    private static func one(_ service: Service, _ call: Call) async throws -> Reply {
+        let caller = try call.session
+        let id = CredentialID(try call.identifierBytes())
+        guard let credential = try await service.store.credential(id, of: caller.account.id) else {
+            throw Problem(.notFound)
+        }
+        return .json(credential.json)
+    }
+
+    private static func rename(_ service: Service, _ call: Call) async throws -> Reply {
+        let caller = try call.session
+        let id = CredentialID(try call.identifierBytes())
+        var reader = MemberReader(try await BodyReader.object(of: call.request))
+        let label = reader.label("label")
+        try reader.finish()
+        try await service.store.renameCredential(
+            id,
+            of: caller.account.id,
+            label: label,
+            audit: call.event(
+                .credentialRenamed,
+                account: caller.account.id,
+                session: caller.session.id,
+                credential: id
+            ),
+            now: call.now
+        )
+        return try await one(service, call)
+    }
+
+    private static func remove(_ service: Service, _ call: Call) async throws -> Reply {
+        let caller = try call.session
+        let id = CredentialID(try call.identifierBytes())
+        try await service.store.removeCredential(
+            id,
+            of: caller.account.id,
+            keeping: caller.session.id,
+            audit: call.event(
+                .credentialRemoved,
+                account: caller.account.id,
+                session: caller.session.id,
+                credential: id
+            ),
+            now: call.now
+        )
+        return .noContent
+    }
+}
+
+extension Credential {
+    /// *credential* of the API.
+    var json: JSONValue {
+        JSONValue(members: [
+            "id": JSONValue(base64URL: id.bytes),
+            "kind": .string(kind.rawValue),
+            "label": .string(label),
+            "createdAt": .integer(createdAt.seconds),
+            "lastUsedAt": lastUsedAt.map { .integer($0.seconds) },
+            "aaguid": .string(Self.text(aaguid: aaguid)),
+            "transports": .array(transports.map { .string($0) }),
+            "backupEligible": .bool(backupEligible),
+            "backupState": .bool(backupState),
+            "signCount": .integer(Int64(signCount)),
+            "assurance": .string(assurance.rawValue),
+            "uvEvidence": .string(uvEvidence.rawValue),
+            "suspended": .bool(suspension != nil),
+            "suspension": suspension.map { .string($0.rawValue) },
+        ])
+    }
+
+    /// As models of authenticators are listed: 8-4-4-4-12 digits.
+    private static func text(aaguid: [UInt8]) -> String {
+        var digits = aaguid.hexadecimal[...]
+        return [8, 4, 4, 4, 12].map { count in
+            defer { digits = digits.dropFirst(count) }
+            return String(digits.prefix(count))
+        }.joined(separator: "-")
+    }
+}

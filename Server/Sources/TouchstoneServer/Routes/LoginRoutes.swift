@@ -1,0 +1,155 @@
+internal import AccountStore
+internal import HTTPTypes
+internal import Hummingbird
+internal import RelyingParty
+internal import WebAuthnModel
+
+/// Signing in by password.
+enum LoginRoutes {
+    static let operations: [Operation] = [
+        Operation(.post, "/v1/login/password", "loginWithPassword", .open, takesDPoP: true, handle: password)
+    ]
+
+    private static func password(_ service: Service, _ call: Call) async throws -> Reply {
+        var reader = MemberReader(try await BodyReader.object(of: call.request))
+        let name = reader.string("username", bytes: 1...1024)
+        let password = reader.string("password", bytes: 0...PasswordPolicy.mostBytes)
+        let client = reader.optionalLabel("client")
+        try reader.finish()
+        let proof = try service.proof(of: call)
+        // A name that nobody can have costs what any name costs.
+        let username = Username.prepared(name)
+        let found =
+            if let username { try await service.store.loginAccount(username: username) } else {
+                AccountWithCredentials?.none
+            }
+        let attempt = try await service.takePasswordAttempt(username ?? name, found, proof, call)
+        let verdict = try await service.passwords.check(password, against: found?.account.password?.hash)
+        guard case .correct(let rehashed) = verdict, let account = found?.account,
+            let stored = account.password?.hash
+        else {
+            await service.audit(
+                call.event(
+                    .loginFail,
+                    account: found?.account.id,
+                    reason: found == nil ? "unknown_user" : "wrong_password"
+                ),
+                at: call.now
+            )
+            service.metrics.login(method: "password", outcome: "failed")
+            throw Problem.authenticationFailed("password")
+        }
+        guard account.lockedAt == nil else {
+            await service.audit(
+                call.event(.loginFail, account: account.id, reason: "account_locked"),
+                at: call.now
+            )
+            service.metrics.login(method: "password", outcome: "locked")
+            throw Problem(.accountLockedByAdmin)
+        }
+        let session = service.newSession(
+            of: account.id,
+            credential: nil,
+            acr: AuthenticationContext.password,
+            amr: proof == nil ? ["pwd"] : ["pwd", "pop"],
+            thumbprint: proof?.thumbprint,
+            client: client,
+            call
+        )
+        let tokens = service.newTokens(call.now)
+        let outcome = try await service.store.completeLogin(
+            LoginCompletion(
+                method: .password(checked: stored, rehashed: rehashed),
+                session: session,
+                tokens: tokens.pair,
+                proof: proof?.identifier,
+                resetting: [attempt.key],
+                audit: call.event(
+                    attempt.failures > 0 ? .loginSuccessAfterFail : .loginSuccess,
+                    account: account.id,
+                    session: session.id,
+                    reason: "password"
+                ),
+                now: call.now
+            )
+        )
+        guard case .completed(let opened, _) = outcome else {
+            service.metrics.login(method: "password", outcome: "failed")
+            throw LoginRefusalProblem.of(outcome)
+        }
+        service.metrics.login(method: "password", outcome: "success")
+        let devices = (found?.credentials ?? []).filter { $0.kind == .device && $0.suspension == nil }
+        let isKnown =
+            if let proof { devices.contains { $0.thumbprint == proof.thumbprint } } else { !devices.isEmpty }
+        let members = tokens.reply(opened, refresh: tokens.refresh.text, now: call.now)
+        return .json(.object(JSONObject(members + [("offerDeviceLogin", .bool(!isKnown))])))
+    }
+}
+
+/// What a client hears of a login that the store refused at its last step.
+enum LoginRefusalProblem {
+    static func of(_ outcome: LoginOutcome) -> Problem {
+        guard case .refused(let refusal) = outcome else { return Problem(.internalError) }
+        switch refusal {
+        case .accountLocked: return Problem(.accountLockedByAdmin)
+        case .credentialSuspended: return Problem(.credentialSuspended)
+        case .proofReplayed: return Problem(.invalidDPoPProof, "replayed")
+        case .noAccount, .noCredential, .clonedCounter, .passwordChanged, .noSession:
+            return .authenticationFailed(refusal.rawValue)
+        }
+    }
+}
+
+extension Service {
+    /// Whose failures are counted: the name's, or those of a device that shows a key of the account, so that strangers
+    /// cannot lock the owner out.
+    ///
+    /// - Throws: ``Problem`` with `too_many_attempts`.
+    func takePasswordAttempt(
+        _ username: String,
+        _ found: AccountWithCredentials?,
+        _ proof: VerifiedProof?,
+        _ call: Call
+    ) async throws -> (key: LimitKey, failures: Int) {
+        let isOwn =
+            proof.map { proof in
+                found?.credentials.contains { $0.thumbprint == proof.thumbprint && $0.suspension == nil }
+                    ?? false
+            } ?? false
+        let key =
+            isOwn
+            ? LimitKey("password-device", "\(username)/\((proof?.thumbprint ?? []).hexadecimal)")
+            : LimitKey("password", username)
+        let verdict = try await store.takeAttempt(
+            key,
+            delay: { ThrottleLadder.delay(afterFailures: $0) },
+            limits: [
+                RateLimit(
+                    LimitKey("password-address", call.address),
+                    most: configuration.passwordsPerMinute,
+                    window: .seconds(60)
+                )
+            ],
+            now: call.now
+        )
+        switch verdict {
+        case .allowed(let failures): return (key, failures)
+        case .wait(_, let until):
+            await audit(
+                call.event(.loginFailMax, account: found?.account.id, reason: "password"),
+                at: call.now
+            )
+            throw throttled("password", until, call)
+        case .exceeded(_, let until):
+            await audit(call.event(.rateLimitExceeded, reason: "password-address"), at: call.now)
+            throw throttled("password-address", until, call)
+        }
+    }
+
+    /// A limit is used up until then.
+    func throttled(_ limit: String, _ until: Timestamp, _ call: Call) -> Problem {
+        metrics.throttled(limit)
+        let wait = until - call.now
+        return .tooManyAttempts(retryAfter: Int((wait / .seconds(1)).rounded(.up)))
+    }
+}

@@ -1,0 +1,165 @@
+internal import AccountStore
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import RelyingParty
+internal import WebAuthn
+internal import WebAuthnModel
+
+/// Signing in, and authenticating again, by a credential.
+enum PasskeyRoutes {
+    static let operations: [Operation] = [
+        Operation(
+            .post,
+            "/v1/login/options",
+            "loginOptions",
+            .openOrSession,
+            takesDPoP: true,
+            handle: options
+        ),
+        Operation(.post, "/v1/login", "login", .open, takesDPoP: true, handle: login),
+    ]
+
+    private enum Purpose: String, CaseIterable {
+        case login
+        case reauth
+    }
+
+    private static func options(_ service: Service, _ call: Call) async throws -> Reply {
+        var reader = MemberReader(try await BodyReader.object(of: call.request))
+        let name = reader.optionalString("username", bytes: 1...1024)
+        let purpose = reader.choice("purpose", default: Purpose.login)
+        try reader.finish()
+        var account: AccountID?
+        var session: SessionID?
+        var allowed: [PublicKeyCredentialDescriptor] = []
+        switch (purpose, name) {
+        case (.reauth, _):
+            let caller = try call.session
+            account = caller.account.id
+            session = caller.session.id
+            allowed = descriptors(try await service.store.credentials(of: caller.account.id))
+            guard !allowed.isEmpty else {
+                throw Problem(.notFound, "the account has no credential: sign in with the password")
+            }
+        case (.login, let name?):
+            let username = Username.prepared(name)
+            let found =
+                if let username { try await service.store.loginAccount(username: username) } else {
+                    AccountWithCredentials?.none
+                }
+            account = found?.account.id
+            allowed = descriptors(found?.credentials ?? [])
+            if allowed.isEmpty {
+                // An unknown name looks like one that has a credential.
+                account = nil
+                allowed = [
+                    PublicKeyCredentialDescriptor(
+                        id: service.secrets.credentialID(ofStranger: username ?? name),
+                        transports: ["internal"]
+                    )
+                ]
+            }
+        case (.login, nil): break
+        }
+        let options = PublicKeyCredentialRequestOptions(
+            challenge: Random.bytes(32),
+            rpId: service.configuration.relyingPartyID,
+            allowCredentials: allowed
+        )
+        return try await service.open(
+            purpose == .login ? .login : .reauthentication,
+            account: account,
+            session: session,
+            publicKey: try JSONValue(encoding: options),
+            call
+        )
+    }
+
+    private static func descriptors(_ credentials: [Credential]) -> [PublicKeyCredentialDescriptor] {
+        credentials.filter { $0.suspension == nil }
+            .map { PublicKeyCredentialDescriptor(id: $0.id.bytes, transports: $0.transports) }
+    }
+
+    private static func login(_ service: Service, _ call: Call) async throws -> Reply {
+        var reader = MemberReader(try await BodyReader.object(of: call.request))
+        let id = reader.bytes("ceremonyId", count: 16...64)
+        let credential = reader.object("credential")
+        let client = reader.optionalLabel("client")
+        try reader.finish()
+        let response = try CredentialResponse.authentication(credential)
+        let proof = try service.proof(of: call)
+        guard
+            let taken = try await service.store.consumeCeremony(
+                CeremonyID(id),
+                presenting: CredentialID(response.rawId),
+                now: call.now
+            ), taken.ceremony.purpose != .registration
+        else {
+            await service.audit(call.event(.sequenceFail, reason: "ceremony_expired"), at: call.now)
+            service.metrics.login(method: "passkey", outcome: "expired")
+            throw Problem(.ceremonyExpired)
+        }
+        let known: Credential
+        let use: CredentialUse
+        do throws(AssertionRefusal) {
+            (known, use) = try service.verifyLogin(response, taken)
+        } catch {
+            await service.refuse(error, taken.credential, call)
+            service.metrics.login(method: "passkey", outcome: "failed")
+            throw Problem.authenticationFailed(error.reason)
+        }
+        let amr = AuthenticationMethods.amr(of: known, response)
+        var session = service.newSession(
+            of: known.account,
+            credential: known.id,
+            acr: known.isHardwareBound
+                ? AuthenticationContext.phishingResistantHardware : AuthenticationContext.phishingResistant,
+            amr: amr,
+            thumbprint: proof?.thumbprint,
+            client: client,
+            call
+        )
+        var target = LoginCompletion.Target.newSession
+        if taken.ceremony.purpose == .reauthentication, let renewed = taken.ceremony.session {
+            target = .renewal
+            session = Session(
+                id: renewed,
+                account: session.account,
+                credential: session.credential,
+                acr: session.acr,
+                amr: session.amr,
+                authTime: session.authTime,
+                createdAt: session.createdAt,
+                lastUsedAt: session.lastUsedAt,
+                expiresAt: session.expiresAt,
+                idleLifetime: session.idleLifetime
+            )
+        }
+        let tokens = service.newTokens(call.now)
+        let outcome = try await service.store.completeLogin(
+            LoginCompletion(
+                method: .credential(use),
+                target: target,
+                session: session,
+                tokens: tokens.pair,
+                proof: proof?.identifier,
+                audit: call.event(
+                    target == .renewal ? .sessionRenewed : .loginSuccess,
+                    account: known.account,
+                    session: session.id,
+                    credential: known.id,
+                    reason: "passkey"
+                ),
+                now: call.now
+            )
+        )
+        guard case .completed(let opened, _) = outcome else {
+            service.metrics.login(method: "passkey", outcome: "failed")
+            throw LoginRefusalProblem.of(outcome)
+        }
+        service.metrics.login(method: "passkey", outcome: "success")
+        let members = tokens.reply(opened, refresh: tokens.refresh.text, now: call.now)
+        return .json(.object(JSONObject(members)))
+    }
+}

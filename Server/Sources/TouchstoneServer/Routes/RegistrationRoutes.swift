@@ -1,0 +1,197 @@
+internal import AccountStore
+internal import Crypto
+internal import HTTPTypes
+internal import Hummingbird
+internal import RelyingParty
+internal import SwiftASN1
+internal import WebAuthn
+internal import WebAuthnModel
+internal import X509
+
+/// Registering a credential.
+enum RegistrationRoutes {
+    static let operations: [Operation] = [
+        Operation(
+            .post,
+            "/v1/credentials/options",
+            "credentialOptions",
+            .fresh,
+            takesDPoP: true,
+            handle: options
+        ),
+        Operation(.post, "/v1/credentials", "registerCredential", .fresh, takesDPoP: true, handle: register),
+    ]
+
+    private static func options(_ service: Service, _ call: Call) async throws -> Reply {
+        let caller = try call.session
+        var reader = MemberReader(try await BodyReader.object(of: call.request))
+        let kind = reader.choice("kind", default: Credential.Kind.passkey)
+        let label = reader.optionalLabel("label")
+        try reader.finish()
+        let account = caller.account
+        let existing = try await service.store.credentials(of: account.id)
+        let relyingParty = kind == .device ? service.devices : service.passkeys
+        let options = PublicKeyCredentialCreationOptions(
+            rp: RelyingPartyEntity(id: relyingParty.id, name: service.configuration.rpName),
+            user: UserEntity(id: account.id.bytes, name: account.username, displayName: account.displayName),
+            challenge: Random.bytes(32),
+            algorithms: relyingParty.algorithms,
+            timeout: .seconds(service.configuration.ceremonyLifetime),
+            excludeCredentials: existing.map {
+                PublicKeyCredentialDescriptor(id: $0.id.bytes, transports: $0.transports)
+            },
+            authenticatorSelection: AuthenticatorSelectionCriteria(
+                residentKey: kind == .passkey ? "required" : "preferred"
+            ),
+            attestation: kind == .device || service.configuration.profile == .aal3 ? "direct" : "none"
+        )
+        let publicKey = try JSONValue(encoding: options)
+        return try await service.open(
+            .registration,
+            account: account.id,
+            session: caller.session.id,
+            publicKey: publicKey,
+            kept: JSONValue(members: [
+                "kind": .string(kind.rawValue), "label": label.map { .string($0) }, "publicKey": publicKey,
+            ]),
+            call
+        )
+    }
+
+    private static func register(_ service: Service, _ call: Call) async throws -> Reply {
+        let caller = try call.session
+        var reader = MemberReader(try await BodyReader.object(of: call.request))
+        let id = reader.bytes("ceremonyId", count: 16...64)
+        let json = reader.object("credential")
+        let label = reader.optionalLabel("label")
+        try reader.finish()
+        let response = try CredentialResponse.registration(json)
+        let proof = try await service.usedProof(of: call)
+        guard
+            let taken = try await service.store.consumeCeremony(
+                CeremonyID(id),
+                presenting: nil,
+                now: call.now
+            ),
+            taken.ceremony.purpose == .registration, taken.ceremony.session == caller.session.id,
+            let kept = try? JSONValue(parsing: Array(taken.ceremony.options.utf8)).object,
+            let kind = kept["kind"]?.string.flatMap(Credential.Kind.init),
+            let options = KeptOptions(kept["publicKey"])
+        else {
+            await service.audit(
+                call.event(.sequenceFail, account: caller.account.id, reason: "ceremony_expired"),
+                at: call.now
+            )
+            throw Problem(.ceremonyExpired)
+        }
+        let relyingParty = kind == .device ? service.devices : service.passkeys
+        let registration: Registration
+        do throws(WebAuthnError) {
+            registration = try await relyingParty.verify(
+                response,
+                for: RegistrationCeremony(challenge: options.challenge, algorithms: relyingParty.algorithms)
+            )
+        } catch {
+            throw await refusal(error, service, caller, call)
+        }
+        let credential = try await record(
+            registration,
+            kind,
+            label ?? kept["label"]?.string ?? (kind == .device ? "Device" : "Passkey"),
+            proof,
+            service,
+            caller,
+            call
+        )
+        _ = try await service.store.registerCredential(
+            credential,
+            keeping: caller.session.id,
+            audit: call.event(
+                .credentialRegistered,
+                account: caller.account.id,
+                session: caller.session.id,
+                credential: credential.id,
+                reason: credential.assurance.rawValue
+            ),
+            now: call.now
+        )
+        service.metrics.registration(format: registration.attestation.format, outcome: "success")
+        return Reply.json(credential.json, status: .created)
+            .with(.location, "/v1/credentials/\(Base64URL.encode(credential.id.bytes))")
+    }
+
+    /// The user is known here, so that the step may be told; what was seen is for the audit alone.
+    private static func refusal(
+        _ error: WebAuthnError,
+        _ service: Service,
+        _ caller: AuthenticatedSession,
+        _ call: Call
+    ) async -> Problem {
+        let details =
+            (try? CanonicalJSON.encode(["cause": .string(String(error.description.prefix(256)))])) ?? []
+        await service.audit(
+            call.event(
+                .attestationRejected,
+                account: caller.account.id,
+                session: caller.session.id,
+                reason: error.reason.rawValue,
+                details: String(decoding: details, as: UTF8.self)
+            ),
+            at: call.now
+        )
+        service.metrics.registration(format: "unknown", outcome: error.reason.rawValue)
+        let code: Problem.Code =
+            switch error.reason {
+            case .untrustedAttestation: .attestationUntrusted
+            case .refusedByRule where error.step == "\(TPMKeyPolicy.self)": .keyPolicyRejected
+            default: .attestationRejected
+            }
+        return Problem(code, "\(error.reason.rawValue) (\(error.step))")
+    }
+
+    private static func record(
+        _ registration: Registration,
+        _ kind: Credential.Kind,
+        _ label: String,
+        _ proof: VerifiedProof?,
+        _ service: Service,
+        _ caller: AuthenticatedSession,
+        _ call: Call
+    ) async throws -> Credential {
+        let attestation = registration.attestation
+        let assurance: Credential.Assurance =
+            switch attestation.type {
+            case .none: .none
+            case .selfAttestation: .selfAttested
+            case .basic, .attestationCA:
+                !attestation.isTrusted ? .selfAttested : attestation.tpm == nil ? .basic : .tpm
+            }
+        var anchor: [UInt8]?
+        if attestation.isTrusted, let certificate = attestation.trustPath.first {
+            var serializer = DER.Serializer()
+            try serializer.serialize(certificate)
+            let digest = Array(SHA256.hash(data: serializer.serializedBytes))
+            anchor = try await service.store.attestationKey(certificateDigest: digest, now: call.now)?
+                .deviceAnchor
+        }
+        return Credential(
+            id: CredentialID(registration.record.id),
+            account: caller.account.id,
+            kind: kind,
+            label: label,
+            publicKey: registration.record.publicKey,
+            signCount: registration.record.signCount,
+            uvInitialized: registration.record.uvInitialized,
+            backupEligible: registration.record.backupEligible,
+            backupState: registration.record.backupState,
+            isHardwareBound: registration.record.isHardwareBound,
+            transports: registration.record.transports,
+            aaguid: registration.aaguid,
+            assurance: assurance,
+            uvEvidence: (try? TPMKeyPolicy.ours.check(registration)) == nil ? .flag : .tpmPolicy,
+            deviceAnchor: anchor,
+            thumbprint: kind == .device ? proof?.thumbprint : nil,
+            createdAt: call.now
+        )
+    }
+}

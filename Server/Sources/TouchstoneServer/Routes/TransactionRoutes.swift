@@ -1,0 +1,226 @@
+internal import AccountStore
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+internal import RelyingParty
+internal import WebAuthn
+internal import WebAuthnModel
+
+/// Transactions that are confirmed by a signature over what they say.
+enum TransactionRoutes {
+    static let operations: [Operation] = [
+        Operation(.post, "/v1/transactions", "createTransaction", .serviceOrSession, handle: create),
+        Operation(.get, "/v1/transactions/{id}", "transaction", .serviceOrSession, handle: one),
+        Operation(.post, "/v1/transactions/{id}/approval", "approveTransaction", .session, handle: approve),
+        Operation(.post, "/v1/transactions/{id}/rejection", "rejectTransaction", .session, handle: reject),
+        Operation(.get, "/v1/transactions/{id}/evidence", "transactionEvidence", .service, handle: evidence),
+    ]
+
+    /// Seconds that a transaction may wait for its owner, by default and at most.
+    private static let waiting: Int64 = 300
+    private static let longestWaiting: Int64 = 86_400
+    /// What is shown to somebody has to fit a screen: bytes of its canonical form.
+    private static let mostDetailBytes = 8192
+
+    private static func create(_ service: Service, _ call: Call) async throws -> Reply {
+        let body = try await BodyReader.object(of: call.request)
+        var reader = MemberReader(body)
+        let type = reader.label("type", bytes: 1...64)
+        let details = reader.object("details")
+        let expiresIn = reader.optionalInteger("expiresIn", in: 10...longestWaiting) ?? waiting
+        let username = reader.optionalString("username", bytes: 1...1024)
+        try reader.finish()
+        guard let members = details.object, let text = try? CanonicalJSON.encode(details),
+            text.count <= mostDetailBytes
+        else {
+            var problem = Problem(.invalidRequest, "members of the body are wrong")
+            problem.faults = [
+                Problem.Fault(
+                    pointer: "/details",
+                    detail: "must be at most \(mostDetailBytes) bytes without fractions: amounts are strings"
+                )
+            ]
+            throw problem
+        }
+        let account = try await owner(username, service, call)
+        let nonce = Random.bytes(32)
+        let credentials = try await service.store.credentials(of: account).filter { $0.suspension == nil }
+        guard !credentials.isEmpty else {
+            throw Problem(.forbidden, "the account has no credential that could confirm it")
+        }
+        let options = PublicKeyCredentialRequestOptions(
+            challenge: try TransactionChallenge.challenge(details: members, nonce: nonce),
+            timeout: .seconds(expiresIn),
+            rpId: service.configuration.relyingPartyID,
+            allowCredentials: credentials.map {
+                PublicKeyCredentialDescriptor(id: $0.id.bytes, transports: $0.transports)
+            }
+        )
+        let publicKey = try JSONValue(encoding: options)
+        let transaction = Transaction(
+            id: .random(),
+            account: account,
+            type: type,
+            details: String(decoding: text, as: UTF8.self),
+            nonce: nonce,
+            options: String(decoding: try CanonicalJSON.encode(publicKey), as: UTF8.self),
+            createdAt: call.now,
+            expiresAt: call.now + .seconds(expiresIn)
+        )
+        try await service.store.createTransaction(
+            transaction,
+            audit: call.event(.transactionCreated, account: account, reason: type)
+        )
+        return Reply.json(try transaction.json, status: .created)
+            .with(.location, "/v1/transactions/\(Base64URL.encode(transaction.id.bytes))")
+    }
+
+    /// Whose transaction it is to be: a service names somebody, a session has somebody.
+    private static func owner(_ username: String?, _ service: Service, _ call: Call) async throws -> AccountID
+    {
+        if case .session(let caller) = call.caller { return caller.account.id }
+        guard let username else {
+            var problem = Problem(.invalidRequest, "members of the body are wrong")
+            problem.faults = [
+                Problem.Fault(pointer: "/username", detail: "is missing: a service names the owner")
+            ]
+            throw problem
+        }
+        guard let name = Username.prepared(username),
+            let account = try await service.store.account(username: name)
+        else { throw Problem(.notFound, "there is no such user") }
+        return account.id
+    }
+
+    /// A transaction of whoever calls; a service sees all.
+    private static func transaction(_ service: Service, _ call: Call) async throws -> Transaction {
+        let id = TransactionID(try call.identifierBytes())
+        guard let transaction = try await service.store.transaction(id, now: call.now) else {
+            throw Problem(.notFound)
+        }
+        if case .session(let caller) = call.caller, caller.account.id != transaction.account {
+            throw Problem(.notFound)
+        }
+        return transaction
+    }
+
+    private static func one(_ service: Service, _ call: Call) async throws -> Reply {
+        .json(try await transaction(service, call).json)
+    }
+
+    private static func approve(_ service: Service, _ call: Call) async throws -> Reply {
+        let caller = try call.session
+        var reader = MemberReader(try await BodyReader.object(of: call.request))
+        let json = reader.object("credential")
+        try reader.finish()
+        let response = try CredentialResponse.authentication(json)
+        let transaction = try await transaction(service, call)
+        guard transaction.status == .pending else { throw notPending(transaction.status) }
+        guard let options = KeptOptions(try? JSONValue(parsing: Array(transaction.options.utf8))) else {
+            throw Problem(.internalError)
+        }
+        let credential = try await service.store.credential(
+            CredentialID(response.rawId),
+            of: caller.account.id
+        )
+        let use: CredentialUse
+        do throws(AssertionRefusal) {
+            guard let credential else { throw AssertionRefusal(reason: "unknown_credential") }
+            use = try service.verify(
+                response,
+                by: credential,
+                challenge: options.challenge,
+                allowed: options.credentials,
+                isUserKnown: true
+            )
+        } catch {
+            await service.refuse(error, credential, call)
+            _ = try await service.store.decideTransaction(
+                transaction.id,
+                of: caller.account.id,
+                .failed,
+                audit: event(.transactionFailed, caller, call, reason: error.reason),
+                now: call.now
+            )
+            throw Problem.authenticationFailed(error.reason)
+        }
+        let outcome = try await service.store.decideTransaction(
+            transaction.id,
+            of: caller.account.id,
+            .approved(
+                TransactionEvidence(
+                    credential: use.id,
+                    publicKey: credential?.publicKey ?? [],
+                    clientDataJSON: response.clientDataJSON,
+                    authenticatorData: response.authenticatorData,
+                    signature: response.signature
+                ),
+                use
+            ),
+            audit: event(.transactionApproved, caller, call, credential: use.id),
+            now: call.now
+        )
+        switch outcome {
+        case .decided(let decided): return .json(try decided.json)
+        case .notPending(let status): throw notPending(status)
+        case .refused(.credentialSuspended): throw Problem(.credentialSuspended)
+        case .refused(let refusal): throw Problem.authenticationFailed(refusal.rawValue)
+        }
+    }
+
+    private static func reject(_ service: Service, _ call: Call) async throws -> Reply {
+        let caller = try call.session
+        let transaction = try await transaction(service, call)
+        let outcome = try await service.store.decideTransaction(
+            transaction.id,
+            of: caller.account.id,
+            .rejected,
+            audit: event(.transactionRejected, caller, call),
+            now: call.now
+        )
+        switch outcome {
+        case .decided(let decided): return .json(try decided.json)
+        case .notPending(let status): throw notPending(status)
+        case .refused(let refusal): throw Problem.authenticationFailed(refusal.rawValue)
+        }
+    }
+
+    private static func evidence(_ service: Service, _ call: Call) async throws -> Reply {
+        let transaction = try await transaction(service, call)
+        guard let evidence = transaction.evidence else { throw Problem(.notFound, "nobody confirmed it") }
+        let options = KeptOptions(try? JSONValue(parsing: Array(transaction.options.utf8)))
+        return .json(
+            JSONValue(members: [
+                "details": try JSONValue(parsing: Array(transaction.details.utf8)),
+                "nonce": JSONValue(base64URL: transaction.nonce),
+                "challenge": options.map { JSONValue(base64URL: $0.challenge) },
+                "credentialId": JSONValue(base64URL: evidence.credential.bytes),
+                "publicKey": JSONValue(base64URL: evidence.publicKey),
+                "clientDataJSON": JSONValue(base64URL: evidence.clientDataJSON),
+                "authenticatorData": JSONValue(base64URL: evidence.authenticatorData),
+                "signature": JSONValue(base64URL: evidence.signature),
+                "approvedAt": transaction.decidedAt.map { .integer($0.seconds) },
+            ])
+        )
+    }
+
+    private static func event(
+        _ name: AuditEvent.Name,
+        _ caller: AuthenticatedSession,
+        _ call: Call,
+        credential: CredentialID? = nil,
+        reason: String = ""
+    ) -> AuditEvent {
+        call.event(
+            name,
+            account: caller.account.id,
+            session: caller.session.id,
+            credential: credential,
+            reason: reason
+        )
+    }
+
+    private static func notPending(_ status: Transaction.Status) -> Problem {
+        Problem(.transactionNotPending, "it is \(status.rawValue)")
+    }
+}

@@ -1,0 +1,45 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import WebAuthnModel
+
+/// What clients find at known addresses.
+enum WellKnownRoutes {
+    static let operations: [Operation] = [
+        Operation(.get, "/.well-known/webauthn", "relatedOrigins", .open, handle: relatedOrigins),
+        Operation(.get, "/.well-known/oauth-authorization-server", "metadata", .open, handle: metadata),
+        Operation(.get, "/v1/openapi.json", "openAPI", .open) { service, _ in
+            .json(OpenAPIDocument(API.operations, server: service.configuration.publicURL).json)
+        },
+    ]
+
+    /// Related origins (WebAuthn Level 3, section 5.11.1): web origins only, a native client asks nobody.
+    private static func relatedOrigins(_ service: Service, _ call: Call) async throws -> Reply {
+        let origins = service.configuration.acceptedOrigins.filter { $0.hasPrefix("https://") }
+        return .json(["origins": .array(origins.map { .string($0) })])
+    }
+
+    /// RFC 8414, section 2; RFC 9449, section 5.1.
+    private static func metadata(_ service: Service, _ call: Call) async throws -> Reply {
+        let url = service.configuration.publicURL
+        return .json([
+            "issuer": .string(url),
+            "token_endpoint": .string("\(url)/v1/token"),
+            "revocation_endpoint": .string("\(url)/v1/revoke"),
+            "introspection_endpoint": .string("\(url)/v1/introspect"),
+            "grant_types_supported": ["refresh_token"],
+            "response_types_supported": [],
+            "token_endpoint_auth_methods_supported": ["none"],
+            "revocation_endpoint_auth_methods_supported": ["none"],
+            "dpop_signing_alg_values_supported": ["ES256"],
+            "acr_values_supported": ["phrh", "phr", "pwd"],
+        ])
+    }
+}
+
+/// All operations of the port for clients.
+enum API {
+    static let operations: [Operation] =
+        LoginRoutes.operations + PasskeyRoutes.operations + TokenRoutes.operations + AccountRoutes.operations
+        + AttestationRoutes.operations + RegistrationRoutes.operations + CredentialRoutes.operations
+        + SessionRoutes.operations + TransactionRoutes.operations + WellKnownRoutes.operations
+}

@@ -1,0 +1,74 @@
+internal import AccountStore
+internal import RelyingParty
+internal import WebAuthnModel
+
+/// Two new tokens: the texts for the client, the digests for the store.
+struct NewTokens: Sendable {
+    let access = OpaqueToken(.access)
+    let refresh = OpaqueToken(.refresh)
+    let accessExpiresAt: Timestamp
+
+    init(lifetime: Int, now: Timestamp) { accessExpiresAt = now + .seconds(lifetime) }
+
+    var pair: TokenPair {
+        TokenPair(
+            access: TokenDigest(access.digest),
+            accessExpiresAt: accessExpiresAt,
+            refresh: TokenDigest(refresh.digest)
+        )
+    }
+
+    /// *tokens*, the answer of logins and refreshes.
+    ///
+    /// - Parameters:
+    ///   - session: what they open.
+    ///   - refresh: the refresh token that the client goes on with.
+    ///   - now: for `expires_in`.
+    /// - Returns: the members of the answer.
+    func reply(_ session: Session, refresh: String, now: Timestamp) -> [(name: String, value: JSONValue)] {
+        [
+            ("access_token", .string(access.text)),
+            ("token_type", "Bearer"),
+            ("expires_in", .integer((accessExpiresAt - now).components.seconds)),
+            ("refresh_token", .string(refresh)),
+            ("refresh_bound", .bool(session.thumbprint != nil)),
+            ("session_id", .string(Base64URL.encode(session.id.bytes))),
+            ("acr", .string(session.acr)),
+            ("amr", .array(session.amr.map { .string($0) })),
+            ("auth_time", .integer(session.authTime.seconds)),
+        ]
+    }
+}
+
+extension Service {
+    func newTokens(_ now: Timestamp) -> NewTokens {
+        NewTokens(lifetime: configuration.accessTokenLifetime, now: now)
+    }
+
+    /// A session as it begins now.
+    func newSession(
+        of account: AccountID,
+        credential: CredentialID?,
+        acr: String,
+        amr: [String],
+        thumbprint: [UInt8]?,
+        client: String?,
+        _ call: Call
+    ) -> Session {
+        Session(
+            id: .random(),
+            account: account,
+            credential: credential,
+            acr: acr,
+            amr: amr,
+            authTime: call.now,
+            createdAt: call.now,
+            lastUsedAt: call.now,
+            expiresAt: call.now + .seconds(configuration.lifetime),
+            idleLifetime: .seconds(configuration.idle),
+            thumbprint: thumbprint,
+            client: client ?? "",
+            address: call.address
+        )
+    }
+}

@@ -1,0 +1,39 @@
+internal import ArgumentParser
+internal import TouchstoneServer
+
+/// The command `touchstone-server check-config`.
+struct CheckConfig: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check-config",
+        abstract: "Read the configuration and the files it names, and say what is in force."
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() throws {
+        let configuration = try options.read()
+        print(try Failure.reported { try configuration.check() })
+    }
+}
+
+/// The command `touchstone-server migrate`.
+struct Migrate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Bring the database up to date, or make it where there is none."
+    )
+
+    @OptionGroup var options: ConfigurationOptions
+
+    func run() throws {
+        let configuration = try options.read()
+        let (from, to) = try Failure.reported { try ServerProgram.migrate(configuration) }
+        print(from == to ? "up to date (version \(to))" : "migrated from version \(from) to \(to)")
+    }
+}
+
+/// The command `touchstone-server version`.
+struct ShowVersion: ParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "version", abstract: "Print the version.")
+
+    func run() { print(ServerVersion.text) }
+}

@@ -1,0 +1,91 @@
+internal import ArgumentParser
+internal import Foundation
+internal import TouchstoneServer
+
+/// `touchstone-server`: serves, checks its configuration, brings its database up to date.
+@main
+struct TouchstoneServerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "touchstone-server",
+        abstract: "Signs users in by password, passkey and device key, and proves what a device claims.",
+        discussion: """
+            Without a configuration it serves http://localhost:8080, keeps its store in
+            $STATE_DIRECTORY or $XDG_DATA_HOME/touchstone-server, and prints a one-time token
+            for the first administrator.
+
+            Settings are lines of "key = value" in a file, or variables of the environment:
+            public-url is TOUCHSTONE_SERVER_PUBLIC_URL. The environment wins.
+
+              listen, admin-listen       host:port of the API and of the admin port
+              public-url                 the API's address as clients see it
+              tls-certificate, tls-key   PEM files; without them a proxy has to speak TLS
+              trusted-proxies            addresses whose X-Forwarded-For is believed
+              data-directory, database   where keys and accounts are kept
+              rp-id, rp-name             the relying party; the host of public-url by default
+              origins, top-origins       pages and apps that may ask, compared byte for byte
+              profile                    consumer, aal2 or aal3: how long sessions last
+              access-token-lifetime, session-idle, session-lifetime, freshness,
+              ceremony-lifetime          seconds
+              audit-retention            hours; 0: for ever
+              passwords-per-minute, ceremonies-per-minute
+                                         limits of one client address
+              password-minimum, password-cost, password-workers, password-queue
+              device-attestation         any, hardware or policy
+              endorsement                none, roots, list or any: whose chips are certified
+              endorsement-roots, endorsement-list, attestation-roots
+                                         directories of PEM files, a file of SHA-256
+              service-secret-file        what services show to introspect and to ask
+              log-level                  trace, debug, info, notice, warning, error, critical
+
+            Exit status: 0 done; 64 wrong usage; 69 the database is not there or not up to date;
+            78 the configuration is wrong; 1 anything else.
+            """,
+        version: ServerVersion.text,
+        subcommands: [Serve.self, CheckConfig.self, Migrate.self, ShowVersion.self],
+        defaultSubcommand: Serve.self
+    )
+}
+
+/// What all commands take.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp(
+            "The file with the settings; else TOUCHSTONE_SERVER_CONFIG, else \(ServerConfiguration.standardFile).",
+            valueName: "file"
+        )
+    )
+    var config: String?
+
+    /// - Throws: `ExitCode`, after it said why.
+    func read() throws -> ServerConfiguration {
+        try Failure.reported {
+            try ServerConfiguration.read(file: config, environment: ProcessInfo.processInfo.environment)
+        }
+    }
+}
+
+/// How the program ends when it cannot go on.
+enum Failure {
+    /// EX_CONFIG of sysexits.h.
+    static let configuration = ExitCode(78)
+    /// EX_UNAVAILABLE of sysexits.h.
+    static let unavailable = ExitCode(69)
+
+    /// Says what is wrong on standard error.
+    ///
+    /// - Returns: the exit status.
+    static func report(_ error: any Error) -> ExitCode {
+        FileHandle.standardError.write(Data("touchstone-server: \(error)\n".utf8))
+        switch error {
+        case is ConfigurationFault: return configuration
+        case let error as StartError: return error.kind == .configuration ? configuration : unavailable
+        default: return .failure
+        }
+    }
+
+    /// Runs `body`, and says what it throws.
+    static func reported<Value>(_ body: () throws -> Value) throws -> Value {
+        do { return try body() } catch { throw report(error) }
+    }
+}

@@ -1,0 +1,208 @@
+import AccountStore
+import Testing
+
+@Suite("Signing in and staying so")
+struct SignInTests {
+    @Test("a ceremony is taken once, in time, and brings the credential with it", arguments: StoreKind.allCases)
+    func ceremonies(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store in
+            let person = try await Person(store)
+            let ceremony = Sample.ceremony(person.account)
+            #expect(try await store.openCeremony(ceremony, limits: [], now: start) == .allowed)
+            await #expect(throws: StoreError(.conflict(.identifierTaken))) {
+                try await store.openCeremony(ceremony, limits: [], now: start)
+            }
+            let taken = try await store.consumeCeremony(ceremony.id, presenting: person.credential.id, now: start)
+            #expect(taken == ConsumedCeremony(ceremony: ceremony, credential: person.credential, account: person.account))
+            #expect(try await store.consumeCeremony(ceremony.id, presenting: nil, now: start) == nil)
+
+            let late = Sample.ceremony()
+            _ = try await store.openCeremony(late, limits: [], now: start)
+            #expect(try await store.consumeCeremony(late.id, presenting: nil, now: late.expiresAt) == nil)
+            #expect(try await store.consumeCeremony(late.id, presenting: nil, now: start) == nil)
+
+            let other = Sample.ceremony()
+            _ = try await store.openCeremony(other, limits: [], now: start)
+            let unknown = try await store.consumeCeremony(other.id, presenting: CredentialID([1]), now: start)
+            #expect(unknown == ConsumedCeremony(ceremony: other, credential: nil, account: nil))
+        }
+    }
+
+    @Test("the account of a name comes with its credentials", arguments: StoreKind.allCases)
+    func loginAccount(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store in
+            let person = try await Person(store)
+            let found = try await store.loginAccount(username: "ada")
+            #expect(found == AccountWithCredentials(account: person.account, credentials: [person.credential]))
+            #expect(try await store.loginAccount(username: "Ada") == nil)
+        }
+    }
+
+    @Test("a login moves the counter and the flags, opens a session, and is in the audit", arguments: StoreKind.allCases)
+    func login(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store in
+            let person = try await Person(store, signCount: 4)
+            let tokens = Sample.tokens()
+            let session = try #require(try await person.logIn(signCount: 5, tokens: tokens).session)
+            let stored = try #require(try await store.credential(person.credential.id, of: person.account.id))
+            #expect(stored.signCount == 5 && stored.uvInitialized && stored.lastUsedAt == start)
+            let live = try #require(try await store.liveSession(tokens.access, .access, now: start))
+            #expect(live.session == session && live.account == person.account)
+            #expect(live.tokenExpiresAt == start + .seconds(300))
+            #expect(try await store.liveSession(tokens.access, .refresh, now: start) == nil)
+            #expect(try await store.liveSession(tokens.refresh, .refresh, now: start)?.session == session)
+            #expect(try await store.liveSession(tokens.access, .access, now: start + .seconds(300)) == nil)
+            #expect(try await store.sessions(of: person.account.id, now: start) == [session])
+            #expect(try await person.audit() == ["user_created", "credential_registered", "authn_login_success"])
+        }
+    }
+
+    @Test(
+        "a counter that did not grow suspends the credential and ends its sessions",
+        arguments: StoreKind.allCases, [(5, 5), (5, 4), (5, 0)]
+    )
+    func clones(_ kind: StoreKind, _ counts: (stored: UInt32, shown: UInt32)) async throws {
+        try await withStore(kind) { store in
+            let person = try await Person(store, signCount: counts.stored - 1)
+            let tokens = Sample.tokens()
+            #expect(try await person.logIn(signCount: counts.stored, tokens: tokens).session != nil)
+            #expect(try await person.logIn(signCount: counts.shown) == .refused(.clonedCounter))
+            let stored = try await store.credential(person.credential.id, of: person.account.id)
+            #expect(stored?.suspension == .clonedCounter && stored?.signCount == counts.stored)
+            #expect(try await store.liveSession(tokens.access, .access, now: start) == nil)
+            #expect(try await person.logIn(signCount: 99) == .refused(.credentialSuspended))
+            #expect(
+                try await person.audit().suffix(3) == [
+                    "authn_login_fail cloned_counter", "credential_suspended cloned_counter",
+                    "authn_login_fail credential_suspended",
+                ]
+            )
+        }
+    }
+
+    @Test("a counter that is always zero signs in again and again", arguments: StoreKind.allCases)
+    func zeroCounter(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store in
+            let person = try await Person(store)
+            for _ in 0..<3 { #expect(try await person.logIn().session != nil) }
+        }
+    }
+
+    @Test("the eleventh session ends the oldest; one that is over ends first", arguments: StoreKind.allCases)
+    func oldestSession(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store in
+            let person = try await Person(store)
+            var ids: [SessionID] = []
+            for number in 0..<10 {
+                let outcome = try await person.logIn(at: start + .seconds(number))
+                ids.append(try #require(outcome.session).id)
+            }
+            guard case .completed(_, let ended) = try await person.logIn(at: start + .seconds(20)) else {
+                Issue.record("refused")
+                return
+            }
+            #expect(ended == [ids[0]])
+            #expect(try await store.sessions(of: person.account.id, now: start).count == 10)
+            #expect(try await person.audit().last == "excess_sessions_exceeded")
+            // An hour without use, and none of them is left.
+            let later = start + .seconds(3621)
+            guard case .completed(let session, let none) = try await person.logIn(at: later) else {
+                Issue.record("refused")
+                return
+            }
+            #expect(none == [])
+            #expect(try await store.sessions(of: person.account.id, now: later) == [session])
+        }
+    }
+
+    @Test("what changed since the checks refuses a login", arguments: StoreKind.allCases)
+    func changedMeanwhile(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store in
+            let person = try await Person(store)
+            let id = person.account.id
+            func byPassword(_ checked: String, rehashed: String? = nil) async throws -> LoginOutcome {
+                try await store.completeLogin(
+                    LoginCompletion(
+                        method: .password(checked: checked, rehashed: rehashed),
+                        session: Sample.session(person.account),
+                        tokens: Sample.tokens(),
+                        audit: Sample.event(),
+                        now: start
+                    )
+                )
+            }
+            #expect(try await byPassword("$scrypt$1", rehashed: "$scrypt$2").session != nil)
+            #expect(try await byPassword("$scrypt$1") == .refused(.passwordChanged))
+            #expect(try await byPassword("$scrypt$2").session != nil)
+            try await store.setLocked(true, account: id, audit: Sample.event(.loginLock), now: start)
+            #expect(try await byPassword("$scrypt$2") == .refused(.accountLocked))
+            #expect(try await person.logIn() == .refused(.accountLocked))
+            #expect(try await store.sessions(of: id, now: start) == [])
+            try await store.setLocked(false, account: id, audit: Sample.event(.loginLock), now: start)
+            try await store.removeCredential(
+                person.credential.id,
+                of: id,
+                keeping: nil,
+                audit: Sample.event(.credentialRemoved),
+                now: start
+            )
+            #expect(try await person.logIn() == .refused(.noCredential))
+            try await store.deleteAccount(id, audit: Sample.event(.userDeleted), now: start)
+            #expect(try await person.logIn() == .refused(.noAccount))
+            #expect(try await person.audit().last == "user_deleted")
+        }
+    }
+
+    @Test("a proof is good once, whatever it comes with", arguments: StoreKind.allCases)
+    func proofs(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store in
+            let person = try await Person(store)
+            let proof = ProofIdentifier(digest: [UInt8](repeating: 1, count: 32), expiresAt: start + .seconds(60))
+            let tokens = Sample.tokens()
+            let key = [UInt8](repeating: 5, count: 32)
+            #expect(try await person.logIn(tokens: tokens, thumbprint: key, proof: proof).session != nil)
+            #expect(try await person.logIn(proof: proof) == .refused(.proofReplayed))
+            let again = try await person.refresh(tokens.refresh, thumbprint: key, proof: proof)
+            #expect(again == .refused(.proofReplayed))
+            #expect(try await store.takeProof(proof, now: start) == .replayed)
+            let other = ProofIdentifier(digest: [2], expiresAt: start + .seconds(60))
+            #expect(try await store.takeProof(other, now: start) == .fresh)
+        }
+    }
+
+    @Test("being authenticated again swaps the tokens of the session", arguments: StoreKind.allCases)
+    func renewal(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store in
+            let person = try await Person(store)
+            let old = Sample.tokens()
+            var session = try #require(try await person.logIn(tokens: old).session)
+            let new = Sample.tokens()
+            session.authTime = start + .seconds(50)
+            session.acr = "phr"
+            func renew(_ now: Timestamp) async throws -> LoginOutcome {
+                try await store.completeLogin(
+                    LoginCompletion(
+                        method: .credential(Sample.use(person.credential, signCount: 0)),
+                        target: .renewal,
+                        session: session,
+                        tokens: new,
+                        audit: Sample.event(.sessionRenewed),
+                        now: now
+                    )
+                )
+            }
+            session.lastUsedAt = start + .seconds(50)
+            #expect(try await renew(start + .seconds(50)) == .completed(session, ended: []))
+            #expect(try await store.liveSession(old.access, .access, now: start) == nil)
+            #expect(try await person.refresh(old.refresh) == .refused(.unknownToken))
+            #expect(try await store.liveSession(new.access, .access, now: start)?.session == session)
+            _ = try await store.endSessions(
+                of: person.account.id,
+                except: nil,
+                audit: Sample.event(.sessionLogout),
+                now: start
+            )
+            #expect(try await renew(start) == .refused(.noSession))
+        }
+    }
+}

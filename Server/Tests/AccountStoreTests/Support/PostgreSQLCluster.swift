@@ -1,0 +1,179 @@
+import AccountStore
+import Foundation
+import PostgreSQLStore
+import Synchronization
+
+/// A PostgreSQL server of its own, on a socket in a temporary directory; it ends with the test's process at the latest.
+///
+/// It refuses to run as root, and gets the account `postgres` then, which its package makes.
+final class PostgreSQLCluster: Sendable {
+    struct Failure: Error, CustomStringConvertible { let description: String }
+
+    /// One for all tests that do not break it.
+    static let shared = Task { try PostgreSQLCluster() }
+
+    let directory: URL
+    private let settings: [String]
+    private let running = Mutex<(Process, Pipe)?>(nil)
+
+    init(_ settings: [String] = ["fsync=off", "max_connections=200"]) throws {
+        directory = URL(filePath: "/tmp/ts-pg-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        if geteuid() == 0 {
+            try Self.run(["/usr/bin/chown", "postgres", directory.path])
+        }
+        try Self.run(Self.unprivileged + [
+            "\(try Self.programs())/initdb", "--pgdata=\(directory.path)/data", "--auth=trust",
+            "--username=touchstone", "--encoding=UTF8", "--no-locale", "--no-sync",
+        ])
+        self.settings = settings
+        try startAgain()
+    }
+
+    /// Starts the server, which is not running.
+    func startAgain() throws {
+        let server =
+            Self.unprivileged + [
+                "\(try Self.programs())/postgres", "-D", "\(directory.path)/data", "-k", directory.path,
+                "-c", "listen_addresses=",
+            ] + settings.flatMap { ["-c", $0] }
+        let process = Process()
+        let lifeline = Pipe()
+        process.executableURL = URL(filePath: "/bin/sh")
+        // When this process is gone, however it went, so is the server.
+        process.arguments =
+            [
+                "-c", #"umask 077; "$@" </dev/null >>"$0" 2>&1 & cat >/dev/null; kill -QUIT $!; wait $!"#,
+                directory.appending(path: "server.log").path,
+            ] + server
+        process.standardInput = lifeline
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        running.withLock { $0 = (process, lifeline) }
+        try waitUntilReady(process)
+    }
+
+    /// Ends the server with a signal, and waits until it is gone with all that it started.
+    func endServer(_ signal: CInt) throws {
+        let processes = try allProcesses()
+        kill(processes[0], signal)
+        for process in processes { while !Self.isOver(process) { poll(nil, 0, 10) } }
+        stopShell()
+        // After SIGKILL it is still there.
+        try? FileManager.default.removeItem(at: directory.appending(path: "data/postmaster.pid"))
+    }
+
+    deinit { stop() }
+
+    private static let unprivileged =
+        geteuid() == 0
+        ? ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"] : []
+
+    private static func programs() throws -> String {
+        let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
+        guard let version = versions.compactMap({ Int($0) }).max() else {
+            throw Failure(description: "no PostgreSQL: Scripts/test-server installs it")
+        }
+        return "/usr/lib/postgresql/\(version)/bin"
+    }
+
+    @discardableResult
+    private static func run(_ command: [String]) throws -> String {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(filePath: command[0])
+        process.arguments = Array(command.dropFirst())
+        process.standardOutput = output
+        process.standardError = output
+        process.currentDirectoryURL = URL(filePath: "/tmp")
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure(description: "\(command): \(text)") }
+        return text
+    }
+
+    /// The server's process, as it wrote it down itself.
+    func serverProcess() throws -> pid_t {
+        let text = try String(contentsOf: directory.appending(path: "data/postmaster.pid"), encoding: .utf8)
+        guard let pid = text.split(separator: "\n").first.flatMap({ pid_t($0) }) else {
+            throw Failure(description: "no process in postmaster.pid")
+        }
+        return pid
+    }
+
+    /// The server's process and all that it started.
+    func allProcesses() throws -> [pid_t] {
+        let server = try serverProcess()
+        let children = try? String(
+            contentsOfFile: "/proc/\(server)/task/\(server)/children",
+            encoding: .utf8
+        )
+        return [server] + (children ?? "").split(separator: " ").compactMap { pid_t($0) }
+    }
+
+    private func waitUntilReady(_ process: Process) throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            do {
+                try psql("SELECT 1", in: "postgres")
+                return
+            } catch {
+                guard ContinuousClock.now < deadline, process.isRunning else {
+                    let log = try? String(contentsOf: directory.appending(path: "server.log"), encoding: .utf8)
+                    throw Failure(description: "\(error)\n\(log ?? "")")
+                }
+                poll(nil, 0, 50)
+            }
+        }
+    }
+
+    @discardableResult
+    func psql(_ command: String, in database: String) throws -> String {
+        try Self.run([
+            "\(try Self.programs())/psql", "-h", directory.path, "-U", "touchstone", "-d", database, "-At", "-q",
+            "-v", "ON_ERROR_STOP=1", "-c", command,
+        ]).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    func makeDatabase(migrated: Bool = true) async throws -> PostgreSQLDatabase {
+        let name = "t" + UUID().uuidString.lowercased().replacing("-", with: "").prefix(12)
+        try psql("CREATE DATABASE \(name)", in: "postgres")
+        let database = PostgreSQLDatabase(cluster: self, name: name)
+        if migrated { try PostgreSQLStore.migrate(.init(conninfo: database.conninfo)) }
+        return database
+    }
+
+    /// Whether a process is gone, or only waits for its parent to look.
+    private static func isOver(_ process: pid_t) -> Bool {
+        guard let state = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return true }
+        return state.split(separator: ")").last?.hasPrefix(" Z") ?? true
+    }
+
+    private func stopShell() {
+        guard let (process, lifeline) = running.withLock({ $0 }) else { return }
+        try? lifeline.fileHandleForWriting.close()
+        process.waitUntilExit()
+        running.withLock { $0 = nil }
+    }
+
+    func stop() {
+        stopShell()
+        try? FileManager.default.removeItem(at: directory)
+    }
+}
+
+struct PostgreSQLDatabase: TestDatabase {
+    let cluster: PostgreSQLCluster
+    let name: String
+
+    var conninfo: String { "host=\(cluster.directory.path) user=touchstone dbname=\(name)" }
+
+    func open(timeout: Duration) async throws(StoreError) -> any AccountStore {
+        try PostgreSQLStore.open(.init(conninfo: conninfo, timeout: timeout))
+    }
+
+    var writerArguments: [String] { ["postgresql", conninfo] }
+
+    func remove() async { _ = try? cluster.psql("DROP DATABASE \(name) WITH (FORCE)", in: "postgres") }
+}

@@ -1,0 +1,238 @@
+import AccountStore
+import CBOR
+import Foundation
+import HTTPTypes
+import NIOHTTP1
+import RelyingParty
+import Testing
+import WebAuthnModel
+import WebAuthnTestKit
+
+@testable import TouchstoneServer
+
+extension ServerTests {
+    @Suite("Passkeys and device keys")
+    struct PasskeyTests {
+        @Test("a passkey signs in with and without a name; the session says how")
+        func success() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.withPasskey(on: server)
+                for (count, named) in [(2, true), (3, false)] {
+                    let answer = try await user.logInByPasskey(signCount: UInt32(count), named: named)
+                    #expect(answer.status == 200, "\(answer.text)")
+                    #expect(answer["acr"]?.string == "phr")
+                    #expect(answer["amr"] == ["pop", "swk", "user"])
+                }
+                let list = try await user.call(.GET, "/v1/credentials")
+                let credential = list["credentials"]?.array?.first
+                #expect(credential?["signCount"]?.integer == 3)
+                #expect(credential?["assurance"]?.string == "self")
+                #expect(credential?["uvEvidence"]?.string == "flag")
+                #expect(credential?["lastUsedAt"]?.integer ?? 0 > 0)
+                #expect(list["rpId"]?.string == "localhost")
+            }
+        }
+
+        @Test("the extension uvm says which factor it was")
+        func factors() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.withPasskey(on: server)
+                let begun = try await user.options([:])
+                let uvm = CBORValue.map([
+                    CBORPair(.text("uvm"), .array([.array([.unsigned(2), .unsigned(2), .unsigned(1)])]))
+                ])
+                let assertion = try user.assertion(
+                    try #require(begun["publicKey"]?["challenge"]?.bytes),
+                    extensions: uvm
+                )
+                let answer = try await server.call(
+                    .POST,
+                    "/v1/login",
+                    ["ceremonyId": begun["ceremonyId"] ?? .null, "credential": assertion]
+                )
+                #expect(answer["amr"] == ["pop", "swk", "user", "fpt"], "\(answer.text)")
+            }
+        }
+
+        @Test("an answer is good once: replays are refused, and of many at a time one counts")
+        func replay() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.withPasskey(on: server)
+                let body = try await user.passkeyBody()
+                let answers = try await withThrowingTaskGroup(of: Answer.self) { group in
+                    for _ in 0..<8 { group.addTask { try await server.call(.POST, "/v1/login", body) } }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(answers.filter { $0.status == 200 }.count == 1)
+                #expect(answers.filter { $0.status == 410 && $0.code == "ceremony_expired" }.count == 7)
+                // A registration is good once too.
+                var other = user
+                other.authenticator = TestUser.authenticator()
+                let begun = try await other.call(.POST, "/v1/credentials/options", ["kind": "passkey"])
+                let registration = try other.registration(begun)
+                #expect(try await other.call(.POST, "/v1/credentials", registration).status == 201)
+                let again = try await other.call(.POST, "/v1/credentials", registration)
+                #expect(again.status == 410 && again.code == "ceremony_expired")
+            }
+        }
+
+        @Test("whatever is wrong with an answer, the client hears the same, and the ceremony is used up")
+        func refusals() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.withPasskey(on: server)
+                var wrongOrigin = user
+                wrongOrigin.authenticator.origin = "https://evil.example"
+                var otherRelyingParty = user
+                otherRelyingParty.authenticator.rpId = "evil.example"
+                var unknown = user
+                unknown.authenticator = TestUser.authenticator()
+                func attempt(_ spoil: (Answer) throws -> JSONValue) async throws -> Answer {
+                    let begun = try await user.options(["username": .string(user.name)])
+                    let body: JSONValue = [
+                        "ceremonyId": begun["ceremonyId"] ?? .null, "credential": try spoil(begun),
+                    ]
+                    let answer = try await server.call(.POST, "/v1/login", body)
+                    #expect(try await server.call(.POST, "/v1/login", body).status == 410)
+                    return answer
+                }
+                func challenge(_ begun: Answer) throws -> [UInt8] {
+                    try #require(begun["publicKey"]?["challenge"]?.bytes)
+                }
+                let answers = [
+                    try await attempt { try wrongOrigin.assertion(challenge($0)) },
+                    try await attempt { try otherRelyingParty.assertion(challenge($0)) },
+                    try await attempt { try unknown.assertion(challenge($0)) },
+                    try await attempt { _ in try user.assertion([UInt8](repeating: 1, count: 32)) },
+                    try await attempt { try user.assertion(challenge($0), flags: [.userPresent]) },
+                ]
+                for answer in answers {
+                    #expect(answer.status == 401 && answer.code == "authentication_failed")
+                    #expect(!answer.text.contains("evil"))
+                }
+                // The audit names what was seen.
+                let audit = try await server.admin(.GET, "/audit?count=1000").text
+                #expect(audit.contains("wrongOrigin") && audit.contains("evil.example"))
+                #expect(try await user.logInByPasskey().status == 200)
+            }
+        }
+
+        @Test("a counter that does not grow suspends the credential and ends its sessions")
+        func clone() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.withPasskey(on: server)
+                var session = user
+                try session.take(try await user.logInByPasskey(signCount: 9))
+                let cloned = try await user.logInByPasskey(signCount: 9)
+                #expect(cloned.status == 401 && cloned.code == "authentication_failed")
+                #expect(try await session.call(.GET, "/v1/me").status == 401)
+                let later = try await user.logInByPasskey(signCount: 20, named: false)
+                #expect(later.status == 403 && later.code == "credential_suspended", "\(later.text)")
+                let list = try await user.call(.GET, "/v1/credentials")
+                #expect(list["credentials"]?.array?.first?["suspension"]?.string == "cloned_counter")
+                // An administrator may restore it.
+                let id = Base64URL.encode(user.authenticator.credentialId)
+                let path = "/users/\(user.id)/credentials/\(id)/restore"
+                #expect(try await server.admin(.POST, path)["suspended"]?.bool == false)
+                #expect(try await user.logInByPasskey(signCount: 30).status == 200)
+            }
+        }
+
+        @Test("a device that was removed signs nobody in, and its tokens are worth nothing")
+        func revoked() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.withPasskey(on: server)
+                var session = user
+                try session.take(try await user.logInByPasskey())
+                let id = Base64URL.encode(user.authenticator.credentialId)
+                let renamed = try await user.call(.PATCH, "/v1/credentials/\(id)", ["label": "Laptop"])
+                #expect(renamed["label"]?.string == "Laptop")
+                #expect(try await user.call(.GET, "/v1/credentials/\(id)")["label"]?.string == "Laptop")
+                let begun = try await user.passkeyBody(signCount: 5, named: false)
+                #expect(try await user.call(.DELETE, "/v1/credentials/\(id)").status == 204)
+                #expect(try await session.call(.GET, "/v1/me").status == 401)
+                #expect(try await session.renew().status == 400)
+                let late = try await server.call(.POST, "/v1/login", begun)
+                #expect(late.status == 401 && late.code == "authentication_failed")
+                #expect(try await user.call(.GET, "/v1/credentials/\(id)").status == 404)
+                #expect(try await user.call(.DELETE, "/v1/credentials/\(id)").status == 404)
+                #expect(try await user.call(.GET, "/v1/me").status == 200)
+            }
+        }
+
+        @Test("a credential belongs to one account, and nobody sees another's")
+        func others() async throws {
+            try await TestServer.with { server in
+                let anna = try await TestUser.withPasskey(on: server)
+                var berta = try await TestUser.signedIn(on: server, "berta")
+                berta.authenticator = anna.authenticator
+                let taken = try await berta.register()
+                #expect(taken.status == 409 && taken.code == "credential_exists", "\(taken.text)")
+                let id = Base64URL.encode(anna.authenticator.credentialId)
+                for answer in [
+                    try await berta.call(.GET, "/v1/credentials/\(id)"),
+                    try await berta.call(.PATCH, "/v1/credentials/\(id)", ["label": "mine"]),
+                    try await berta.call(.DELETE, "/v1/credentials/\(id)"),
+                ] { #expect(answer.status == 404 && answer.code == "not_found") }
+                // Another session may not end a registration that it did not begin.
+                let begun = try await anna.call(.POST, "/v1/credentials/options", ["kind": "passkey"])
+                var fresh = anna
+                fresh.authenticator = TestUser.authenticator()
+                let body = try fresh.registration(begun)
+                #expect(try await berta.call(.POST, "/v1/credentials", body).status == 410)
+            }
+        }
+
+        @Test("a device that registers again supersedes its former key")
+        func superseded() async throws {
+            try await TestServer.with { server in
+                var user = try await TestUser.signedIn(on: server)
+                let device = SoftProofKey()
+                #expect(
+                    try await user.register("device", dpop: device.freshProof(server, "/v1/credentials"))
+                        .status == 201
+                )
+                user.authenticator = TestUser.authenticator()
+                #expect(
+                    try await user.register("device", dpop: device.freshProof(server, "/v1/credentials"))
+                        .status == 201
+                )
+                let list = try await user.call(.GET, "/v1/credentials")["credentials"]?.array ?? []
+                #expect(list.map { $0["suspension"]?.string } == ["superseded", nil])
+            }
+        }
+
+        @Test("a registration that does not hold is refused with its step, and what was seen is not echoed")
+        func registrationRefused() async throws {
+            try await TestServer.with { server in
+                var user = try await TestUser.signedIn(on: server)
+                user.authenticator.origin = "https://evil.example"
+                let origin = try await user.register()
+                #expect(origin.status == 422 && origin.code == "attestation_rejected", "\(origin.text)")
+                #expect(!origin.text.contains("evil"))
+                user.authenticator = TestUser.authenticator()
+                #expect(try await user.register(flags: [.userPresent]).status == 422)
+            }
+            // Where hardware is demanded, a key that vouches for itself is not enough.
+            try await TestServer.with {
+                $0.deviceAttestation = .policy
+            } _: { server in
+                let user = try await TestUser.signedIn(on: server)
+                let answer = try await user.register("device")
+                #expect(answer.status == 422 && answer.code == "attestation_untrusted", "\(answer.text)")
+            }
+        }
+
+        @Test("ceremonies of an address are limited")
+        func limited() async throws {
+            try await TestServer.with {
+                $0.ceremoniesPerMinute = 2
+            } _: { server in
+                var statuses: [Int] = []
+                for _ in 0..<3 {
+                    statuses.append(try await server.call(.POST, "/v1/login/options", [:]).status)
+                }
+                #expect(statuses == [200, 200, 429])
+            }
+        }
+    }
+}

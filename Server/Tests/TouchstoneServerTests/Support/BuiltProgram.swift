@@ -1,0 +1,45 @@
+import Foundation
+
+/// The program as it was built, in an environment of its own.
+final class BuiltProgram: Sendable {
+    private let process: Process
+    private let directory: String
+
+    init(_ directory: String, _ arguments: [String], _ environment: [String: String]) throws {
+        self.directory = directory
+        process = Process()
+        let products =
+            Bundle.main.bundleURL.pathExtension == "xctest"
+            ? Bundle.main.bundleURL.deletingLastPathComponent() : Bundle.main.bundleURL
+        process.executableURL = products.appending(path: "touchstone-server")
+        process.arguments = arguments
+        process.environment = ["XDG_DATA_HOME": directory, "HOME": directory].merging(environment) { $1 }
+        // A file rather than a pipe: nobody has to read along.
+        let file = "\(directory)/output-\(UUID().uuidString)"
+        try Data().write(to: URL(filePath: file))
+        output = file
+        let handle = try FileHandle(forWritingTo: URL(filePath: file))
+        process.standardOutput = handle
+        process.standardError = handle
+        try process.run()
+    }
+
+    private let output: String
+
+    /// What it wrote so far, once that has a text or the program ended.
+    func output(until text: String?) async throws -> String {
+        for _ in 0..<1200 {
+            let written = (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
+            if text.map(written.contains) ?? true || !process.isRunning { return written }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        return (try? String(contentsOfFile: output, encoding: .utf8)) ?? ""
+    }
+
+    func terminate() { process.terminate() }
+
+    func status() async -> Int32 {
+        while process.isRunning { try? await Task.sleep(for: .milliseconds(20)) }
+        return process.terminationStatus
+    }
+}

@@ -1,0 +1,223 @@
+import AccountStore
+import AsyncHTTPClient
+import Foundation
+import HTTPTypes
+import Logging
+import NIOCore
+import NIOHTTP1
+import RelyingParty
+import Testing
+import WebAuthnModel
+import WebAuthnTestKit
+
+@testable import TouchstoneServer
+
+/// A whole server on ports of its own with a store of its own, reached by HTTP.
+struct TestServer: Sendable {
+    let api: String
+    let admin: String
+    let program: ServerProgram
+    let configuration: ServerConfiguration
+    let adminToken: String
+
+    static let serviceSecret = "a service's secret of 32 characters or more"
+    static let origin = "http://localhost:8080"
+
+    /// Settings that make tests quick: a cheap derivation, roomy limits.
+    static func configuration(_ directory: String) throws -> ServerConfiguration {
+        var configuration = ServerConfiguration(dataDirectory: directory)
+        configuration.listen.port = 0
+        configuration.adminListen.port = 0
+        configuration.passwordCost = .init(ln: 10, r: 8, p: 1)
+        configuration.passwordsPerMinute = 100_000
+        configuration.ceremoniesPerMinute = 100_000
+        let secret = "\(directory)/service.secret"
+        try Data("\(serviceSecret)\n".utf8).write(to: URL(filePath: secret))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
+        configuration.serviceSecretFile = secret
+        return configuration
+    }
+
+    /// Runs a server in a new directory for the length of `body`.
+    static func with(
+        _ configure: (inout ServerConfiguration) throws -> Void = { _ in },
+        _ body: (TestServer) async throws -> Void
+    ) async throws {
+        try await inDirectory { directory in
+            var configuration = try configuration(directory)
+            try configure(&configuration)
+            try await with(configuration, body)
+        }
+    }
+
+    /// A directory that is gone afterwards.
+    static func inDirectory(_ body: (String) async throws -> Void) async throws {
+        let directory =
+            FileManager.default.temporaryDirectory.path + "/touchstone-server-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(
+            atPath: directory,
+            withIntermediateDirectories: true,
+            attributes: [.posixPermissions: 0o700]
+        )
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try await body(directory)
+    }
+
+    /// Runs a server with these settings, in an order of its own: with an administrator.
+    ///
+    /// `adminToken` is of a server that ran before on the same store; nil: a first one is made.
+    static func with(
+        _ configuration: ServerConfiguration,
+        adminToken: String? = nil,
+        _ body: (TestServer) async throws -> Void
+    ) async throws {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let program = try await ServerProgram.start(configuration, logger: logger)
+        let token = try await program.offerFirstAdministrator()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await program.run() }
+            let ports = await program.ports.both()
+            var server = TestServer(
+                api: "http://127.0.0.1:\(ports.api)",
+                admin: "http://127.0.0.1:\(ports.admin)",
+                program: program,
+                configuration: configuration,
+                adminToken: adminToken ?? ""
+            )
+            if let token {
+                let answer = try await server.call(
+                    .POST,
+                    "/admin/v1/bootstrap",
+                    ["token": .string(token)],
+                    isAdmin: true
+                )
+                server = TestServer(
+                    api: server.api,
+                    admin: server.admin,
+                    program: program,
+                    configuration: configuration,
+                    adminToken: try #require(answer["token"]?.string)
+                )
+            }
+            do { try await body(server) } catch {
+                group.cancelAll()
+                throw error
+            }
+            group.cancelAll()
+            // Cancelled is how it was to end.
+            while true { do { guard try await group.next() != nil else { break } } catch {} }
+        }
+    }
+
+    // MARK: Calls
+
+    /// Sends a request with a JSON body.
+    func call(
+        _ method: NIOHTTP1.HTTPMethod,
+        _ path: String,
+        _ body: JSONValue? = nil,
+        token: String? = nil,
+        dpop: String? = nil,
+        isAdmin: Bool = false
+    ) async throws -> Answer {
+        var headers = HTTPHeaders()
+        if let token { headers.add(name: "Authorization", value: "Bearer \(token)") }
+        if let dpop { headers.add(name: "DPoP", value: dpop) }
+        return try await send(
+            method,
+            (isAdmin ? admin : api) + path,
+            headers,
+            body.map { (Array($0.text.utf8), "application/json") }
+        )
+    }
+
+    /// Sends a form.
+    func form(
+        _ path: String,
+        _ form: KeyValuePairs<String, String>,
+        token: String? = nil,
+        dpop: String? = nil
+    ) async throws -> Answer {
+        var headers = HTTPHeaders()
+        if let token { headers.add(name: "Authorization", value: "Bearer \(token)") }
+        if let dpop { headers.add(name: "DPoP", value: dpop) }
+        let text = form.map { name, value in
+            "\(name)=\(value.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? "")"
+        }.joined(separator: "&")
+        return try await send(
+            .POST,
+            api + path,
+            headers,
+            (Array(text.utf8), "application/x-www-form-urlencoded")
+        )
+    }
+
+    /// Sends any request.
+    func send(
+        _ method: NIOHTTP1.HTTPMethod,
+        _ url: String,
+        _ headers: HTTPHeaders = [:],
+        _ body: (bytes: [UInt8], type: String)? = nil
+    ) async throws -> Answer {
+        var request = HTTPClientRequest(url: url)
+        request.method = method
+        request.headers = headers
+        if let body {
+            if !headers.contains(name: "Content-Type") {
+                request.headers.add(name: "Content-Type", value: body.type)
+            }
+            request.body = .bytes(ByteBuffer(bytes: body.bytes))
+        }
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
+        let buffer = try await response.body.collect(upTo: 4 << 20)
+        return Answer(
+            status: Int(response.status.code),
+            headers: response.headers,
+            body: Array(buffer: buffer)
+        )
+    }
+
+    /// An administrator's call.
+    func admin(_ method: NIOHTTP1.HTTPMethod, _ path: String, _ body: JSONValue? = nil) async throws -> Answer
+    {
+        try await call(method, "/admin/v1" + path, body, token: adminToken, isAdmin: true)
+    }
+}
+
+/// What a server answered.
+struct Answer: Sendable {
+    let status: Int
+    let headers: HTTPHeaders
+    let body: [UInt8]
+
+    var json: JSONValue? { try? JSONValue(parsing: body, depth: 32) }
+    subscript(name: String) -> JSONValue? { json?.object?[name] }
+    /// The code of a problem, or the error of OAuth.
+    var code: String? { self["code"]?.string ?? self["error"]?.string }
+    var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+extension JSONValue {
+    /// As it is sent.
+    var text: String {
+        switch self {
+        case .null: "null"
+        case .bool(let flag): flag ? "true" : "false"
+        case .integer(let number): "\(number)"
+        case .number(let number): "\(number)"
+        case .string(let text):
+            "\"\(text.unicodeScalars.map { $0.value < 0x20 || $0 == "\"" || $0 == "\\" ? Self.escaped($0) : String($0) }.joined())\""
+        case .array(let values): "[\(values.map(\.text).joined(separator: ","))]"
+        case .object(let object):
+            "{\(object.members.map { "\(JSONValue.string($0.name).text):\($0.value.text)" }.joined(separator: ","))}"
+        }
+    }
+
+    private static func escaped(_ scalar: Unicode.Scalar) -> String {
+        let digits = String(scalar.value, radix: 16)
+        return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }
+
+    subscript(name: String) -> JSONValue? { object?[name] }
+}

@@ -1,0 +1,217 @@
+import AccountStore
+import CBOR
+import Crypto
+import Foundation
+import HTTPTypes
+import NIOHTTP1
+import RelyingParty
+import Testing
+import WebAuthnModel
+import WebAuthnTestKit
+
+@testable import TouchstoneServer
+
+/// A user of a server, with a password, a software authenticator and tokens.
+struct TestUser: Sendable {
+    static let password = "horse battery staple 7"
+
+    let server: TestServer
+    let id: String
+    let name: String
+    var access = ""
+    var refresh = ""
+    var authenticator = TestUser.authenticator()
+
+    static func authenticator() -> SoftAuthenticator {
+        var authenticator = SoftAuthenticator()
+        authenticator.rpId = "localhost"
+        authenticator.origin = TestServer.origin
+        authenticator.credentialId = (0..<32).map { _ in UInt8.random(in: 0...255) }
+        return authenticator
+    }
+
+    /// Made by an administrator; not signed in.
+    static func make(on server: TestServer, _ name: String = "anna") async throws -> TestUser {
+        let answer = try await server.admin(
+            .POST,
+            "/users",
+            ["username": .string(name), "password": .string(password)]
+        )
+        #expect(answer.status == 201, "\(answer.text)")
+        return TestUser(server: server, id: try #require(answer["id"]?.string), name: name)
+    }
+
+    /// Made, and signed in by password.
+    static func signedIn(on server: TestServer, _ name: String = "anna") async throws -> TestUser {
+        var user = try await make(on: server, name)
+        try await user.signIn()
+        return user
+    }
+
+    /// Made, signed in by password, with a passkey.
+    static func withPasskey(on server: TestServer, _ name: String = "anna") async throws -> TestUser {
+        let user = try await signedIn(on: server, name)
+        let answer = try await user.register()
+        #expect(answer.status == 201, "\(answer.text)")
+        return user
+    }
+
+    mutating func take(_ answer: Answer) throws {
+        access = try #require(answer["access_token"]?.string, "\(answer.text)")
+        refresh = try #require(answer["refresh_token"]?.string)
+    }
+
+    mutating func signIn(dpop: String? = nil) async throws {
+        let answer = try await logIn(dpop: dpop)
+        #expect(answer.status == 200, "\(answer.text)")
+        try take(answer)
+    }
+
+    func logIn(_ password: String = TestUser.password, dpop: String? = nil) async throws -> Answer {
+        try await server.call(
+            .POST,
+            "/v1/login/password",
+            ["username": .string(name), "password": .string(password)],
+            dpop: dpop
+        )
+    }
+
+    func call(_ method: HTTPMethodName, _ path: String, _ body: JSONValue? = nil) async throws -> Answer {
+        try await server.call(.init(rawValue: method.rawValue), path, body, token: access)
+    }
+
+    enum HTTPMethodName: String { case GET, POST, PUT, PATCH, DELETE }
+
+    // MARK: Registration
+
+    func register(
+        _ kind: String = "passkey",
+        dpop: String? = nil,
+        flags: AuthenticatorData.Flags = [.userPresent, .userVerified]
+    ) async throws -> Answer {
+        let begun = try await call(.POST, "/v1/credentials/options", ["kind": .string(kind), "label": "Key"])
+        #expect(begun.status == 200, "\(begun.text)")
+        return try await server.call(
+            .POST,
+            "/v1/credentials",
+            registration(begun, flags: flags),
+            token: access,
+            dpop: dpop
+        )
+    }
+
+    /// The body that ends a registration.
+    func registration(
+        _ begun: Answer,
+        flags: AuthenticatorData.Flags = [.userPresent, .userVerified]
+    ) throws -> JSONValue {
+        let challenge = try #require(begun["publicKey"]?["challenge"]?.bytes)
+        let clientData = authenticator.clientData("webauthn.create", challenge)
+        let data = authenticator.authenticatorData(flags: flags, isNew: true)
+        let object = SoftAuthenticator.attestationObject(
+            statement: authenticator.selfStatement(data, clientData),
+            data: .bytes(data)
+        )
+        return [
+            "ceremonyId": begun["ceremonyId"] ?? .null,
+            "credential": [
+                "id": JSONValue(base64URL: authenticator.credentialId),
+                "rawId": JSONValue(base64URL: authenticator.credentialId), "type": "public-key",
+                "response": [
+                    "clientDataJSON": JSONValue(base64URL: clientData),
+                    "attestationObject": JSONValue(base64URL: object), "transports": ["internal"],
+                ],
+                "clientExtensionResults": [:],
+            ],
+        ]
+    }
+
+    // MARK: Login
+
+    /// `credential` of a login for a challenge.
+    func assertion(
+        _ challenge: [UInt8],
+        signCount: UInt32 = 2,
+        flags: AuthenticatorData.Flags = [.userPresent, .userVerified],
+        extensions: CBORValue? = nil
+    ) throws -> JSONValue {
+        let clientData = authenticator.clientData("webauthn.get", challenge)
+        let data = authenticator.authenticatorData(flags: flags, signCount: signCount, extensions: extensions)
+        return [
+            "id": JSONValue(base64URL: authenticator.credentialId),
+            "rawId": JSONValue(base64URL: authenticator.credentialId), "type": "public-key",
+            "response": [
+                "clientDataJSON": JSONValue(base64URL: clientData),
+                "authenticatorData": JSONValue(base64URL: data),
+                "signature": JSONValue(
+                    base64URL: authenticator.sign(data + SoftAuthenticator.hash(clientData))
+                ),
+                "userHandle": .string(id),
+            ],
+            "clientExtensionResults": [:],
+        ]
+    }
+
+    func options(_ body: JSONValue) async throws -> Answer {
+        try await server.call(.POST, "/v1/login/options", body)
+    }
+
+    func passkeyBody(signCount: UInt32 = 2, named: Bool = true) async throws -> JSONValue {
+        let begun = try await options(named ? ["username": .string(name)] : [:])
+        #expect(begun.status == 200, "\(begun.text)")
+        let challenge = try #require(begun["publicKey"]?["challenge"]?.bytes)
+        return [
+            "ceremonyId": begun["ceremonyId"] ?? .null,
+            "credential": try assertion(challenge, signCount: signCount),
+        ]
+    }
+
+    func logInByPasskey(signCount: UInt32 = 2, named: Bool = true, dpop: String? = nil) async throws -> Answer
+    {
+        try await server.call(
+            .POST,
+            "/v1/login",
+            passkeyBody(signCount: signCount, named: named),
+            dpop: dpop
+        )
+    }
+
+    func renew(dpop: String? = nil) async throws -> Answer {
+        try await server.form(
+            "/v1/token",
+            ["grant_type": "refresh_token", "refresh_token": refresh],
+            dpop: dpop
+        )
+    }
+}
+
+/// A device's session key, which makes DPoP proofs.
+struct SoftProofKey: Sendable {
+    let key = P256.Signing.PrivateKey()
+
+    func proof(
+        _ server: TestServer,
+        _ path: String,
+        method: String = "POST",
+        nonce: String? = nil,
+        issuedAt: Int64? = nil,
+        jti: String = UUID().uuidString
+    ) throws -> String {
+        let raw = Array(key.publicKey.rawRepresentation)
+        let now = issuedAt ?? Int64(Date().timeIntervalSince1970)
+        let header =
+            #"{"typ":"dpop+jwt","alg":"ES256","jwk":{"kty":"EC","crv":"P-256","x":"\#(Base64URL.encode(Array(raw.prefix(32))))","y":"\#(Base64URL.encode(Array(raw.suffix(32))))"}}"#
+        let nonceMember = nonce.map { #","nonce":"\#($0)""# } ?? ""
+        let url = server.configuration.publicURL + path
+        let payload = #"{"jti":"\#(jti)","htm":"\#(method)","htu":"\#(url)","iat":\#(now)\#(nonceMember)}"#
+        let text = "\(Base64URL.encode(Array(header.utf8))).\(Base64URL.encode(Array(payload.utf8)))"
+        let signature = try key.signature(for: Array(text.utf8))
+        return "\(text).\(Base64URL.encode(Array(signature.rawRepresentation)))"
+    }
+
+    /// A proof with the server's nonce, as it gives it out with its answers.
+    func freshProof(_ server: TestServer, _ path: String) async throws -> String {
+        let answer = try await server.call(.POST, "/v1/login/options", [:])
+        return try proof(server, path, nonce: answer.headers.first(name: "DPoP-Nonce"))
+    }
+}

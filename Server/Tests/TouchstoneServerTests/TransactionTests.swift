@@ -1,0 +1,171 @@
+import AccountStore
+import Crypto
+import Foundation
+import HTTPTypes
+import NIOHTTP1
+import RelyingParty
+import Testing
+import WebAuthn
+import WebAuthnModel
+import WebAuthnTestKit
+
+@testable import TouchstoneServer
+
+extension ServerTests {
+    @Suite("Transactions")
+    struct TransactionTests {
+        private static let details: JSONValue = ["payee": "Dora", "amount": "12.30", "currency": "EUR"]
+
+        private func create(_ user: TestUser) async throws -> Answer {
+            try await user.server.call(
+                .POST,
+                "/v1/transactions",
+                [
+                    "type": "payment", "details": Self.details, "expiresIn": 300,
+                    "username": .string(user.name),
+                ],
+                token: TestServer.serviceSecret
+            )
+        }
+
+        @Test("what is confirmed is what was signed, and somebody else can see that")
+        func approval() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.withPasskey(on: server)
+                let made = try await create(user)
+                #expect(made.status == 201, "\(made.text)")
+                let id = try #require(made["id"]?.string)
+                #expect(made.headers.first(name: "Location") == "/v1/transactions/\(id)")
+                let challenge = try #require(made["publicKey"]?["challenge"]?.bytes)
+                // A client of one's own recomputes it from what it shows.
+                let nonce = try #require(made["nonce"]?.bytes)
+                let shown = try #require(made["details"]?.object)
+                #expect(try TransactionChallenge.challenge(details: shown, nonce: nonce) == challenge)
+                let approved = try await user.call(
+                    .POST,
+                    "/v1/transactions/\(id)/approval",
+                    ["credential": try user.assertion(challenge)]
+                )
+                #expect(approved.status == 200, "\(approved.text)")
+                #expect(approved["status"]?.string == "approved")
+                let receipt = approved["receipt"]
+                #expect(
+                    receipt?["detailsHash"]?.bytes
+                        == Array(SHA256.hash(data: try CanonicalJSON.encode(.object(shown))))
+                )
+                let evidence = try await server.call(
+                    .GET,
+                    "/v1/transactions/\(id)/evidence",
+                    token: TestServer.serviceSecret
+                )
+                #expect(evidence.status == 200)
+                // Whoever has the evidence needs nothing of the server's to check it.
+                let data = try #require(evidence["authenticatorData"]?.bytes)
+                let clientData = try #require(evidence["clientDataJSON"]?.bytes)
+                let signature = try P256.Signing.ECDSASignature(
+                    derRepresentation: try #require(evidence["signature"]?.bytes)
+                )
+                #expect(
+                    user.authenticator.key.publicKey.isValidSignature(
+                        signature,
+                        for: data + Array(SHA256.hash(data: clientData))
+                    )
+                )
+                #expect(try CollectedClientData(parsing: clientData).challenge == challenge)
+                #expect(evidence["publicKey"]?.bytes == user.authenticator.publicKey.encoded)
+                // It is decided.
+                let again = try await user.call(
+                    .POST,
+                    "/v1/transactions/\(id)/approval",
+                    ["credential": try user.assertion(challenge, signCount: 3)]
+                )
+                #expect(again.status == 409 && again.code == "transaction_not_pending")
+                #expect(try await user.call(.POST, "/v1/transactions/\(id)/rejection").status == 409)
+            }
+        }
+
+        @Test("a transaction is rejected, fails, is another's, expires")
+        func others() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.withPasskey(on: server)
+                let stranger = try await TestUser.withPasskey(on: server, "berta")
+                let first = try await create(user)["id"]?.string ?? ""
+                for answer in [
+                    try await stranger.call(.GET, "/v1/transactions/\(first)"),
+                    try await stranger.call(.POST, "/v1/transactions/\(first)/rejection"),
+                ] { #expect(answer.status == 404) }
+                #expect(try await user.call(.GET, "/v1/transactions/\(first)")["status"]?.string == "pending")
+                let rejected = try await user.call(.POST, "/v1/transactions/\(first)/rejection")
+                #expect(rejected["status"]?.string == "rejected")
+                let none = try await server.call(
+                    .GET,
+                    "/v1/transactions/\(first)/evidence",
+                    token: TestServer.serviceSecret
+                )
+                #expect(none.status == 404)
+                // A signature over another transaction confirms nothing.
+                let second = try await create(user)
+                let other = try await create(user)
+                let id = second["id"]?.string ?? ""
+                let failed = try await user.call(
+                    .POST,
+                    "/v1/transactions/\(id)/approval",
+                    ["credential": try user.assertion(try #require(other["publicKey"]?["challenge"]?.bytes))]
+                )
+                #expect(failed.status == 401 && failed.code == "authentication_failed")
+                #expect(try await user.call(.GET, "/v1/transactions/\(id)")["status"]?.string == "failed")
+                // Evidence is for services.
+                #expect(try await user.call(.GET, "/v1/transactions/\(id)/evidence").status == 401)
+                // Somebody's own.
+                let own = try await user.call(
+                    .POST,
+                    "/v1/transactions",
+                    ["type": "consent", "details": ["scope": "all"]]
+                )
+                #expect(own.status == 201)
+                for body: JSONValue in [
+                    ["type": "x", "details": ["amount": .number(1.5)]], ["type": "x", "details": []],
+                    ["type": "x"], ["type": 5, "details": [:]],
+                    ["type": "x", "details": [:], "expiresIn": 5],
+                ] {
+                    let answer = try await user.call(.POST, "/v1/transactions", body)
+                    #expect(answer.status == 400 && answer.code == "invalid_request", "\(body.text)")
+                    #expect(answer["errors"]?.array?.isEmpty == false)
+                }
+                let nobody = try await server.call(
+                    .POST,
+                    "/v1/transactions",
+                    ["type": "x", "details": [:], "username": "nobody"],
+                    token: TestServer.serviceSecret
+                )
+                #expect(nobody.status == 404)
+            }
+        }
+
+        @Test("of many confirmations at a time one counts")
+        func race() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.withPasskey(on: server)
+                let made = try await create(user)
+                let id = made["id"]?.string ?? ""
+                let challenge = try #require(made["publicKey"]?["challenge"]?.bytes)
+                let bodies = try (0..<6).map { try user.assertion(challenge, signCount: UInt32(10 + $0)) }
+                let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for body in bodies {
+                        group.addTask {
+                            try await user.call(
+                                .POST,
+                                "/v1/transactions/\(id)/approval",
+                                ["credential": body]
+                            ).status
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(statuses.filter { $0 == 200 }.count == 1, "\(statuses)")
+                #expect(statuses.allSatisfy { [200, 401, 409].contains($0) })
+                #expect(try await user.call(.GET, "/v1/transactions/\(id)")["status"]?.string == "approved")
+            }
+        }
+    }
+}
