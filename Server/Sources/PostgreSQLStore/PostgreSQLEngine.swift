@@ -142,6 +142,7 @@ final class PostgreSQLWorker: Sendable {
             if wasOpen, !isCommitting { throw StaleConnection() }
             throw failure
         } catch {
+            if connection.isOutsideTransaction { throw error }
             do {
                 try connection.execute(Self.rollback)
                 try connection.finish()
