@@ -17,7 +17,9 @@ final class PostgreSQLCluster: Sendable {
     private let running = Mutex<(Process, Pipe)?>(nil)
 
     init(_ settings: [String] = ["fsync=off", "max_connections=200"]) throws {
-        directory = URL(filePath: "/tmp/ts-pg-\(UUID().uuidString.prefix(8))")
+        // `Scripts/run-tests` removes what is in it; short, because a socket's path is.
+        directory = FileManager.default.temporaryDirectory
+            .appending(path: "ts-pg-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         if geteuid() == 0 {
             try Self.run(["/usr/bin/chown", "postgres", directory.path])
