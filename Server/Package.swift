@@ -130,6 +130,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
+            name: "store-bench",
+            dependencies: ["AccountStore", "PostgreSQLStore", "SQLiteStore"],
+            swiftSettings: settings
+        ),
+        .executableTarget(
             name: "webauthn-bench",
             dependencies: [
                 "WebAuthn",

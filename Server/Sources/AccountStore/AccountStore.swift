@@ -13,7 +13,8 @@
 /// // … all checks of the specification …
 /// switch try await store.completeLogin(completion) { … }
 /// ```
-public protocol AccountStore: AdministrationStore, AttestationStore, AuditStore, CeremonyStore, CredentialStore,
+public protocol AccountStore: AdministrationStore, AttestationStore, AuditStore, CeremonyStore,
+    CredentialStore,
     LimitStore, SessionStore, TransactionStore, UpkeepStore
 {}
 

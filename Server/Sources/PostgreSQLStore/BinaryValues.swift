@@ -43,14 +43,18 @@ struct BinaryValues {
 
     /// A value of a result; its type is one of those that tables here have.
     static func value(_ result: OpaquePointer, _ row: CInt, _ column: CInt) throws(StoreError) -> SQLValue {
-        guard PQgetisnull(result, row, column) == 0, let start = PQgetvalue(result, row, column) else { return .null }
+        guard PQgetisnull(result, row, column) == 0, let start = PQgetvalue(result, row, column) else {
+            return .null
+        }
         let bytes = UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(result, row, column)))
         // pg_type.dat
         switch PQftype(result, column) {
         case 17: return .bytes(Array(bytes))
         case 25: return .text(String(decoding: bytes, as: UTF8.self))
         case 20, 23:
-            return .integer(bytes.reduce(bytes.first.map { $0 >= 0x80 } ?? false ? -1 : 0) { $0 << 8 | Int64($1) })
+            return .integer(
+                bytes.reduce(bytes.first.map { $0 >= 0x80 } ?? false ? -1 : 0) { $0 << 8 | Int64($1) }
+            )
         case let type: throw StoreError(.damaged, cause: "a column of type \(type)")
         }
     }

@@ -29,6 +29,8 @@ final class PostgreSQLConnection: SQLConnection {
         guard let handle = PQconnectStart(conninfo) else { throw PostgreSQLFailure.lost("no memory") }
         self.handle = handle
         self.deadline = deadline
+        // Else libpq prints what the server remarks.
+        PQsetNoticeReceiver(handle, { _, _ in }, nil)
         // When this throws, the connection is ended as it always is.
         try connect()
     }
@@ -54,6 +56,9 @@ final class PostgreSQLConnection: SQLConnection {
             throw PostgreSQLFailure.lost(message)
         }
     }
+
+    /// Whether no transaction is open, as after a commit that failed.
+    var isOutsideTransaction: Bool { sent.isEmpty && PQtransactionStatus(handle) == PQTRANS_IDLE }
 
     /// Whether the server has said something that nobody asked for: most often that it ends.
     var isStale: Bool {

@@ -103,7 +103,9 @@ final class PostgreSQLWorker: Sendable {
                         let value = try once(isolation, body, &opened, isFresh: tries > 1)
                         let time = DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds
                         return .success((value, tries, .nanoseconds(Int64(time))))
-                    } catch let failure as PostgreSQLFailure where failure.isWorthRetrying && tries < Self.mostTries {
+                    } catch let failure as PostgreSQLFailure
+                        where failure.isWorthRetrying && tries < Self.mostTries
+                    {
                         try letOthersPass(tries)
                     } catch is StaleConnection where tries < Self.mostTries {
                         // It ended while nobody used it, before anything was to be committed.
@@ -140,6 +142,7 @@ final class PostgreSQLWorker: Sendable {
             if wasOpen, !isCommitting { throw StaleConnection() }
             throw failure
         } catch {
+            if connection.isOutsideTransaction { throw error }
             do {
                 try connection.execute(Self.rollback)
                 try connection.finish()

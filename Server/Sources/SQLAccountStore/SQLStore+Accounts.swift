@@ -16,7 +16,8 @@ extension SQLStore {
         try await engine.read { try $0.credentials(of: account) }
     }
 
-    package func credential(_ id: CredentialID, of account: AccountID) async throws(StoreError) -> Credential? {
+    package func credential(_ id: CredentialID, of account: AccountID) async throws(StoreError) -> Credential?
+    {
         try await engine.read { try $0.credential(id, of: account) }
     }
 
@@ -79,7 +80,8 @@ extension SQLStore {
 }
 
 extension SQLStore {
-    package func createAccount(_ account: Account, audit: AuditEvent, now: Timestamp) async throws(StoreError) {
+    package func createAccount(_ account: Account, audit: AuditEvent, now: Timestamp) async throws(StoreError)
+    {
         try await engine.write(.serializable) { try $0.createAccount(account, audit: audit, now: now) }
     }
 
@@ -141,7 +143,9 @@ extension SQLStore {
         }
     }
 
-    package func addAdminToken(_ token: AdminToken, audit: AuditEvent, now: Timestamp) async throws(StoreError) {
+    package func addAdminToken(_ token: AdminToken, audit: AuditEvent, now: Timestamp)
+        async throws(StoreError)
+    {
         try await engine.write(.serializable) { try $0.addAdminToken(token, audit: audit, now: now) }
     }
 

@@ -6,7 +6,7 @@ package struct SQLStore<Engine: SQLEngine>: AccountStore {
     /// A page of the audit that ends before what others are still writing, in the engine's words.
     let settledAudit: SQLStatement
 
-    /// - Parameter settled: the condition under which nothing is written any more below a position.
+    /// `settled` is the condition under which nothing is written any more below a position.
     package init(_ engine: Engine, settled: String) {
         self.engine = engine
         settledAudit = SQLStatement(
@@ -77,7 +77,8 @@ extension SQLStore {
         try await engine.write(.eachStatement) { try $0.reset(keys) }
     }
 
-    package func takeProof(_ proof: ProofIdentifier, now: Timestamp) async throws(StoreError) -> ProofVerdict {
+    package func takeProof(_ proof: ProofIdentifier, now: Timestamp) async throws(StoreError) -> ProofVerdict
+    {
         try await engine.write(.eachStatement) { try $0.takeProof(proof) }
     }
 }

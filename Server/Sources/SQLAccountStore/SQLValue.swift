@@ -8,7 +8,9 @@ package enum SQLValue: Sendable, Equatable {
     case bytes([UInt8])
 
     package static func of<Subject>(_ id: Identifier<Subject>) -> Self { .bytes(id.bytes) }
-    package static func of<Subject>(_ id: Identifier<Subject>?) -> Self { id.map { .bytes($0.bytes) } ?? .null }
+    package static func of<Subject>(_ id: Identifier<Subject>?) -> Self {
+        id.map { .bytes($0.bytes) } ?? .null
+    }
     package static func of(_ digest: TokenDigest) -> Self { .bytes(digest.bytes) }
     package static func of(_ bytes: [UInt8]?) -> Self { bytes.map { .bytes($0) } ?? .null }
     package static func of(_ text: String?) -> Self { text.map { .text($0) } ?? .null }

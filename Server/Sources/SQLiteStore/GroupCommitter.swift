@@ -144,17 +144,20 @@ final class GroupCommitter: Sendable {
                 let jobs = next(&writer.pace)
                 if jobs.isEmpty { return }
                 let start = DispatchTime.now()
-                let (written, failed) = write(jobs, &writer.connection)
+                let (done, error) = write(jobs, &writer.connection)
                 let busy = Duration.nanoseconds(
                     Int64(DispatchTime.now().uptimeNanoseconds - start.uptimeNanoseconds)
                 )
                 writer.pace.committed(jobs.count, in: busy)
                 state.withLock { state in
-                    state.statistics.writes += written
-                    state.statistics.commits += written > 0 ? 1 : 0
-                    state.statistics.failures += failed
+                    state.statistics.writes += done.count
+                    state.statistics.commits += done.isEmpty ? 0 : 1
+                    state.statistics.failures += error == nil ? 0 : jobs.count
                     state.statistics.busyTime += busy
                 }
+                for job in done { job.succeed() }
+                // Those that failed by themselves have had their answer.
+                if let error { for job in jobs { job.fail(error) } }
             }
         }
     }
@@ -193,14 +196,17 @@ final class GroupCommitter: Sendable {
         return jobs
     }
 
-    /// - Returns: how many were written, and how many failed because of the database.
-    private func write(_ jobs: [AnyGroupJob], _ opened: inout SQLiteConnection?) -> (Int, Int) {
+    /// - Returns: those that are durable now; or why none of them is.
+    private func write(
+        _ jobs: [AnyGroupJob],
+        _ opened: inout SQLiteConnection?
+    ) -> (done: [AnyGroupJob], error: StoreError?) {
         // Whoever does not wait any more was told that it failed: then it must not happen.
         let jobs = jobs.filter { !$0.isOver }
-        guard !jobs.isEmpty else { return (0, 0) }
-        var done: [AnyGroupJob] = []
+        guard !jobs.isEmpty else { return ([], nil) }
         do {
             let connection = try current(&opened)
+            var done: [AnyGroupJob] = []
             try connection.execute(Self.begin)
             do {
                 for job in jobs {
@@ -211,15 +217,12 @@ final class GroupCommitter: Sendable {
                 if !connection.isOutsideTransaction { try? connection.execute(Self.rollback) }
                 throw error
             }
+            return (done, nil)
         } catch {
             let error = SQLiteFailure.storeError(error)
             if error.code == .unavailable || error.code == .damaged { opened = nil }
-            // Those that failed by themselves have had their answer.
-            for job in jobs { job.fail(error) }
-            return (0, jobs.count)
+            return ([], error)
         }
-        for job in done { job.succeed() }
-        return (done.count, 0)
     }
 
     /// Runs one operation; one that fails by itself is taken back alone.

@@ -1,7 +1,7 @@
-internal import SQLAccountStore
 internal import AccountStore
 internal import GRDB
 internal import GRDBSQLite
+internal import SQLAccountStore
 
 /// GRDB's connection, whose statements are compiled once and stepped in place; used on one thread at a time.
 final class SQLiteConnection: SQLConnection {
@@ -98,7 +98,9 @@ final class SQLiteConnection: SQLConnection {
             if bytes.isEmpty {
                 sqlite3_bind_zeroblob(statement, index, 0)
             } else {
-                bytes.withUnsafeBytes { _ = sqlite3_bind_blob(statement, index, $0.baseAddress, CInt($0.count), transient) }
+                bytes.withUnsafeBytes {
+                    _ = sqlite3_bind_blob(statement, index, $0.baseAddress, CInt($0.count), transient)
+                }
             }
         }
     }

@@ -1,7 +1,7 @@
 internal import AccountStore
-internal import SQLAccountStore
 internal import Dispatch
 internal import Foundation
+internal import SQLAccountStore
 internal import Synchronization
 
 /// One writer that commits for many, and readers beside it.

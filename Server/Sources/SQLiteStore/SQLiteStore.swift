@@ -49,14 +49,19 @@ public enum SQLiteStore {
     @discardableResult
     public static func migrate(_ configuration: Configuration) throws(StoreError) -> (from: Int, to: Int) {
         do {
-            if let file = fopen(configuration.path, "a") {
-                fclose(file)
-            } else {
-                throw StoreError(.unavailable, cause: "\(configuration.path): \(String(cString: strerror(errno)))")
+            guard let file = fopen(configuration.path, "a") else {
+                throw StoreError(
+                    .unavailable,
+                    cause: "\(configuration.path): \(String(cString: strerror(errno)))"
+                )
             }
+            fclose(file)
             // Hashes of passwords and of tokens are in it.
             guard chmod(configuration.path, 0o600) == 0 else {
-                throw StoreError(.unavailable, cause: "\(configuration.path): \(String(cString: strerror(errno)))")
+                throw StoreError(
+                    .unavailable,
+                    cause: "\(configuration.path): \(String(cString: strerror(errno)))"
+                )
             }
             let connection = try SQLiteConnection(configuration.path, .touchstone(configuration))
             return try SQLiteSchema.migrate(connection)

@@ -40,7 +40,10 @@ struct FaultTests {
             let person = try await Person(store)
             let away = database.directory.appending(path: "away")
             try FileManager.default.moveItem(atPath: database.path, toPath: away.path)
-            #expect(await failure { () throws(StoreError) in try await store.checkReady(now: start) } == .unavailable)
+            #expect(
+                await failure { () throws(StoreError) in try await store.checkReady(now: start) }
+                    == .unavailable
+            )
             await #expect(throws: StoreError(.unavailable)) { try await person.logIn() }
             #expect(!FileManager.default.fileExists(atPath: database.path))
             try FileManager.default.moveItem(atPath: away.path, toPath: database.path)
@@ -56,7 +59,9 @@ struct FaultTests {
         let database = try SQLiteDatabase()
         let other = try SQLiteDatabase()
         let account = Sample.account("restored")
-        try await other.use { try await $0.createAccount(account, audit: Sample.event(.userCreated), now: start) }
+        try await other.use {
+            try await $0.createAccount(account, audit: Sample.event(.userCreated), now: start)
+        }
         try await database.use { store in
             _ = try await Person(store)
             for suffix in ["", "-wal", "-shm"] {
@@ -97,7 +102,9 @@ struct FaultTests {
             try handle.close()
             var codes: Set<StoreError.Code?> = []
             for _ in 0..<30 {
-                codes.insert(await failure { () throws(StoreError) in try await store.checkReady(now: start) })
+                codes.insert(
+                    await failure { () throws(StoreError) in try await store.checkReady(now: start) }
+                )
             }
             let login: LoginOutcome? = try? await person.logIn()
             #expect(codes.contains(.full) && codes.subtracting([nil]) == [.full])
@@ -137,7 +144,9 @@ struct FaultTests {
         await database.remove()
     }
 
-    @Test("PostgreSQL is stopped, started again, or killed: unavailable meanwhile, and nothing acknowledged is lost")
+    @Test(
+        "PostgreSQL is stopped, started again, or killed: unavailable meanwhile, and nothing acknowledged is lost"
+    )
     func restarted() async throws {
         let cluster = try PostgreSQLCluster([])
         let database = try await cluster.makeDatabase()
@@ -148,14 +157,19 @@ struct FaultTests {
         // Slow: stopped in the middle of everything.
         let processes = try cluster.allProcesses()
         for process in processes { kill(process, SIGSTOP) }
-        #expect(await failure { () throws(StoreError) in try await store.checkReady(now: start) } == .unavailable)
+        #expect(
+            await failure { () throws(StoreError) in try await store.checkReady(now: start) } == .unavailable
+        )
         for process in processes { kill(process, SIGCONT) }
         try await untilReady(store)
         #expect(try await person.audit().count == 3)
         // Gone, as after a crash, with what it had in memory.
         for signal in [SIGKILL, SIGQUIT, SIGINT] {
             try cluster.endServer(signal)
-            #expect(await failure { () throws(StoreError) in try await store.checkReady(now: start) } == .unavailable)
+            #expect(
+                await failure { () throws(StoreError) in try await store.checkReady(now: start) }
+                    == .unavailable
+            )
             await #expect(throws: StoreError(.unavailable)) { try await person.logIn() }
             try cluster.startAgain()
             try await untilReady(store)
@@ -165,14 +179,21 @@ struct FaultTests {
         #expect(try await person.logIn().session != nil)
         // Read-only, as a standby is.
         try cluster.psql(
-            "ALTER DATABASE \(database.name) SET default_transaction_read_only = on", in: "postgres")
+            "ALTER DATABASE \(database.name) SET default_transaction_read_only = on",
+            in: "postgres"
+        )
         try cluster.psql(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(database.name)'",
             in: "postgres"
         )
-        #expect(await failure { () throws(StoreError) in try await store.checkReady(now: start) } == .readOnly)
+        #expect(
+            await failure { () throws(StoreError) in try await store.checkReady(now: start) } == .readOnly
+        )
         #expect(try await store.account(username: "ada") == person.account)
-        try cluster.psql("ALTER DATABASE \(database.name) RESET default_transaction_read_only", in: "postgres")
+        try cluster.psql(
+            "ALTER DATABASE \(database.name) RESET default_transaction_read_only",
+            in: "postgres"
+        )
         try cluster.psql(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(database.name)'",
             in: "postgres"
@@ -200,7 +221,10 @@ struct FaultTests {
             let database = try await kind.makeDatabase()
             let store = try await database.open()
             await store.close()
-            #expect(await failure { () throws(StoreError) in try await store.checkReady(now: start) } == .unavailable)
+            #expect(
+                await failure { () throws(StoreError) in try await store.checkReady(now: start) }
+                    == .unavailable
+            )
             await #expect(throws: StoreError(.unavailable)) { try await store.account(username: "ada") }
             await database.remove()
         }

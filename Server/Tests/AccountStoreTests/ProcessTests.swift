@@ -7,9 +7,12 @@ import Testing
 struct ProcessTests {
     /// `store-writer`, which the build puts beside the tests.
     private static var program: URL {
-        let executable = CommandLine.arguments[0].hasSuffix(".xctest")
+        let executable =
+            CommandLine.arguments[0].hasSuffix(".xctest")
             ? URL(filePath: CommandLine.arguments[0])
-            : (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")).map { URL(filePath: $0) }
+            : (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")).map {
+                URL(filePath: $0)
+            }
                 ?? URL(filePath: CommandLine.arguments[0])
         return executable.deletingLastPathComponent().appending(path: "store-writer")
     }
@@ -25,7 +28,10 @@ struct ProcessTests {
         var over: Set<String> = []
     }
 
-    @Test("nothing that was acknowledged is lost, what was consumed stays so, the chains are whole", arguments: StoreKind.allCases)
+    @Test(
+        "nothing that was acknowledged is lost, what was consumed stays so, the chains are whole",
+        arguments: StoreKind.allCases
+    )
     func killed(_ kind: StoreKind) async throws {
         let database = try await kind.makeDatabase()
         // Two at a time, killed at different points, several times over.
@@ -62,7 +68,9 @@ struct ProcessTests {
                 let ended = records.count > told.records && records.last?.event.name == .sessionLogout
                 if !ended {
                     for token in told.living {
-                        #expect(try await store.liveSession(TokenDigest(bytes(token)), .access, now: now) != nil)
+                        #expect(
+                            try await store.liveSession(TokenDigest(bytes(token)), .access, now: now) != nil
+                        )
                     }
                 }
             }

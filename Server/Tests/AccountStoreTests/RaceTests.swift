@@ -25,7 +25,10 @@ struct RaceTests {
         return answers
     }
 
-    @Test("of those who want one ceremony, activation, proof or first token, one gets it", arguments: StoreKind.allCases)
+    @Test(
+        "of those who want one ceremony, activation, proof or first token, one gets it",
+        arguments: StoreKind.allCases
+    )
     func takenOnce(_ kind: StoreKind) async throws {
         try await withStore(kind) { store, database in
             let person = try await Person(store)
@@ -49,7 +52,11 @@ struct RaceTests {
                     let taken = try await store.consumeCeremony(ceremony.id, presenting: nil, now: start)
                     won += taken == nil ? 0 : 1
                 }
-                let taken = try await store.consumeActivation(activation.id, of: person.account.id, now: start)
+                let taken = try await store.consumeActivation(
+                    activation.id,
+                    of: person.account.id,
+                    now: start
+                )
                 won += taken == nil ? 0 : 1
                 for digest in 0..<UInt8(20) {
                     let proof = ProofIdentifier(digest: [digest], expiresAt: end)
@@ -71,7 +78,10 @@ struct RaceTests {
         }
     }
 
-    @Test("of two who show the same counter, one signs in and the other suspends the credential", arguments: StoreKind.allCases)
+    @Test(
+        "of two who show the same counter, one signs in and the other suspends the credential",
+        arguments: StoreKind.allCases
+    )
     func counters(_ kind: StoreKind) async throws {
         try await withStore(kind) { store, database in
             var people: [Person] = []
@@ -106,7 +116,10 @@ struct RaceTests {
         }
     }
 
-    @Test("however many sign in at a time, ten sessions are left and the chain is whole", arguments: StoreKind.allCases)
+    @Test(
+        "however many sign in at a time, ten sessions are left and the chain is whole",
+        arguments: StoreKind.allCases
+    )
     func sessions(_ kind: StoreKind) async throws {
         try await withStore(kind) { store, database in
             let person = try await Person(store)
@@ -131,7 +144,10 @@ struct RaceTests {
         }
     }
 
-    @Test("of two refreshes of one unbound token both get a successor, and it counts as replaced once", arguments: StoreKind.allCases)
+    @Test(
+        "of two refreshes of one unbound token both get a successor, and it counts as replaced once",
+        arguments: StoreKind.allCases
+    )
     func refreshes(_ kind: StoreKind) async throws {
         try await withStore(kind) { store, database in
             let person = try await Person(store)
@@ -247,7 +263,9 @@ struct RaceTests {
                             now: start
                         )
                         answers.append("made")
-                    } catch let error as StoreError where error == StoreError(.conflict(.usernameTaken)) { answers.append("taken") }
+                    } catch let error as StoreError where error == StoreError(.conflict(.usernameTaken)) {
+                        answers.append("taken")
+                    }
                 }
                 do {
                     _ = try await store.registerCredential(
@@ -257,7 +275,9 @@ struct RaceTests {
                         now: start
                     )
                     answers.append("registered")
-                } catch let error as StoreError where error == StoreError(.conflict(.credentialExists)) { answers.append("exists") }
+                } catch let error as StoreError where error == StoreError(.conflict(.credentialExists)) {
+                    answers.append("exists")
+                }
                 return answers
             }.joined()
             #expect(answers.count { $0 == "made" } == rounds)
@@ -267,7 +287,10 @@ struct RaceTests {
         }
     }
 
-    @Test("a page of the audit passes nothing over that is still being written", arguments: StoreKind.allCases)
+    @Test(
+        "a page of the audit passes nothing over that is still being written",
+        arguments: StoreKind.allCases
+    )
     func auditPages(_ kind: StoreKind) async throws {
         try await withStore(kind) { store, database in
             let total = 4 * 50
@@ -281,7 +304,9 @@ struct RaceTests {
                 }
                 group.addTask {
                     _ = try await race(database) { store, _ in
-                        for _ in 0..<50 { try await store.record([Sample.event(.rateLimitExceeded)], now: start) }
+                        for _ in 0..<50 {
+                            try await store.record([Sample.event(.rateLimitExceeded)], now: start)
+                        }
                     }
                     return []
                 }

@@ -28,7 +28,10 @@ struct RefreshTests {
         }
     }
 
-    @Test("an unbound token gives way to its successor; used again later it ends the session", arguments: StoreKind.allCases)
+    @Test(
+        "an unbound token gives way to its successor; used again later it ends the session",
+        arguments: StoreKind.allCases
+    )
     func rotation(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -42,7 +45,12 @@ struct RefreshTests {
             }
             #expect(try await store.liveSession(first.refresh, .refresh, now: start) == nil)
             // The answer was lost: the same one again, in time.
-            guard case .renewed(_, true) = try await person.refresh(first.refresh, to: third, at: start + .seconds(30))
+            guard
+                case .renewed(_, true) = try await person.refresh(
+                    first.refresh,
+                    to: third,
+                    at: start + .seconds(30)
+                )
             else {
                 Issue.record("no grace")
                 return
@@ -51,7 +59,8 @@ struct RefreshTests {
             #expect(try await store.liveSession(second.refresh, .refresh, now: start) != nil)
             #expect(try await store.liveSession(third.refresh, .refresh, now: start) != nil)
             // One of them was used: whoever has the first is not the client that got it.
-            guard case .renewed(_, true) = try await person.refresh(third.refresh, at: start + .seconds(31)) else {
+            guard case .renewed(_, true) = try await person.refresh(third.refresh, at: start + .seconds(31))
+            else {
                 Issue.record("the successor is not good")
                 return
             }
@@ -98,7 +107,10 @@ struct RefreshTests {
         }
     }
 
-    @Test("a revoked refresh token takes its session along, an access token itself alone", arguments: StoreKind.allCases)
+    @Test(
+        "a revoked refresh token takes its session along, an access token itself alone",
+        arguments: StoreKind.allCases
+    )
     func revocation(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -131,7 +143,9 @@ struct RefreshTests {
             }
             try await store.endSession(sessions[0].id, of: id, audit: audit, now: start)
             #expect(try await store.sessions(of: id, now: start) == sessions[1...].reversed())
-            #expect(try await store.endSessions(of: id, except: sessions[2].id, audit: audit, now: start) == 2)
+            #expect(
+                try await store.endSessions(of: id, except: sessions[2].id, audit: audit, now: start) == 2
+            )
             #expect(try await store.sessions(of: id, now: start) == [sessions[2]])
         }
     }

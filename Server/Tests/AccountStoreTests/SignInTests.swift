@@ -3,7 +3,10 @@ import Testing
 
 @Suite("Signing in and staying so")
 struct SignInTests {
-    @Test("a ceremony is taken once, in time, and brings the credential with it", arguments: StoreKind.allCases)
+    @Test(
+        "a ceremony is taken once, in time, and brings the credential with it",
+        arguments: StoreKind.allCases
+    )
     func ceremonies(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
@@ -12,8 +15,19 @@ struct SignInTests {
             await #expect(throws: StoreError(.conflict(.identifierTaken))) {
                 try await store.openCeremony(ceremony, limits: [], now: start)
             }
-            let taken = try await store.consumeCeremony(ceremony.id, presenting: person.credential.id, now: start)
-            #expect(taken == ConsumedCeremony(ceremony: ceremony, credential: person.credential, account: person.account))
+            let taken = try await store.consumeCeremony(
+                ceremony.id,
+                presenting: person.credential.id,
+                now: start
+            )
+            #expect(
+                taken
+                    == ConsumedCeremony(
+                        ceremony: ceremony,
+                        credential: person.credential,
+                        account: person.account
+                    )
+            )
             #expect(try await store.consumeCeremony(ceremony.id, presenting: nil, now: start) == nil)
 
             let late = Sample.ceremony()
@@ -33,12 +47,17 @@ struct SignInTests {
         try await withStore(kind) { store in
             let person = try await Person(store)
             let found = try await store.loginAccount(username: "ada")
-            #expect(found == AccountWithCredentials(account: person.account, credentials: [person.credential]))
+            #expect(
+                found == AccountWithCredentials(account: person.account, credentials: [person.credential])
+            )
             #expect(try await store.loginAccount(username: "Ada") == nil)
         }
     }
 
-    @Test("a login moves the counter and the flags, opens a session, and is in the audit", arguments: StoreKind.allCases)
+    @Test(
+        "a login moves the counter and the flags, opens a session, and is in the audit",
+        arguments: StoreKind.allCases
+    )
     func login(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store, signCount: 4)
@@ -53,13 +72,16 @@ struct SignInTests {
             #expect(try await store.liveSession(tokens.refresh, .refresh, now: start)?.session == session)
             #expect(try await store.liveSession(tokens.access, .access, now: start + .seconds(300)) == nil)
             #expect(try await store.sessions(of: person.account.id, now: start) == [session])
-            #expect(try await person.audit() == ["user_created", "credential_registered", "authn_login_success"])
+            #expect(
+                try await person.audit() == ["user_created", "credential_registered", "authn_login_success"]
+            )
         }
     }
 
     @Test(
         "a counter that did not grow suspends the credential and ends its sessions",
-        arguments: StoreKind.allCases, [(5, 5), (5, 4), (5, 0)]
+        arguments: StoreKind.allCases,
+        [(5, 5), (5, 4), (5, 0)]
     )
     func clones(_ kind: StoreKind, _ counts: (stored: UInt32, shown: UInt32)) async throws {
         try await withStore(kind) { store in
@@ -157,7 +179,10 @@ struct SignInTests {
     func proofs(_ kind: StoreKind) async throws {
         try await withStore(kind) { store in
             let person = try await Person(store)
-            let proof = ProofIdentifier(digest: [UInt8](repeating: 1, count: 32), expiresAt: start + .seconds(60))
+            let proof = ProofIdentifier(
+                digest: [UInt8](repeating: 1, count: 32),
+                expiresAt: start + .seconds(60)
+            )
             let tokens = Sample.tokens()
             let key = [UInt8](repeating: 5, count: 32)
             #expect(try await person.logIn(tokens: tokens, thumbprint: key, proof: proof).session != nil)

@@ -75,7 +75,8 @@ struct Writer {
             )
             _ = try await store.openCeremony(ceremony, limits: [], now: now)
             say("opened", account.id.bytes, ceremony.id.bytes, records)
-            guard try await store.consumeCeremony(ceremony.id, presenting: credential.id, now: now) != nil else {
+            guard try await store.consumeCeremony(ceremony.id, presenting: credential.id, now: now) != nil
+            else {
                 say("lost", account.id.bytes, ceremony.id.bytes, records)
                 return
             }

@@ -62,7 +62,8 @@ package enum Schema {
     }
 
     /// The version, in a table of its own.
-    package static let versionTable = "CREATE TABLE IF NOT EXISTS schema_version (version NUMBER NOT NULL) BY ROW"
+    package static let versionTable =
+        "CREATE TABLE IF NOT EXISTS schema_version (version NUMBER NOT NULL) BY ROW"
 
     private static let first = [
         """

@@ -16,14 +16,18 @@ private enum Statements {
         ON CONFLICT (slot) DO UPDATE SET digest = $1, expires_at = $2
         """
     )
-    static let redeem = SQLStatement("DELETE FROM first_admin WHERE digest = $1 AND expires_at > $2 RETURNING digest")
+    static let redeem = SQLStatement(
+        "DELETE FROM first_admin WHERE digest = $1 AND expires_at > $2 RETURNING digest"
+    )
     static let insertToken = SQLStatement(
         insertInto: "admin_tokens",
         AdminToken.columns,
         then: " ON CONFLICT (digest) DO NOTHING RETURNING digest"
     )
     static let token = SQLStatement("SELECT \(AdminToken.columns) FROM admin_tokens WHERE digest = $1")
-    static let tokens = SQLStatement("SELECT \(AdminToken.columns) FROM admin_tokens ORDER BY created_at, digest")
+    static let tokens = SQLStatement(
+        "SELECT \(AdminToken.columns) FROM admin_tokens ORDER BY created_at, digest"
+    )
     static let removeToken = SQLStatement("DELETE FROM admin_tokens WHERE digest = $1 RETURNING digest")
 }
 
@@ -32,7 +36,10 @@ private let accountIDByteCounts = 16...64
 
 extension SQLConnection {
     func createAccount(_ account: Account, audit: AuditEvent, now: Timestamp) throws {
-        precondition(accountIDByteCounts.contains(account.id.bytes.count), "an account's id has 16 to 64 bytes")
+        precondition(
+            accountIDByteCounts.contains(account.id.bytes.count),
+            "an account's id has 16 to 64 bytes"
+        )
         guard try self.account(username: account.username) == nil else {
             throw StoreError(.conflict(.usernameTaken))
         }

@@ -37,7 +37,7 @@ extension SQLConnection {
             sequence = try row.integer()
             previous = try row.bytes()
         }
-        for event in events {
+        for event in events.map(\.storable) {
             sequence += 1
             let chain = chain(of: event)
             let hash = AuditChain.hash(
@@ -89,6 +89,19 @@ extension AuditEvent {
         event.name = name
         event.reason = reason
         if let credential { event.credential = credential }
+        return event
+    }
+
+    /// Without U+0000, which PostgreSQL does not store in a text: what is hashed is what is kept.
+    fileprivate var storable: AuditEvent {
+        guard [name.rawValue, address, trace, reason, details].contains(where: { $0.utf8.contains(0) }) else {
+            return self
+        }
+        func clean(_ text: String) -> String { text.replacing("\0", with: "\u{FFFD}") }
+        var event = saying(Name(rawValue: clean(name.rawValue)), reason: clean(reason))
+        event.address = clean(address)
+        event.trace = clean(trace)
+        event.details = clean(details)
         return event
     }
 

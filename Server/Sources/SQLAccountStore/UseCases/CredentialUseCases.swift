@@ -4,10 +4,14 @@ private enum Statements {
     static let ofAccount = SQLStatement(
         "SELECT \(Credential.columns) FROM credentials WHERE account = $1 ORDER BY created_at, id"
     )
-    static let one = SQLStatement("SELECT \(Credential.columns) FROM credentials WHERE id = $1 AND account = $2")
+    static let one = SQLStatement(
+        "SELECT \(Credential.columns) FROM credentials WHERE id = $1 AND account = $2"
+    )
     static let exists = SQLStatement("SELECT id FROM credentials WHERE id = $1")
     static let insert = SQLStatement(insertInto: "credentials", Credential.columns)
-    static let rename = SQLStatement("UPDATE credentials SET label = $3 WHERE id = $1 AND account = $2 RETURNING id")
+    static let rename = SQLStatement(
+        "UPDATE credentials SET label = $3 WHERE id = $1 AND account = $2 RETURNING id"
+    )
     static let remove = SQLStatement("DELETE FROM credentials WHERE id = $1 AND account = $2 RETURNING id")
     static let suspend = SQLStatement(
         "UPDATE credentials SET suspension = $3 WHERE id = $1 AND account = $2 RETURNING id"
@@ -137,7 +141,7 @@ extension SQLConnection {
         try execute(Statements.setPassword, .of(id), .of(password?.hash), .of(password?.changedAt))
     }
 
-    /// Why a credential that signed is not good, by what is stored now; nil: it is. A counter that went back suspends it.
+    /// Why a credential that signed is not good, by what is stored now (nil: it is); a counter that went back suspends it.
     func take(_ use: CredentialUse, of stored: Credential?, now: Timestamp) throws -> LoginRefusal? {
         guard let stored else { return .noCredential }
         guard stored.suspension == nil else { return .credentialSuspended }

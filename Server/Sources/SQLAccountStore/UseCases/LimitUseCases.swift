@@ -36,7 +36,8 @@ extension LimitKey {
 extension SQLConnection {
     func take(_ limits: [RateLimit], now: Timestamp) throws -> LimitVerdict {
         for limit in limits {
-            guard var row = try row(Statements.take, limit.key.digest, .of(now), .of(now + limit.window)) else {
+            guard var row = try row(Statements.take, limit.key.digest, .of(now), .of(now + limit.window))
+            else {
                 throw StoreError(.damaged, cause: "limits")
             }
             guard try row.integer() <= limit.most else { return .exceeded(limit.key, until: try row.time()) }
@@ -50,7 +51,9 @@ extension SQLConnection {
         limits: [RateLimit],
         now: Timestamp
     ) throws -> AttemptVerdict {
-        if case .exceeded(let key, let until) = try take(limits, now: now) { return .exceeded(key, until: until) }
+        if case .exceeded(let key, let until) = try take(limits, now: now) {
+            return .exceeded(key, until: until)
+        }
         var failures = 0
         if var row = try row(Statements.attempts, key.digest, .of(now)) {
             failures = Int(try row.integer())
@@ -73,6 +76,7 @@ extension SQLConnection {
     }
 
     func takeProof(_ proof: ProofIdentifier) throws -> ProofVerdict {
-        try rows(Statements.takeProof, .bytes(proof.digest), .of(proof.expiresAt)).isEmpty ? .replayed : .fresh
+        try rows(Statements.takeProof, .bytes(proof.digest), .of(proof.expiresAt)).isEmpty
+            ? .replayed : .fresh
     }
 }

@@ -44,7 +44,10 @@ extension SQLConnection {
         guard var row = answers[0].first else {
             // Its chain would be a stranger's, and nobody could begin one by naming accounts.
             audit.account = nil
-            try appendAudit(audit.saying(.loginFail, reason: LoginRefusal.noAccount.rawValue), now: completion.now)
+            try appendAudit(
+                audit.saying(.loginFail, reason: LoginRefusal.noAccount.rawValue),
+                now: completion.now
+            )
             return .refused(.noAccount)
         }
         let renewed = sessions.first { $0.session.id == completion.session.id }

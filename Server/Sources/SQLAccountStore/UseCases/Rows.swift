@@ -3,7 +3,8 @@ internal import AccountStore
 // How records are read from rows, and their columns in that order.
 
 extension Account {
-    static let columns = "id, username, display_name, created_at, locked_at, password_hash, password_changed_at"
+    static let columns =
+        "id, username, display_name, created_at, locked_at, password_hash, password_changed_at"
 
     init(_ row: inout SQLRow) throws(StoreError) {
         self.init(
@@ -90,7 +91,8 @@ extension Session {
     func values(epoch: Int64) -> [SQLValue] {
         [
             .of(account), .of(id), .of(credential), .text(acr), .text(Words.join(amr)), .of(authTime),
-            .of(createdAt), .of(lastUsedAt), .of(expiresAt), .of(idleLifetime), .of(thumbprint), .text(client),
+            .of(createdAt), .of(lastUsedAt), .of(expiresAt), .of(idleLifetime), .of(thumbprint),
+            .text(client),
             .text(address), .of(epoch),
         ]
     }

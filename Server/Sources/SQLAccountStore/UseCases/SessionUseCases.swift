@@ -3,7 +3,9 @@ internal import AccountStore
 private enum Statements {
     static let insert = SQLStatement(insertInto: "sessions", Session.columns)
     static let remove = SQLStatement("DELETE FROM sessions WHERE account = $1 AND id = $2 RETURNING id")
-    static let removeOthers = SQLStatement("DELETE FROM sessions WHERE account = $1 AND id <> $2 RETURNING id")
+    static let removeOthers = SQLStatement(
+        "DELETE FROM sessions WHERE account = $1 AND id <> $2 RETURNING id"
+    )
     static let removeByCredential = SQLStatement(
         "DELETE FROM sessions WHERE account = $1 AND credential = $2 AND id <> $3"
     )
@@ -121,7 +123,9 @@ extension SQLConnection {
         return LiveSession(session: session, account: account, tokenExpiresAt: end)
     }
 
-    func revoke(_ token: TokenDigest, _ kind: TokenKind, audit: AuditEvent, now: Timestamp) throws -> SessionID? {
+    func revoke(_ token: TokenDigest, _ kind: TokenKind, audit: AuditEvent, now: Timestamp) throws
+        -> SessionID?
+    {
         let statement =
             switch kind {
             case .access: Statements.removeAccess

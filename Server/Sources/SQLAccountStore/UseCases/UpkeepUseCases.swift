@@ -90,7 +90,9 @@ extension SQLConnection {
         guard cursor.table < Sweep.all.count else { return try purgeAudit(cursor, settings, now: now) }
         let sweep = Sweep.all[cursor.table]
         var end: [UInt8]?
-        if var row = try row(sweep.end, .bytes(cursor.key), .of(settings.rowsAtATime)) { end = try row.bytes() }
+        if var row = try row(sweep.end, .bytes(cursor.key), .of(settings.rowsAtATime)) {
+            end = try row.bytes()
+        }
         let removed = try rows(
             sweep.remove,
             .bytes(cursor.key),

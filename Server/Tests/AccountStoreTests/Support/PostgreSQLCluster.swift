@@ -17,15 +17,19 @@ final class PostgreSQLCluster: Sendable {
     private let running = Mutex<(Process, Pipe)?>(nil)
 
     init(_ settings: [String] = ["fsync=off", "max_connections=200"]) throws {
-        directory = URL(filePath: "/tmp/ts-pg-\(UUID().uuidString.prefix(8))")
+        // `Scripts/run-tests` removes what is in it; short, because a socket's path is.
+        directory = FileManager.default.temporaryDirectory
+            .appending(path: "ts-pg-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         if geteuid() == 0 {
             try Self.run(["/usr/bin/chown", "postgres", directory.path])
         }
-        try Self.run(Self.unprivileged + [
-            "\(try Self.programs())/initdb", "--pgdata=\(directory.path)/data", "--auth=trust",
-            "--username=touchstone", "--encoding=UTF8", "--no-locale", "--no-sync",
-        ])
+        try Self.run(
+            Self.unprivileged + [
+                "\(try Self.programs())/initdb", "--pgdata=\(directory.path)/data", "--auth=trust",
+                "--username=touchstone", "--encoding=UTF8", "--no-locale", "--no-sync",
+            ]
+        )
         self.settings = settings
         try startAgain()
     }
@@ -120,7 +124,10 @@ final class PostgreSQLCluster: Sendable {
                 return
             } catch {
                 guard ContinuousClock.now < deadline, process.isRunning else {
-                    let log = try? String(contentsOf: directory.appending(path: "server.log"), encoding: .utf8)
+                    let log = try? String(
+                        contentsOf: directory.appending(path: "server.log"),
+                        encoding: .utf8
+                    )
                     throw Failure(description: "\(error)\n\(log ?? "")")
                 }
                 poll(nil, 0, 50)
@@ -131,7 +138,8 @@ final class PostgreSQLCluster: Sendable {
     @discardableResult
     func psql(_ command: String, in database: String) throws -> String {
         try Self.run([
-            "\(try Self.programs())/psql", "-h", directory.path, "-U", "touchstone", "-d", database, "-At", "-q",
+            "\(try Self.programs())/psql", "-h", directory.path, "-U", "touchstone", "-d", database, "-At",
+            "-q",
             "-v", "ON_ERROR_STOP=1", "-c", command,
         ]).trimmingCharacters(in: .whitespacesAndNewlines)
     }
@@ -146,7 +154,9 @@ final class PostgreSQLCluster: Sendable {
 
     /// Whether a process is gone, or only waits for its parent to look.
     private static func isOver(_ process: pid_t) -> Bool {
-        guard let state = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else { return true }
+        guard let state = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8) else {
+            return true
+        }
         return state.split(separator: ")").last?.hasPrefix(" Z") ?? true
     }
 
