@@ -5,7 +5,8 @@ public import KeychainModel
 extension RemoteKeychain {
     /// Where everything stands; no prompt.
     ///
-    /// - Parameter origin: where a prompt would be, so that its fault is told as well; nil for what would fail anywhere.
+    /// With `origin`, where a prompt would be, the fault that it would have there is told as well; without, what would
+    /// fail anywhere.
     public func status(promptsAt origin: PromptOrigin? = nil) throws(KeychainError) -> StatusReply {
         guard let origin else { return try call(.status, EmptyBody(), reply: StatusReply.self) }
         return try call(.status, PromptFields(origin: origin), reply: StatusReply.self)

@@ -11,7 +11,9 @@ public enum MigrationLimits {
 }
 
 /// A part of an export on its way to the client: `[total, octets, report, progress]`; the report comes with the last one
-/// alone, which brings no octets. While the items are sealed, parts bring ``ProgressBody`` and nothing else.
+/// alone, which brings no octets.
+///
+/// While the items are sealed, parts bring ``ProgressBody`` and nothing else.
 public struct ExportPart: WireBody, Sendable, Equatable {
     /// How many octets all parts have together.
     public let total: Int

@@ -1,6 +1,8 @@
 public import CBOR
 
-/// How far a request is: `[done, total]`. A reply with `more` to ``Method/check``, ``Method/repair`` and
+/// How far a request is: `[done, total]`.
+///
+/// A reply with `more` to ``Method/check``, ``Method/repair`` and
 /// ``Method/importKeychain``, before the last one.
 public struct ProgressBody: WireBody, Sendable, Equatable {
     /// Steps that are done.
