@@ -3,8 +3,8 @@ import Glibc
 
 /// Which program is started when no daemon listens.
 public enum DaemonLocation: Sendable, Equatable {
-    /// `TOUCHSTONE_DAEMON`, if nobody but this user and root can have put another program there, or else `touchstoned` beside this program, in the `libexec` directories, or beside
-    /// the commands of the system.
+    /// `TOUCHSTONE_DAEMON`, if nobody but this user and root can have put another program there, or else `touchstoned`
+    /// beside this program, in the `libexec` directories, or beside the commands of the system.
     case automatic
     /// This program.
     case program(String)

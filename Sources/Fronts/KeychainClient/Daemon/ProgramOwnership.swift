@@ -2,7 +2,8 @@ import Glibc
 
 /// Who can put another program in the place of one.
 enum ProgramOwnership {
-    /// Whether the file, and each directory on the way to it, belongs to this user or root and nobody else may write there.
+    /// Whether the file, and each directory on the way to it, belongs to this user or root and nobody else may write
+    /// there; the user's private group may.
     ///
     /// In a directory with the sticky bit, such as `/tmp`, others can add files but not exchange this one.
     static func isOurs(_ path: String) -> Bool {
@@ -22,6 +23,37 @@ enum ProgramOwnership {
         guard unsafe lstat(path, &status) == 0, status.st_uid == 0 || status.st_uid == geteuid() else {
             return false
         }
-        return status.st_mode & 0o022 == 0 || isDirectory && status.st_mode & S_ISVTX != 0
+        if isDirectory, status.st_mode & S_ISVTX != 0 { return true }
+        // Where umask(1) is 002, as on Ubuntu, all that a user makes may be written by the user's own group.
+        let writers = status.st_mode & 0o022
+        return writers == 0 || writers == 0o020 && isPrivate(status.st_gid, of: geteuid(), groups: groups())
+    }
+
+    /// Whether `group` is a user's own: it has the user's number, and no further member.
+    ///
+    /// - Parameter groups: the text of group(5).
+    static func isPrivate(_ group: gid_t, of user: uid_t, groups: String) -> Bool {
+        guard user != 0, group == user else { return false }
+        let entries = groups.split(separator: "\n").map {
+            $0.split(separator: ":", omittingEmptySubsequences: false)
+        }
+        guard let entry = entries.first(where: { $0.count == 4 && gid_t($0[2]) == group }) else {
+            return false
+        }
+        return entry[3].isEmpty || entry[3] == entry[0]
+    }
+
+    /// The text of `/etc/group`, which is read without the name services: they are not in a static program.
+    private static func groups() -> String {
+        let file = open("/etc/group", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return "" }
+        defer { close(file) }
+        var text: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = unsafe read(file, &part, part.count)
+            guard count > 0 else { return count == 0 ? String(decoding: text, as: UTF8.self) : "" }
+            text += part[..<count]
+        }
     }
 }
