@@ -47,7 +47,7 @@ struct NormalizationFormCTests {
         #expect(seen > 11_172)
     }
 
-    @Test("octets that are no UTF-8 are as they were typed")
+    @Test("bytes that are no UTF-8 are as they were typed")
     func garbage() {
         let octets: [UInt8] = [0x61, 0xCC, 0x88, 0x62, 0xFF, 0xFE, 0x63]
         let result = NormalizationFormC.of(SecretBytes(copying: octets))

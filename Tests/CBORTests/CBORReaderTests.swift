@@ -135,7 +135,7 @@ struct CBORReaderTests {
         #expect(end == 1)
     }
 
-    @Test("stopping inside an array is an error, even where octets may follow")
+    @Test("stopping inside an array is an error, even where bytes may follow")
     func unfinishedItem() {
         #expect(throws: CBORError(.unfinishedItem, at: 0)) {
             try CBORReader.read([0x81, 0x80], limits: .init(allowsTrailingOctets: true)) { reader in

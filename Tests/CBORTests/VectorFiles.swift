@@ -30,7 +30,7 @@ enum VectorFiles {
 }
 
 extension [UInt8] {
-    /// The octets that a string of hexadecimal digits stands for.
+    /// The bytes that a string of hexadecimal digits stands for.
     init(hex: String) {
         let digits = hex.compactMap(\.hexDigitValue).map(UInt8.init)
         self = stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }

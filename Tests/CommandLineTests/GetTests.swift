@@ -12,7 +12,7 @@ struct GetTests {
 
     init() throws { home = try TemporaryHome() }
 
-    @Test("writes the octets as they were stored, and nothing else")
+    @Test("writes the bytes as they were stored, and nothing else")
     func exact() async throws {
         let octets: [UInt8] = [0, 0xFF, 0x0A, 0x0A, 0x1B]
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: octets)])

@@ -99,7 +99,7 @@ struct ReferenceTests {
         #expect(!FileManager.default.fileExists(atPath: out))
     }
 
-    @Test("are concealed in what a command writes, also in pieces, and the rest is octet for octet")
+    @Test("are concealed in what a command writes, also in pieces, and the rest is byte for byte")
     func mask() async throws {
         let keychain = try keychain(["a": "s3cret", "b": "s3cretlonger", "c": "retzz"])
         var run = CommandRun(

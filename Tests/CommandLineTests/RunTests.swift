@@ -67,7 +67,7 @@ struct RunTests {
         _ = keychain
     }
 
-    @Test("hands the command every argument octet by octet, and its own name")
+    @Test("hands the command every argument byte by byte, and its own name")
     func arguments() async throws {
         let keychain = try keychain()
         let result = try await CommandRun(
@@ -159,7 +159,7 @@ struct RunTests {
         #expect(!FileManager.default.fileExists(atPath: home.path + "/ran"))
     }
 
-    @Test("refuses a secret with a NUL octet, and one that is too long for an environment")
+    @Test("refuses a secret with a NUL byte, and one that is too long for an environment")
     func unfit() async throws {
         let keychain = try ScriptedKeychain(
             home,

@@ -19,7 +19,7 @@ final class ScriptedKeychain: Sendable {
     var released: [String] { seen.released.withLock { $0 } }
     /// The contexts they were released in.
     var contexts: Set<UInt64?> { seen.contexts.withLock { $0 } }
-    /// The octets of the secrets added.
+    /// The bytes of the secrets added.
     var added: [[UInt8]] { seen.added.withLock { $0 } }
 
     /// Serves `secrets` in `home`.

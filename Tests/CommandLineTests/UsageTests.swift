@@ -44,7 +44,7 @@ struct UsageTests {
         "says what is wrong with a name or a variable",
         arguments: [
             (["get", ""], "a name is not empty"), (["show", "a\u{1}"], "no control characters"),
-            (["delete", String(repeating: "ü", count: 128)], "at most 255 octets"),
+            (["delete", String(repeating: "ü", count: 128)], "at most 255 bytes"),
             (["set", "\u{FFFD}"], "UTF-8"), (["run", "--env", "A", "--", "true"], "VAR=NAME"),
             (["run", "--env", "1A=b", "--", "true"], "no digit first"),
             (["run", "--env", "A=", "--", "true"], "a name is not empty"),

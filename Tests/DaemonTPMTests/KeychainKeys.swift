@@ -87,7 +87,7 @@ struct KeychainKeys {
         }
     }
 
-    /// The 32 octets that authenticate the files, which are read for each use.
+    /// The 32 bytes that authenticate the files, which are read for each use.
     private static func deviceKey(of files: DataCopy) throws -> [UInt8] {
         let temporary = try TemporaryDirectory()
         let path = temporary.appending("copy")

@@ -196,10 +196,10 @@ struct FloodTests {
             octets += TestClient.frame(RequestHead(id: id, method: .status), EmptyBody())
         }
         #expect(octets.count >= 1000)
-        // 250 with each octet: the answers show that the daemon has read them all.
+        // 250 with each byte: the answers show that the daemon has read them all.
         for octet in octets { try await client.write(octet, descriptors: 250) }
         for _ in 0..<requests { #expect(try await client.reply().status == .success) }
-        // Of one octet they would be 250; the daemon itself may open a few late.
+        // Of one byte they would be 250; the daemon itself may open a few late.
         #expect(try Self.descriptorCount(of: daemon.process.processID) < before + 250)
     }
 

@@ -6,7 +6,7 @@ import TouchstoneTesting
 
 @Suite("A recorded session", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct ReplayTests {
-    // A session whose octets do not depend on the connection, or a gesture that counts for the same request again.
+    // A session whose bytes do not depend on the connection, or a gesture that counts for the same request again.
     @Test("is worth nothing, played back on another connection or on its own")
     func guardedItem() async throws {
         let keychain = try await TemporaryKeychain.ready()

@@ -5,10 +5,10 @@ import TouchstoneTesting
 
 @Suite("Slow clients", .enabled(if: Programs.isBuilt, "touchstoned is not built"))
 struct SlowClientTests {
-    @Test("a thousand connections that send an octet now and then end in time, and others are served")
+    @Test("a thousand connections that send an byte now and then end in time, and others are served")
     func slowHellos() async throws {
         let daemon = try await RunningDaemon(DaemonHome(["log-level = critical"]))
-        // The first octets of a frame, of which more could come for a long time.
+        // The first bytes of a frame, of which more could come for a long time.
         let octets = TestClient.header(1000) + [UInt8](repeating: 0x18, count: 999)
         let bystander = try await daemon.client()
         var latencies: [Duration] = []
@@ -44,7 +44,7 @@ struct SlowClientTests {
     }
 }
 
-/// A connection over which a frame goes octet by octet.
+/// A connection over which a frame goes byte by byte.
 private final class SlowClient {
     let start = ContinuousClock.now
     private let socket: CInt

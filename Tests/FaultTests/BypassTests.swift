@@ -225,7 +225,7 @@ extension OpenedImage {
             after: nil
         )
         guard case .items(let page) = consume outcome else { return nil }
-        // A map of one, the key 1, the head of 16 octets: then the octets.
+        // A map of one, the key 1, the head of 16 bytes: then the bytes.
         return page.octets.withOctets { octets in
             octets.count == 19 ? PersistentReference(octets: (3..<19).map { octets[$0] }) : nil
         }

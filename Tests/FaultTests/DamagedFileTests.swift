@@ -71,9 +71,9 @@ struct DamagedFileTests {
         let (keychain, image, items) = try await Self.prepared()
         let keybag = image.files["keybag"]?.count ?? 0
         let damages: [(String, FileImage)] = [
-            ("first octet of the keybag", image.flipped("keybag", bit: 3)),
+            ("first byte of the keybag", image.flipped("keybag", bit: 3)),
             ("middle of the keybag", image.flipped("keybag", bit: keybag * 4)),
-            ("last octet of the keybag", image.flipped("keybag", bit: keybag * 8 - 1)),
+            ("last byte of the keybag", image.flipped("keybag", bit: keybag * 8 - 1)),
             ("device key", image.flipped("device.key", bit: 77)),
             ("half a keybag", image.changed("keybag") { Array($0.prefix($0.count / 2)) }),
             ("empty keybag", image.changed("keybag") { _ in [] }),

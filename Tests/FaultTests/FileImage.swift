@@ -62,7 +62,7 @@ struct FileImage: Hashable {
         Set(files.keys).union(other.files.keys).filter { files[$0] != other.files[$0] }.sorted()
     }
 
-    /// The files that hold these octets.
+    /// The files that hold these bytes.
     func holds(_ marker: String) -> [String] {
         files.filter { Data($0.value).range(of: Data(marker.utf8)) != nil }.keys.sorted()
     }

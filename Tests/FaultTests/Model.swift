@@ -166,7 +166,7 @@ extension TemporaryKeychain {
 }
 
 extension SecretBytes {
-    /// The octets as text; for secrets of tests, which are none.
+    /// The bytes as text; for secrets of tests, which are none.
     borrowing func text() -> String {
         withOctets { octets in String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self) }
     }

@@ -71,7 +71,7 @@ private struct SystemCall {
     private static func decode(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var octets: [UInt8] = []
         var index = text.startIndex
-        // Each octet is \xNN.
+        // Each byte is \xNN.
         while index + 3 < text.endIndex {
             octets.append(digit(text[index + 2]) << 4 | digit(text[index + 3]))
             index += 4

@@ -118,7 +118,7 @@ struct ItemCallTests {
         #expect(daemon.connections == 1)
     }
 
-    @Test("of a secret that is added reach the daemon octet by octet")
+    @Test("of a secret that is added reach the daemon byte by byte")
     func add() throws {
         let arrived = Mutex<[UInt8]>([])
         let daemon = try ScriptedDaemon(home) { peer in

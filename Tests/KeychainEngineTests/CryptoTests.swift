@@ -47,7 +47,7 @@ struct CryptoTests {
             #expect(!opens(changed, key, [7]), "bit \(bit)")
         }
         for count in 0..<sealed.count {
-            #expect(!opens(Array(sealed.prefix(count)), key, [7]), "\(count) octets")
+            #expect(!opens(Array(sealed.prefix(count)), key, [7]), "\(count) bytes")
         }
     }
 
@@ -61,7 +61,7 @@ struct CryptoTests {
         #expect(Set(nonces).count == nonces.count)
     }
 
-    @Test("octets that are drawn together are handed out once, and fresh ones after them")
+    @Test("bytes that are drawn together are handed out once, and fresh ones after them")
     func supply() {
         var random = RandomSupply(count: 100)
         var nonces: [ArraySlice<UInt8>] = []

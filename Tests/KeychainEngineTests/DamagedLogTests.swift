@@ -138,7 +138,7 @@ struct DamagedLogTests {
         await engine.close()
     }
 
-    @Test("any octets are read to a verdict, and what is made of them can be read by the same reader")
+    @Test("any bytes are read to a verdict, and what is made of them can be read by the same reader")
     func anyOctets() async throws {
         try await killed()
         let log = try keychain.octets("items.sqlite-wal")

@@ -42,7 +42,7 @@ struct KeybagTests {
         }
     }
 
-    @Test("each octet of the file is authenticated: damage is no wrong passcode")
+    @Test("each byte of the file is authenticated: damage is no wrong passcode")
     func everyOctetCounts() async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         await engine?.close()
@@ -53,7 +53,7 @@ struct KeybagTests {
             flipped[index] ^= 1
             try keychain.write(flipped, to: "keybag")
             let next = try? await keychain.restart(unlocked: false)
-            // The version's own octets may say that a newer program wrote it.
+            // The version's own bytes may say that a newer program wrote it.
             guard let next else { continue }
             #expect(await next.state() == .damaged)
             await #expect(throws: KeychainError(.decode)) {

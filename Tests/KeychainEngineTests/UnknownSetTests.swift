@@ -117,7 +117,7 @@ struct UnknownSetTests {
         former.hasFingers = true
         former.epochEnds = []
         var octets = former.encoded()
-        // An array of 17 instead of 19, version 1, and the last two fields (true, no octets) left out.
+        // An array of 17 instead of 19, version 1, and the last two fields (true, no bytes) left out.
         #expect(octets.prefix(2) == [0x93, 2] && octets.suffix(2) == [0xF5, 0x40])
         octets.replaceSubrange(0..<2, with: [0x91, 1])
         octets.removeLast(2)

@@ -1,7 +1,7 @@
 import KeychainModel
 import Testing
 
-@Suite("Text is compared by its octets")
+@Suite("Text is compared by its bytes")
 struct TextComparisonTests {
     // One letter, spelled in one scalar and in two: equal as Swift's text.
     private let composed = "caf\u{E9}"

@@ -162,7 +162,7 @@ struct FrameTests {
         }
     }
 
-    @Test("a frame that comes octet by octet is one frame, and two at once are two")
+    @Test("a frame that comes byte by byte is one frame, and two at once are two")
     func pieces() throws {
         let pair = Pair()
         var receiver = FrameReceiver()

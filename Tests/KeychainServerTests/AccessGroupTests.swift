@@ -31,7 +31,7 @@ struct AccessGroupManifestTests {
         #expect(manifest.groups(of: nil).isEmpty)
     }
 
-    @Test("knows a program by the octets of its path, not by how they look")
+    @Test("knows a program by the bytes of its path, not by how they look")
     func octets() throws {
         let manifest = try manifest("[group]\n/opt/caf\u{E9}")
         #expect(!manifest.groups(of: "/opt/caf\u{E9}").isEmpty)

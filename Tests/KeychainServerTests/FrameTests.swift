@@ -62,7 +62,7 @@ struct FrameTests {
         #expect(server.audit.events.contains { $0.detail == "frame deadline" })
     }
 
-    @Test("a frame that comes octet by octet has no more time than another")
+    @Test("a frame that comes byte by byte has no more time than another")
     func dripping() async throws {
         let server = try TestServer { $0.frameDeadline = .milliseconds(100) }
         let client = try await server.greetedClient()
@@ -158,7 +158,7 @@ struct FrameTests {
         #expect(try await client.reply().status == .noSuchClass)
     }
 
-    @Test("random octets end their connection and no other")
+    @Test("random bytes end their connection and no other")
     func randomFrames() async throws {
         let server = try TestServer()
         let bystander = try await server.greetedClient()

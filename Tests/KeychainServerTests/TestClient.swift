@@ -15,7 +15,7 @@ struct TestReply: Sendable {
     var status: Status { head.status }
 }
 
-/// The client's end of a connection, octet by octet.
+/// The client's end of a connection, byte by byte.
 actor TestClient {
     private let socket: CInt
     private var receiver = FrameReceiver()
@@ -63,7 +63,7 @@ actor TestClient {
         return lastID
     }
 
-    /// The octets of a request.
+    /// The bytes of a request.
     static func frame<Body: WireBody & ~Copyable>(_ head: RequestHead, _ body: borrowing Body) -> [UInt8] {
         guard let message = try? head.message(body) else { preconditionFailure("no locked memory") }
         return header(message.count) + message.withUnsafeBytes { Array($0) }
@@ -89,7 +89,7 @@ actor TestClient {
         }
     }
 
-    /// Sends one octet and, with it, so many descriptors.
+    /// Sends one byte and, with it, so many descriptors.
     func write(_ octet: UInt8, descriptors count: Int) async throws {
         // struct cmsghdr on 64-bit Linux: length, SOL_SOCKET, SCM_RIGHTS; the descriptors follow.
         var control = [UInt64](repeating: 0, count: 2 + (count + 1) / 2)
@@ -165,7 +165,7 @@ actor TestClient {
         do throws(WireError) {
             return try receiver.receive(from: socket)
         } catch {
-            // A server that closes with octets unread resets the connection.
+            // A server that closes with bytes unread resets the connection.
             if error == .system(errno: ECONNRESET) { return .closed }
             throw error
         }

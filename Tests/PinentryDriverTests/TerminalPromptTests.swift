@@ -160,7 +160,7 @@ struct TerminalPromptTests {
         let prompter = PinentryPrompter(program)
         let task = Task { try await Answer(prompter, .unlock(), at: terminal) }
         try await terminal.wait(for: "Passcode:")
-        // Raw: each octet is read as it comes, and nothing is drawn.
+        // Raw: each byte is read as it comes, and nothing is drawn.
         try await eventually { !terminal.isEchoing }
         terminal.type("half a passc")
         task.cancel()

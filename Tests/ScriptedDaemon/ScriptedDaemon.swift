@@ -211,7 +211,7 @@ package final class ScriptedPeer: @unchecked Sendable {  // `receiver` belongs t
     /// Sends a message.
     package func send(_ message: borrowing SecretBuffer) throws { try Frame.send(message, to: descriptor) }
 
-    /// Sends octets as they are.
+    /// Sends bytes as they are.
     package func send(octets: [UInt8]) {
         _ = unsafe Glibc.send(descriptor, octets, octets.count, CInt(MSG_NOSIGNAL))
     }

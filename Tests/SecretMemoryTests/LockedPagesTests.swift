@@ -152,7 +152,7 @@ private func lines(of path: String) -> [Substring] {
     return String(decoding: text, as: UTF8.self).split(separator: "\n")
 }
 
-/// The highest octet that a child made by fork(2) finds there, as its exit status; nil when there was no child.
+/// The highest byte that a child made by fork(2) finds there, as its exit status; nil when there was no child.
 private func lastOctetInChild(_ octets: UnsafeRawBufferPointer) -> CInt? {
     typealias Fork = @convention(c) () -> pid_t
     // Swift hides fork(2), since little may be done in the child; this one compares and leaves.

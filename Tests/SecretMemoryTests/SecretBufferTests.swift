@@ -6,7 +6,7 @@ extension SecretMemoryTests {
     struct SecretBufferTests {
         private struct FillFailed: Error {}
 
-        @Test("octets come out in the order in which they went in")
+        @Test("bytes come out in the order in which they went in")
         func appends() {
             var buffer = SecretBuffer()
             for octet: UInt8 in 0..<100 { buffer.append(octet) }
@@ -19,7 +19,7 @@ extension SecretMemoryTests {
             #expect(octets == [UInt8](0..<200) + more)
         }
 
-        @Test("octets can be put before all others", arguments: [0, 10, 16_380])
+        @Test("bytes can be put before all others", arguments: [0, 10, 16_380])
         func prepends(count: Int) {
             var buffer = SecretBuffer()
             for index in 0..<count { buffer.append(UInt8(truncatingIfNeeded: index)) }
@@ -44,7 +44,7 @@ extension SecretMemoryTests {
             }
         }
 
-        @Test("growing beyond the arena keeps the octets", arguments: [16_384, 16_385, 1_000_000])
+        @Test("growing beyond the arena keeps the bytes", arguments: [16_384, 16_385, 1_000_000])
         func growsLarge(count: Int) {
             var buffer = SecretBuffer()
             for index in 0..<count { buffer.append(UInt8(truncatingIfNeeded: index)) }
@@ -122,6 +122,6 @@ extension SecretMemoryTests {
 }
 
 extension SecretBuffer {
-    /// Where the octets are.
+    /// Where the bytes are.
     var address: UInt { unsafe withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
 }

@@ -16,7 +16,7 @@ extension SecretMemoryTests {
             #expect(heldCount == count)
         }
 
-        @Test("one differing octet is enough, wherever it is", arguments: [0, 15, 31])
+        @Test("one differing byte is enough, wherever it is", arguments: [0, 15, 31])
         func oneDifferingOctet(index: Int) {
             let first = SecretBytes(repeating: 0x5A, count: 32)
             let second = SecretBytes(count: 32) { octets in
@@ -45,7 +45,7 @@ extension SecretMemoryTests {
             }
         }
 
-        @Test("the octets are gone once the owner lets go", arguments: [1, 32, 100, 4096, 16_384])
+        @Test("the bytes are gone once the owner lets go", arguments: [1, 32, 100, 4096, 16_384])
         func wipedAtTheEnd(count: Int) {
             let address = addressOfReleased(count: count)
             #expect(LockedPages.inspect(address: address, count: count) == .init(repeating: 0, count: count))
@@ -83,7 +83,7 @@ extension SecretMemoryTests {
             #expect(octets == .init(repeating: 0x5A, count: 32))
         }
 
-        @Test("an array that is consumed ends up empty, and its octets in the secret")
+        @Test("an array that is consumed ends up empty, and its bytes in the secret")
         func consumesArray() {
             var array: [UInt8] = [1, 2, 3]
             let secret = SecretBytes(consumingAndWiping: &array)
@@ -92,7 +92,7 @@ extension SecretMemoryTests {
             #expect(array.isEmpty)
         }
 
-        @Test("an array keeps its count and loses its octets when it is wiped")
+        @Test("an array keeps its count and loses its bytes when it is wiped")
         func wipesArray() {
             var array: [UInt8] = [1, 2, 3]
             wipe(&array)
@@ -107,7 +107,7 @@ extension SecretMemoryTests {
             #expect(RandomBytes.array(count: 0).isEmpty)
         }
 
-        @Test("comparison looks at octets and lengths")
+        @Test("comparison looks at bytes and lengths")
         func constantTime() {
             #expect(ConstantTime.areEqual([], []))
             #expect(ConstantTime.areEqual([1, 2], [1, 2]))
@@ -125,9 +125,9 @@ extension SecretBytes {
         }
     }
 
-    /// Where the octets are.
+    /// Where the bytes are.
     var address: UInt { unsafe withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
 
-    /// The octets, copied out for a comparison in a test.
+    /// The bytes, copied out for a comparison in a test.
     var octets: [UInt8] { unsafe withUnsafeBytes { unsafe [UInt8]($0) } }
 }

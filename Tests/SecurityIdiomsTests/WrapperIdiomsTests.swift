@@ -61,7 +61,7 @@ struct WrapperIdiomsTests {
         }
     }
 
-    @Test("names accounts by octets, and lists them as octets (SwiftKeychainWrapper)")
+    @Test("names accounts by bytes, and lists them as bytes (SwiftKeychainWrapper)")
     func octets() async throws {
         let keychain = try await TemporaryKeychain.ready()
         keychain.use {

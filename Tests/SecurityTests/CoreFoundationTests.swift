@@ -97,7 +97,7 @@ struct CoreFoundationTests {
         #expect(CFErrorCopyUserInfo(error)[NSLocalizedDescriptionKey] as? String == "wrong")
     }
 
-    @Test("lend octets")
+    @Test("lend bytes")
     func octets() {
         let data = CFDataCreate(nil, [1, 2, 3], 3)
         #expect(CFDataGetLength(data) == 3)
@@ -128,7 +128,7 @@ struct CoreFoundationTests {
         }
     }
 
-    @Test("fill memory with random octets")
+    @Test("fill memory with random bytes")
     func random() {
         var octets = [UInt8](repeating: 0, count: 64)
         #expect(SecRandomCopyBytes(kSecRandomDefault, octets.count, &octets) == errSecSuccess)

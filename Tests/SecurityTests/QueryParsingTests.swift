@@ -108,7 +108,7 @@ struct QueryParsingTests {
         }
     }
 
-    @Test("takes text attributes as text or as octets, and keeps what they were")
+    @Test("takes text attributes as text or as bytes, and keeps what they were")
     func textOrOctets() throws {
         let query = try Self.parse([
             kSecClass: kSecClassGenericPassword, kSecAttrAccount: Data([0xFF, 0x00]),

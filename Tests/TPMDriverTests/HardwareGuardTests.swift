@@ -105,7 +105,7 @@ struct GenerationTests {
 
 @Suite("An escrow in the TPM")
 struct EscrowTests {
-    @Test("brings up to 64 octets back, for the authorisation it was made with")
+    @Test("brings up to 64 bytes back, for the authorisation it was made with")
     func opens() async throws {
         let chip = try await SoftwareTPM.start()
         let hardware = TPMHardwareGuard(TPM(chip))

@@ -93,7 +93,7 @@ struct KeySealerTests {
         #expect(await tpm.commandCount == commands)
     }
 
-    @Test("is refused for each octet of its blob that was changed")
+    @Test("is refused for each byte of its blob that was changed")
     func changedOctets() async throws {
         let chip = try await SoftwareTPM.start()
         let tpm = TPM(chip)

@@ -252,7 +252,7 @@ complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone migrate" json' -l 'json' -d 'Write what was moved as JSON.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone migrate" version' -l 'version' -d 'Show the version.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone migrate" h help' -s 'h' -l 'help' -d 'Show help information.'
-complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone attest" nonce' -l 'nonce' -d 'What the statement is to carry: at most 64 octets in hexadecimal.' -rfka ''
+complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone attest" nonce' -l 'nonce' -d 'What the statement is to carry: at most 64 bytes in hexadecimal.' -rfka ''
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone attest" require' -l 'require' -d 'What using the key demands: finger, passcode, either or none.' -rfka 'finger passcode either none'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone attest" version' -l 'version' -d 'Show the version.'
 complete -c 'touchstone' -n '__touchstone_should_offer_completions_for_flags_or_options "touchstone attest" h help' -s 'h' -l 'help' -d 'Show help information.'

@@ -3,8 +3,8 @@
 //   limit-daemon SOCKET DATABASE
 //
 // One row is a key, a secret sealed with AES-256-GCM, and nothing else. Requests and replies are a 4-octet length
-// in the machine's order and that many octets. Request: an operation, then a 16-octet key, then a value.
-//   'A' add, 'U' update: one row, one commit (WAL, synchronous=FULL); reply: one octet, 1 for success.
+// in the machine's order and that many bytes. Request: an operation, then a 16-octet key, then a value.
+//   'A' add, 'U' update: one row, one commit (WAL, synchronous=FULL); reply: one byte, 1 for success.
 //   'D' delete: the same.
 //   'G' get: one indexed SELECT, one AES-256-GCM open; reply: the secret.
 //   'L' list: every row opened; reply: each secret after its 4-octet length.
@@ -82,7 +82,7 @@ static int change(sqlite3_stmt *statement, const unsigned char *key, const unsig
     return result;
 }
 
-/// The reply's octets after the room for its length; the buffer grows as needed.
+/// The reply's bytes after the room for its length; the buffer grows as needed.
 static size_t answer(EVP_CIPHER_CTX *gcm, const unsigned char *request, uint32_t count, unsigned char **reply) {
     static __thread unsigned char sealed[MOST + NONCE + TAG];
     const unsigned char *key = request + 1, *value = request + 1 + KEY;

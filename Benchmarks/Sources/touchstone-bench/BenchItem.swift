@@ -4,7 +4,7 @@ import SecretMemory
 
 /// The items that are measured: generic passwords of one service, by number.
 enum BenchItem {
-    /// 32 octets.
+    /// 32 bytes.
     static let secret = Array("correct horse battery staple, ok".utf8)
     static let service = "org.example.benchmark"
 

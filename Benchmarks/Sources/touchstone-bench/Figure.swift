@@ -3,7 +3,7 @@ struct Figure {
     enum Unit {
         /// Seconds.
         case time
-        /// Octets.
+        /// Bytes.
         case size
         case perSecond
         case count

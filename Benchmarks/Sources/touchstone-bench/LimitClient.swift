@@ -40,7 +40,7 @@ final class LimitClient {
     ///   - operation: what to do.
     ///   - number: the row, as its key.
     ///   - value: what to store; empty for none.
-    /// - Returns: the octets of the reply.
+    /// - Returns: the bytes of the reply.
     /// - Throws: ``BenchError`` when it was refused or the daemon is gone.
     @discardableResult
     func call(_ operation: Operation, _ number: Int = 0, value: [UInt8] = []) throws -> Int {

@@ -18,7 +18,7 @@ struct ToolsChip: ChipUser {
         let tools = ToolsChip(chip: try await SoftwareTPM.start(), directory: try TemporaryDirectory())
         _ = try tools.directory.write(String(repeating: "d", count: 32), to: "digest")
         _ = try tools.directory.write(String(repeating: "s", count: 32), to: "secret")
-        // Eight octets: no failure yet, and how many are allowed.
+        // Eight bytes: no failure yet, and how many are allowed.
         _ = try tools.directory.write("\0\0\0\0\0\0\0\n", to: "count")
         try tools.run(tools.preparation)
         return tools

@@ -103,7 +103,7 @@ enum TouchstoneBench {
         }
         if parts.contains(.octets) {
             for index in stages.indices {
-                table.run("octets written") { try WriteRows.measureOctets(&stages[index], scale, into: &$0) }
+                table.run("bytes written") { try WriteRows.measureOctets(&stages[index], scale, into: &$0) }
             }
         }
         if parts.contains(.functions) {

@@ -2,12 +2,12 @@ import Glibc
 import KeychainClient
 import TouchstoneTesting
 
-/// What an add costs the disk: octets written, and flushes.
+/// What an add costs the disk: bytes written, and flushes.
 enum WriteRows {
-    /// Octets per add, as proc(5) counts them in `/proc/PID/io`: those that dirtied pages bound for the disk, and those
+    /// Bytes per add, as proc(5) counts them in `/proc/PID/io`: those that dirtied pages bound for the disk, and those
     /// handed to write(2).
     static func measureOctets(_ stage: inout Stage, _ scale: Scale, into table: inout Table) throws {
-        let name = "octets written per add, \(stage.count) items"
+        let name = "bytes written per add, \(stage.count) items"
         let daemon = try stage.keychain.daemonProcess()
         guard let before = counters(of: daemon) else {
             return table.add(Row(name, notMeasured: "/proc/\(daemon)/io is for root only"))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Functions beside the keychain")
 struct FunctionTests {
-    @Test("random octets fill the room and differ from one call to the next")
+    @Test("random bytes fill the room and differ from one call to the next")
     func random() {
         var (one, two) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 0, count: 32))
         #expect(SecRandomCopyBytes(kSecRandomDefault, one.count, &one) == errSecSuccess)

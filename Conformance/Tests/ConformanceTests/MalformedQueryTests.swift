@@ -48,8 +48,8 @@ struct MalformedQueryTests {
         Fault("an unknown attribute", errSecNoSuchAttr, ["none" as CFString: 1]),
         Fault("an account that is a truth value", errSecParam, [kSecAttrAccount: true]),
         Fault("an account that is a date", errSecParam, [kSecAttrAccount: Date()]),
-        Fault("a port that is octets", errSecNoSuchAttr, [kSecAttrPort: Data([1])]),
-        Fault("a number that is octets", errSecParam, [kSecAttrCreator: Data([1])]),
+        Fault("a port that is bytes", errSecNoSuchAttr, [kSecAttrPort: Data([1])]),
+        Fault("a number that is bytes", errSecParam, [kSecAttrCreator: Data([1])]),
         Fault("an account that is null", errSecParam, [kSecAttrAccount: NSNull()]),
         Fault("an account that is a list", errSecParam, [kSecAttrAccount: ["ada"]]),
         Fault("a label that is a dictionary", errSecParam, [kSecAttrLabel: ["a": 1]]),
@@ -141,7 +141,7 @@ struct MalformedQueryTests {
         #expect(shelf.read("ada").text == "ada")
     }
 
-    @Test("is none for octets that are no text, and for a limit that is larger than all keychains")
+    @Test("is none for bytes that are no text, and for a limit that is larger than all keychains")
     func unusual() {
         let octets: [CFString: Any] = [kSecAttrAccount: Data([0xFF, 0xFE, 0xC0])]
         #expect(SecItemAdd(shelf.query(kSecClassGenericPassword, octets), nil) == errSecSuccess)

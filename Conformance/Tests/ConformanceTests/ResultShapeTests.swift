@@ -51,7 +51,7 @@ struct ResultShapeTests {
         #expect((shelf.copy([kSecMatchLimit: 2, kSecReturnAttributes: true]).result as? [Any])?.count == 2)
     }
 
-    @Test("holds of each item in a list what it holds of the item alone, text as its octets")
+    @Test("holds of each item in a list what it holds of the item alone, text as its bytes")
     func listed() throws {
         let kind = kSecClassGenericPassword
         // Two texts that are equal for Swift.

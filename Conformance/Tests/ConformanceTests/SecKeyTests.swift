@@ -73,7 +73,7 @@ struct SoftwareKeyTests {
         #expect(SecKeyCreateDecryptedData(other, kind.encryption, sealed, nil) == nil)
     }
 
-    @Test("go out and come back as octets, both halves", arguments: Kind.all)
+    @Test("go out and come back as bytes, both halves", arguments: Kind.all)
     func representation(kind: Kind) throws {
         let made = try ring.make(kind.type, kind.size)
         let signature = try key { SecKeyCreateSignature(made, kind.signature, message, $0) }
@@ -173,7 +173,7 @@ struct KeychainKeyTests {
         #expect(attributes?["labl"] as? String == "inner")
     }
 
-    @Test("a key comes back as reference, octets and attributes, and signs as before")
+    @Test("a key comes back as reference, bytes and attributes, and signs as before")
     func shapes() throws {
         let made = try ring.make(isPermanent: true)
         let octets = try key { SecKeyCopyExternalRepresentation(made, $0) } as Data

@@ -1,4 +1,4 @@
-/// An input read as a row of choices: whatever the octets, there is always a next choice.
+/// An input read as a row of choices: whatever the bytes, there is always a next choice.
 struct Choices {
     private let octets: [UInt8]
     private var position = 0
@@ -7,19 +7,19 @@ struct Choices {
 
     var isAtEnd: Bool { position >= octets.count }
 
-    /// The next octet; 0 once there are none left.
+    /// The next byte; 0 once there are none left.
     mutating func octet() -> UInt8 {
         guard !isAtEnd else { return 0 }
         defer { position += 1 }
         return octets[position]
     }
 
-    /// The next eight octets as a number, most significant first.
+    /// The next eight bytes as a number, most significant first.
     mutating func number() -> UInt64 {
         (0..<8).reduce(0) { number, _ in number << 8 | UInt64(octet()) }
     }
 
-    /// As many octets as the next one says, or what is left of them.
+    /// As many bytes as the next one says, or what is left of them.
     mutating func octetString() -> [UInt8] {
         let count = Int(octet())
         let end = min(position + count, octets.count)
@@ -27,7 +27,7 @@ struct Choices {
         return position < end ? Array(octets[position..<end]) : []
     }
 
-    /// All octets that are left.
+    /// All bytes that are left.
     mutating func rest() -> [UInt8] {
         defer { position = octets.count }
         return Array(octets.dropFirst(position))
@@ -50,7 +50,7 @@ struct ChoiceWriter {
         octets += (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * UInt64($0))) }
     }
 
-    /// The first 255 octets.
+    /// The first 255 bytes.
     mutating func write(_ string: [UInt8]) {
         let string = string.prefix(255)
         octets.append(UInt8(string.count))

@@ -2,7 +2,7 @@ import CBOR
 import KeychainModel
 import SecretMemory
 
-/// One thing that takes octets from outside.
+/// One thing that takes bytes from outside.
 protocol FuzzTarget: Sendable {
     /// The name on the command line and of the directories of seeds and fail cases.
     static var name: String { get }
@@ -52,12 +52,12 @@ func wire<Body: WireBody & ~Copyable>(_ body: borrowing Body) -> [UInt8] {
     return writer.finish().withOctets { $0.array }
 }
 
-/// Octets for a seed: `count` of them, counting up from `first`.
+/// Bytes for a seed: `count` of them, counting up from `first`.
 func octets(_ count: Int, from first: UInt8 = 1) -> [UInt8] {
     (0..<count).map { first &+ UInt8(truncatingIfNeeded: $0) }
 }
 
-/// Variants of a good input that each lack something: ends cut off, octets flipped.
+/// Variants of a good input that each lack something: ends cut off, bytes flipped.
 func damaged(_ whole: [UInt8], most: Int = 4) -> [[UInt8]] {
     guard whole.count > 1 else { return [] }
     return (1...most).map { number in

@@ -26,7 +26,7 @@ enum {
 /// The main file or its write-ahead log; SQLite's own file follows in the same memory.
 typedef struct {
     sqlite3_file base;
-    /// Octets of the file from `start` on: of the log, what is still to be written; of the main file, what was read
+    /// Bytes of the file from `start` on: of the log, what is still to be written; of the main file, what was read
     /// ahead.
     unsigned char *octets;
     sqlite3_int64 start;

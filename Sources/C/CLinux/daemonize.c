@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Waits for the one octet that the daemon reports, and ends the program that was started with it.
+// Waits for the one byte that the daemon reports, and ends the program that was started with it.
 static _Noreturn void wait_for_report(int report, pid_t child) {
     unsigned char status = 1;
     ssize_t count;

@@ -20,13 +20,13 @@ public import KeychainModel
 public struct AccessGroupManifest: Sendable, Equatable {
     /// The most groups that one program may be granted: a search looks into each.
     public static let mostGroups = 32
-    /// The longest path of a program, in octets: `PATH_MAX` without its NUL.
+    /// The longest path of a program, in bytes: `PATH_MAX` without its NUL.
     public static let longestPath = 4095
 
     /// The most paths with a `*`: a program is compared with each.
     public static let mostPatterns = 256
 
-    /// By the octets of a program's path, in the order of the lines.
+    /// By the bytes of a program's path, in the order of the lines.
     private var grants: [[UInt8]: [AccessGroup]] = [:]
     private var patterns: [(path: PathPattern, group: AccessGroup)] = []
     /// Groups in the place of programs' own ones; the first that fits counts.
@@ -99,7 +99,7 @@ public struct AccessGroupManifest: Sendable, Equatable {
     private static func group(_ content: Substring.UTF8View) throws(Reason) -> AccessGroup {
         guard content.last == UInt8(ascii: "]"),
             let group = AccessGroup(String(Substring(content.dropFirst().dropLast())))
-        else { throw Reason("not of the form [group], with 1 to \(AccessGroup.longestName) octets") }
+        else { throw Reason("not of the form [group], with 1 to \(AccessGroup.longestName) bytes") }
         return group
     }
 

@@ -16,7 +16,7 @@ struct ConnectionLoop: ~Copyable {
     private let connection: Connection
     private let nonce = RandomBytes.array(count: Greeting.nonceOctetCount)
     private var receiver = FrameReceiver()
-    /// Room for the frame that arrives, taken before more than its first octets is received.
+    /// Room for the frame that arrives, taken before more than its first bytes is received.
     private var room: LockedMemoryBudget.Reservation?
     private var lastID: UInt64 = 0
     /// Until the first request; nil afterwards.

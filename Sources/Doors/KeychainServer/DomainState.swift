@@ -4,7 +4,7 @@ import KeychainModel
 
 /// The state of the enrolled fingers as one app gets it (`evaluatedPolicyDomainState`).
 ///
-/// It changes whenever the keybag's own does, and no two groups get the same octets: apps cannot tell by it that they
+/// It changes whenever the keybag's own does, and no two groups get the same bytes: apps cannot tell by it that they
 /// are on one machine.
 enum DomainState {
     /// HMAC-SHA256 of the group's name under the keybag's state, which no app gets.

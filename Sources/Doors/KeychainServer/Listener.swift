@@ -24,7 +24,7 @@ public struct Listener: ~Copyable, Sendable {
     public init(at layout: Layout) throws(ServerError) {
         let path = layout.socket
         guard path.utf8.count <= Layout.longestSocketPath else {
-            throw ServerError(.pathTooLong, "\(path) has more than \(Layout.longestSocketPath) octets")
+            throw ServerError(.pathTooLong, "\(path) has more than \(Layout.longestSocketPath) bytes")
         }
         try RuntimeDirectory.prepare(layout.runtimeDirectory)
         let lock = try Self.takeLock(layout.lockFile)

@@ -4,7 +4,7 @@ public struct RequestLimits: Sendable {
     public var connectionsPerUser = 256
     /// The time in which the first request must have arrived.
     public var helloDeadline = Duration.seconds(5)
-    /// The time in which a frame must have arrived, from its first octet on.
+    /// The time in which a frame must have arrived, from its first byte on.
     public var frameDeadline = Duration.seconds(5)
     /// The time in which a peer must have taken a reply.
     public var replyDeadline = Duration.seconds(5)
@@ -18,11 +18,11 @@ public struct RequestLimits: Sendable {
     public var requestsPerConnection = 32
     /// How often a call may ask the user before it gives up, as often as Apple's.
     public var authenticationRounds = 20
-    /// Locked memory that all requests may hold together, in octets.
+    /// Locked memory that all requests may hold together, in bytes.
     public var lockedOctets = LockedMemoryBudget.octetsAllowed()
-    /// Locked memory that the application passwords of all contexts may hold together, in octets.
+    /// Locked memory that the application passwords of all contexts may hold together, in bytes.
     public var passwordOctets = 256 << 10
-    /// The longest application password, in octets.
+    /// The longest application password, in bytes.
     public var longestPassword = 1024
     /// The time in which the same failure of the same method is told to the log once.
     public var failurePause = Duration.seconds(60)

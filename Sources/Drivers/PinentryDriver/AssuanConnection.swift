@@ -17,7 +17,7 @@ struct AssuanConnection: ~Copyable {
     /// How long a client can be in the background before its box goes: nobody tells of it.
     static let backgroundCheckMilliseconds: CInt = 100
 
-    /// The octets of all answers of one conversation together.
+    /// The bytes of all answers of one conversation together.
     static let largestConversationByteCount = 64 * 1024
     /// The longest answer to one command; pinentry's own limit for a passphrase is 2048.
     static let largestAnswerByteCount = 4096
@@ -113,7 +113,7 @@ struct AssuanConnection: ~Copyable {
         }
     }
 
-    /// The octets before a CR that ends the line.
+    /// The bytes before a CR that ends the line.
     private static func contentCount(of line: Span<UInt8>) -> Int {
         !line.isEmpty && line[line.count - 1] == UInt8(ascii: "\r") ? line.count - 1 : line.count
     }
@@ -131,7 +131,7 @@ struct AssuanConnection: ~Copyable {
         }
     }
 
-    /// Moves octets to ``line`` up to the end of the line; false when that has not arrived.
+    /// Moves bytes to ``line`` up to the end of the line; false when that has not arrived.
     private mutating func takeReceived() -> Bool {
         let from = position
         let (end, hasEnd) = received.withOctets { octets in

@@ -79,7 +79,7 @@ enum AssuanLine {
         return isDecoded ? octets.finish() : nil
     }
 
-    /// The octets of a text with `%`, CR and LF as `%XX`.
+    /// The bytes of a text with `%`, CR and LF as `%XX`.
     static func escaped(_ text: String) -> [UInt8] {
         var octets: [UInt8] = []
         for octet in text.utf8 { append(octet) { octets.append($0) } }

@@ -1,4 +1,4 @@
-/// The number of an `ERR` line: libgpg-error's source in the upper octet, its code in the lower sixteen bits.
+/// The number of an `ERR` line: libgpg-error's source in the upper byte, its code in the lower sixteen bits.
 ///
 /// The text that follows it is not read: a program could put there what was typed.
 struct PinentryCode: Hashable {

@@ -8,7 +8,7 @@ struct PromptDescription {
     private static let command = "SETDESC "
     private static let lineBreak = "%0A"
 
-    /// The octets of the `SETDESC` line, its end not counted.
+    /// The bytes of the `SETDESC` line, its end not counted.
     private(set) var line: [UInt8]
 
     /// Fills the line, the reason last: it gets the room that is left.
@@ -16,7 +16,7 @@ struct PromptDescription {
     /// - Parameters:
     ///   - prompt: the box.
     ///   - flavor: what draws it.
-    ///   - reserved: octets to leave free for what follows.
+    ///   - reserved: bytes to leave free for what follows.
     init(
         of prompt: Prompt,
         flavor: PinentryFlavor = PinentryFlavor(name: ""),
@@ -51,7 +51,7 @@ struct PromptDescription {
         showing secret: borrowing SecretBytes
     ) -> SecretBytes? {
         guard secret.count > 0, secret.count <= largestShownByteCount else { return nil }
-        // Each octet may need three.
+        // Each byte may need three.
         let description = PromptDescription(
             of: prompt,
             flavor: flavor,

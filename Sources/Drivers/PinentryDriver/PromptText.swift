@@ -11,7 +11,7 @@ enum PromptText {
     static let largestHeadingCount = 160
     /// The longest title of a button, in characters.
     static let largestTitleCount = 40
-    /// The most octets of any of these but the reason: all of them together fit into one Assuan line.
+    /// The most bytes of any of these but the reason: all of them together fit into one Assuan line.
     static let largestByteCount = 160
 
     /// Cuts off what stacks marks on one character without end.
@@ -19,7 +19,7 @@ enum PromptText {
     /// So much is looked at: enough for every limit above.
     private static let largestCleanByteCount = 8192
 
-    /// One line of at most so many characters, and octets once escaped; what is cut off leaves an ellipsis.
+    /// One line of at most so many characters, and bytes once escaped; what is cut off leaves an ellipsis.
     static func line(_ text: String, characters: Int, octets: Int = .max) -> String {
         var line = ""
         var count = 0
@@ -28,7 +28,7 @@ enum PromptText {
         var cut = line.startIndex
         for character in cleaned(text) {
             let shown = character.utf8.count > largestCharacterByteCount ? "\u{FFFD}" : character
-            // The only one left that needs an escape of three octets; marks may stand on it.
+            // The only one left that needs an escape of three bytes; marks may stand on it.
             let size = shown.utf8.count + 2 * shown.utf8.count { $0 == UInt8(ascii: "%") }
             guard count < characters, used + size <= octets else {
                 return String(line[..<cut]) + (octets >= ellipsis.utf8.count ? ellipsis : "")

@@ -79,7 +79,7 @@ public func CFArrayGetValueAtIndex(_ theArray: CFArray!, _ idx: CFIndex) -> Unsa
 /// `CFArrayGetCount`.
 public func CFArrayGetCount(_ theArray: CFArray!) -> CFIndex { theArray.count }
 
-/// `CFDataCreate`: a copy of `length` octets.
+/// `CFDataCreate`: a copy of `length` bytes.
 public func CFDataCreate(_ allocator: CFAllocator!, _ bytes: UnsafePointer<UInt8>!, _ length: CFIndex)
     -> CFData!
 {

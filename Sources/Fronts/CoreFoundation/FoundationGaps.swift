@@ -20,10 +20,10 @@ extension NSMutableDictionary {
     }
 }
 
-/// `NSData` lends its octets: `as Data`, which looks for this, otherwise takes them one by one, a third of a second
+/// `NSData` lends its bytes: `as Data`, which looks for this, otherwise takes them one by one, a third of a second
 /// for a mebibyte.
 extension NSData: @retroactive ContiguousBytes {
-    /// Lends the octets for the length of `body`.
+    /// Lends the bytes for the length of `body`.
     public func withUnsafeBytes<Result>(
         _ body: (UnsafeRawBufferPointer) throws -> Result
     ) rethrows -> Result {

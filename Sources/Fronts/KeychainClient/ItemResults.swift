@@ -92,7 +92,7 @@ public struct ItemResults: ~Copyable, Sendable {
 /// long results wait for each other. The thread that reads cannot wait for room, which the results that it reads may
 /// hold: a result without room is given up with ``DriverCause/noRoom``, and its own thread waits and asks again.
 final class ItemReplies: ReplySink, @unchecked Sendable {  // the connection's monitor orders all access
-    /// The most locked memory that one result may take, in octets; ordinary users have 8 MiB.
+    /// The most locked memory that one result may take, in bytes; ordinary users have 8 MiB.
     static let mostLocked = 4 << 20
 
     // Written by the reading thread, read by the waiting one afterwards.

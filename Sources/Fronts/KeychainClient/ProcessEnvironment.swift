@@ -2,7 +2,7 @@ import CLinux
 
 /// Environment variables, as far as they may be trusted.
 enum ProcessEnvironment {
-    /// The longest value that is looked at, in octets.
+    /// The longest value that is looked at, in bytes.
     static let longestValue = 4096
 
     /// A variable's value; nil when it is unset, empty, not UTF-8 or too long, and in programs that run with

@@ -8,7 +8,7 @@ public typealias SecRandomRef = OpaquePointer
 /// `kSecRandomDefault`: nil.
 public var kSecRandomDefault: SecRandomRef? { nil }
 
-/// `SecRandomCopyBytes`: fills `bytes` with `count` octets of the kernel's generator.
+/// `SecRandomCopyBytes`: fills `bytes` with `count` bytes of the kernel's generator.
 @discardableResult
 public func SecRandomCopyBytes(_ rnd: SecRandomRef?, _ count: Int, _ bytes: UnsafeMutableRawPointer) -> Int32
 {

@@ -1,4 +1,4 @@
-/// Why octets were refused as CBOR, and where.
+/// Why bytes were refused as CBOR, and where.
 ///
 /// Only ``code`` takes part in `==`; ``offset`` is for the log.
 public struct CBORError: Error, Sendable {
@@ -10,7 +10,7 @@ public struct CBORError: Error, Sendable {
         /// Accepts any number.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// The octets end before the item does, or a count promises more than there is.
+        /// The bytes end before the item does, or a count promises more than there is.
         public static let unexpectedEnd = Code(rawValue: 1)
         /// Well-formed so far, but not the type the caller asked for; nothing was consumed.
         public static let typeMismatch = Code(rawValue: 2)
@@ -26,7 +26,7 @@ public struct CBORError: Error, Sendable {
         public static let unexpectedBreak = Code(rawValue: 7)
         /// Nested deeper than ``CBORLimits/depth``.
         public static let tooDeep = Code(rawValue: 8)
-        /// More octets than ``CBORLimits/octets``.
+        /// More bytes than ``CBORLimits/octets``.
         public static let tooLarge = Code(rawValue: 9)
         /// A text string that is not UTF-8.
         public static let invalidUTF8 = Code(rawValue: 10)
@@ -40,7 +40,7 @@ public struct CBORError: Error, Sendable {
         public static let floatNotAllowed = Code(rawValue: 14)
         /// A simple value other than false, true and null where the limits allow no other.
         public static let simpleValueNotAllowed = Code(rawValue: 15)
-        /// Octets are left after the last item that was read.
+        /// Bytes are left after the last item that was read.
         public static let trailingOctets = Code(rawValue: 16)
         /// The reading stopped inside an array, a map or a tag.
         public static let unfinishedItem = Code(rawValue: 17)
@@ -48,7 +48,7 @@ public struct CBORError: Error, Sendable {
 
     /// What the caller may act on.
     public let code: Code
-    /// The octet at which the item that was refused begins.
+    /// The byte at which the item that was refused begins.
     public let offset: Int
 
     /// Creates an error from a reason and a place.

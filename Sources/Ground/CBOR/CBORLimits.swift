@@ -5,7 +5,7 @@ public struct CBORLimits: Sendable, Hashable {
 
     /// How many arrays, maps and tags may stand inside one another.
     public private(set) var depth: Int
-    /// How many octets a message may have.
+    /// How many bytes a message may have.
     public var octets: Int
     /// Whether tags (major type 6) are accepted.
     public var allowsTags: Bool
@@ -13,7 +13,7 @@ public struct CBORLimits: Sendable, Hashable {
     public var allowsFloats: Bool
     /// Whether simple values other than false, true and null are accepted, among them undefined.
     public var allowsAllSimpleValues: Bool
-    /// Whether octets may follow the last item that was read.
+    /// Whether bytes may follow the last item that was read.
     public var allowsTrailingOctets: Bool
     /// Whether only the deterministic form of RFC 8949, section 4.2.1, is accepted.
     ///
@@ -24,11 +24,11 @@ public struct CBORLimits: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - depth: how many containers may stand inside one another, at most ``greatestDepth``.
-    ///   - octets: how many octets a message may have.
+    ///   - octets: how many bytes a message may have.
     ///   - allowsTags: whether tags are accepted.
     ///   - allowsFloats: whether floating-point numbers are accepted.
     ///   - allowsAllSimpleValues: whether simple values other than false, true and null are accepted.
-    ///   - allowsTrailingOctets: whether octets may follow the last item that was read.
+    ///   - allowsTrailingOctets: whether bytes may follow the last item that was read.
     public init(
         depth: Int = 16,
         octets: Int = 1 << 20,

@@ -77,7 +77,7 @@ internal enum MajorType: UInt8 {
 }
 
 extension CBORReader {
-    /// The initial octet of the next item.
+    /// The initial byte of the next item.
     @inlinable
     @inline(__always)
     internal func peek() throws(CBORError) -> UInt8 {
@@ -99,7 +99,7 @@ extension CBORReader {
         return try readArgument(information, major)
     }
 
-    /// An argument that stands in octets of its own.
+    /// An argument that stands in bytes of its own.
     @usableFromInline
     internal mutating func readArgument(
         _ information: UInt8,
@@ -122,7 +122,7 @@ extension CBORReader {
         }
     }
 
-    /// Reads past the initial octet and returns the number that stands in the `byteCount` octets after it.
+    /// Reads past the initial byte and returns the number that stands in the `byteCount` bytes after it.
     internal mutating func readFixed(byteCount: Int) throws(CBORError) -> UInt64 {
         guard octetsLeft > byteCount else { throw CBORError(.unexpectedEnd, at: position) }
         var number: UInt64 = 0

@@ -7,7 +7,7 @@ extension CBORReader {
         repeat { try skipItemOrHead() } while outer.count > depth
     }
 
-    /// Reads past a byte string of definite length and returns where its octets stand in the message.
+    /// Reads past a byte string of definite length and returns where its bytes stand in the message.
     public mutating func skipBytes() throws(CBORError) -> Range<Int> {
         let start = position
         guard let content = try readContent(.bytes) else { throw CBORError(.indefiniteLength, at: start) }
@@ -15,7 +15,7 @@ extension CBORReader {
         return content
     }
 
-    /// Reads past a text string of definite length, checked like any other, and returns where its octets stand.
+    /// Reads past a text string of definite length, checked like any other, and returns where its bytes stand.
     public mutating func skipText() throws(CBORError) -> Range<Int> {
         let start = position
         guard let content = try readContent(.text) else { throw CBORError(.indefiniteLength, at: start) }
@@ -24,7 +24,7 @@ extension CBORReader {
         return content
     }
 
-    /// Whether all octets in a part of the message that has been read are ASCII.
+    /// Whether all bytes in a part of the message that has been read are ASCII.
     @inlinable
     @inline(__always)
     public func isASCII(_ range: Range<Int>) -> Bool {
@@ -155,7 +155,7 @@ extension CBORReader {
         guard try isIndefinite(major) else { return false }
         beginItem()
         position += 1
-        // Even, so that a map begins with a key, and more than there can be octets.
+        // Even, so that a map begins with a key, and more than there can be bytes.
         try enter(Container(remaining: Int.max - 1, kind: kind), at: position - 1)
         return true
     }

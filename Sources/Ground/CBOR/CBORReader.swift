@@ -1,7 +1,7 @@
 /// Reads CBOR item by item, and refuses whatever is not in the deterministic form of RFC 8949, section 4.2.1.
 ///
 /// The reader checks by itself what must hold whatever the message means: shortest heads and floats, definite
-/// lengths, counts no larger than the octets left, depth, UTF-8, and map keys sorted and without duplicates. What
+/// lengths, counts no larger than the bytes left, depth, UTF-8, and map keys sorted and without duplicates. What
 /// remains for its user is the schema. A reader exists only within ``read(_:limits:_:)``, because it points into
 /// memory that is lent for the length of that call.
 ///
@@ -38,11 +38,11 @@ public struct CBORReader: ~Copyable {
         self.limits = limits
     }
 
-    /// How many octets have been read.
+    /// How many bytes have been read.
     @inlinable
     public var offset: Int { position }
 
-    /// Whether every octet has been read.
+    /// Whether every byte has been read.
     @inlinable
     public var isAtEnd: Bool { octetsLeft == 0 }
 
@@ -59,7 +59,7 @@ extension CBORReader {
     /// - Parameters:
     ///   - octets: the message.
     ///   - limits: what is accepted.
-    ///   - body: reads the items. Octets it leaves unread are an error unless the limits allow them.
+    ///   - body: reads the items. Bytes it leaves unread are an error unless the limits allow them.
     /// - Returns: what `body` returned.
     /// - Throws: ``CBORError``, or what `body` threw.
     @inlinable
@@ -87,7 +87,7 @@ extension CBORReader {
         return result
     }
 
-    /// ``read(_:limits:_:)`` for octets that a span lends.
+    /// ``read(_:limits:_:)`` for bytes that a span lends.
     @inlinable
     public static func read<R: ~Copyable>(
         _ octets: Span<UInt8>,
@@ -97,7 +97,7 @@ extension CBORReader {
         try unsafe octets.withUnsafeBytes { try unsafe read($0, limits: limits, body) }
     }
 
-    /// ``read(_:limits:_:)`` for octets that a span lends and a `body` that throws ``CBORError`` only.
+    /// ``read(_:limits:_:)`` for bytes that a span lends and a `body` that throws ``CBORError`` only.
     @inlinable
     public static func read<R: ~Copyable>(
         _ octets: Span<UInt8>,

@@ -53,7 +53,7 @@ extension CBORValue {
     /// - Parameters:
     ///   - octets: the encoded item.
     ///   - limits: what is accepted.
-    /// - Throws: ``CBORError`` with the place of the octet that was refused.
+    /// - Throws: ``CBORError`` with the place of the byte that was refused.
     public init(decoding octets: [UInt8], limits: CBORLimits = .init()) throws(CBORError) {
         self = try CBORReader.read(octets, limits: limits) { reader throws(CBORError) in
             try reader.readValue()
@@ -62,7 +62,7 @@ extension CBORValue {
 
     /// The deterministic encoding (RFC 8949, section 4.2.1); a map's pairs are sorted for it.
     ///
-    /// A map must not have the same key twice: the octets would be refused when read.
+    /// A map must not have the same key twice: the bytes would be refused when read.
     public func encoded() -> [UInt8] {
         var writer = CBORWriter([UInt8]())
         write(to: &writer)

@@ -1,6 +1,6 @@
-/// Where a ``CBORWriter`` puts its octets.
+/// Where a ``CBORWriter`` puts its bytes.
 public protocol CBORSink: ~Copyable {
-    /// Appends one octet.
+    /// Appends one byte.
     mutating func append(_ octet: UInt8)
     /// Appends `octets`.
     mutating func append(contentsOf octets: UnsafeRawBufferPointer)
@@ -139,7 +139,7 @@ public struct CBORWriter<Sink: CBORSink & ~Copyable>: ~Copyable {
         unsafe octets.withUnsafeBytes { unsafe sink.append(contentsOf: $0) }
     }
 
-    /// The initial octet and the shortest form of the argument (RFC 8949, section 3).
+    /// The initial byte and the shortest form of the argument (RFC 8949, section 3).
     @inlinable
     internal mutating func writeHead(_ major: UInt8, _ argument: UInt64) {
         if argument < 24 {

@@ -1,6 +1,6 @@
 /// Comparison that tells nothing about where two values differ.
 public enum ConstantTime {
-    /// Whether both hold the same octets, in time that depends on the lengths alone.
+    /// Whether both hold the same bytes, in time that depends on the lengths alone.
     public static func areEqual(_ one: Span<UInt8>, _ other: Span<UInt8>) -> Bool {
         guard one.count == other.count else { return false }
         return unsafe one.withUnsafeBytes { one in

@@ -34,7 +34,7 @@ public enum LockedPages {
         try arena.withLock { arena throws(SecretMemoryError) in try arena.prepare() }
     }
 
-    /// A block of at least `count` octets, all zero; `count` is above 0.
+    /// A block of at least `count` bytes, all zero; `count` is above 0.
     static func allocate(_ count: Int) throws(SecretMemoryError) -> UnsafeMutableRawBufferPointer {
         if let sizeClass = SizeClass(holding: count) {
             let address = try arena.withLock { arena throws(SecretMemoryError) in try arena.take(sizeClass) }
@@ -125,7 +125,7 @@ public enum LockedPages {
     }
 }
 
-/// The powers of two from 32 octets to a whole region.
+/// The powers of two from 32 bytes to a whole region.
 private struct SizeClass {
     static let smallestByteCount = 32
     /// The class of a region.
@@ -136,7 +136,7 @@ private struct SizeClass {
 
     var byteCount: Int { Self.smallestByteCount << index }
 
-    /// The smallest class with room for `count` octets; nil when they are too many for the arena.
+    /// The smallest class with room for `count` bytes; nil when they are too many for the arena.
     init?(holding count: Int) {
         guard count <= LockedPages.largestSmallBlockByteCount else { return nil }
         let units = max(1, (count + Self.smallestByteCount - 1) / Self.smallestByteCount)

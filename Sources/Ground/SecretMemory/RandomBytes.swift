@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Octets from the kernel's generator, getrandom(2).
+/// Bytes from the kernel's generator, getrandom(2).
 ///
 /// The call cannot fail on a kernel that runs Swift; should it all the same, the process traps: there is no second
 /// source to fall back to.
@@ -18,7 +18,7 @@ public enum RandomBytes {
         }
     }
 
-    /// `count` octets for what need not be secret: salts, nonces, identifiers.
+    /// `count` bytes for what need not be secret: salts, nonces, identifiers.
     public static func array(count: Int) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: count)
         unsafe octets.withUnsafeMutableBytes { unsafe fill($0) }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Secret octets that arrive bit by bit, in one block of ``LockedPages`` that grows.
+/// Secret bytes that arrive bit by bit, in one block of ``LockedPages`` that grows.
 ///
-/// Growing moves the octets to a larger block and wipes the old one. Like ``SecretBytes`` it cannot be copied or
+/// Growing moves the bytes to a larger block and wipes the old one. Like ``SecretBytes`` it cannot be copied or
 /// printed, and is wiped when its owner lets go.
 ///
 /// When memory cannot be locked, a buffer made by ``init(minimumCapacity:)`` traps. One made by
@@ -20,21 +20,21 @@ public struct SecretBuffer: ~Copyable {
     @usableFromInline
     internal let remembersRefusal: Bool
 
-    /// Why the buffer lacks octets that were appended; nil while it has them all.
+    /// Why the buffer lacks bytes that were appended; nil while it has them all.
     public private(set) var refusal: SecretMemoryError?
 
-    /// The number of octets held.
+    /// The number of bytes held.
     @inlinable
     public var count: Int { used }
 
-    /// An empty buffer with room for `minimumCapacity` octets; traps where memory cannot be locked, then and later.
+    /// An empty buffer with room for `minimumCapacity` bytes; traps where memory cannot be locked, then and later.
     public init(minimumCapacity: Int = 0) {
         unsafe block = UnsafeMutableRawBufferPointer(start: nil, count: 0)
         remembersRefusal = false
         reserve(minimumCapacity)
     }
 
-    /// An empty buffer with room for `capacity` octets that remembers its ``refusal``.
+    /// An empty buffer with room for `capacity` bytes that remembers its ``refusal``.
     ///
     /// - Throws: ``SecretMemoryError`` where memory cannot be locked.
     public init(lockedCapacity capacity: Int) throws(SecretMemoryError) {
@@ -43,7 +43,7 @@ public struct SecretBuffer: ~Copyable {
         try reserveLocked(capacity)
     }
 
-    /// Makes room for `minimumCapacity` octets in all.
+    /// Makes room for `minimumCapacity` bytes in all.
     ///
     /// - Throws: ``SecretMemoryError`` where memory cannot be locked; the buffer is as before.
     public mutating func reserveLocked(_ minimumCapacity: Int) throws(SecretMemoryError) {
@@ -51,17 +51,17 @@ public struct SecretBuffer: ~Copyable {
         try unsafe move(to: LockedPages.allocate(larger(minimumCapacity)))
     }
 
-    /// The number of octets that fit before the buffer has to move.
+    /// The number of bytes that fit before the buffer has to move.
     @inlinable
     public var capacity: Int { unsafe block.count }
 
-    /// Makes room for `minimumCapacity` octets in all.
+    /// Makes room for `minimumCapacity` bytes in all.
     @inlinable
     public mutating func reserve(_ minimumCapacity: Int) {
         if minimumCapacity > capacity { _ = grow(to: minimumCapacity) }
     }
 
-    /// Appends one octet.
+    /// Appends one byte.
     @inlinable
     public mutating func append(_ octet: UInt8) {
         if count == capacity, !grow(to: count + 1) { return }
@@ -96,11 +96,11 @@ public struct SecretBuffer: ~Copyable {
         used += octets.count
     }
 
-    /// Lets `fill` write up to `capacity` octets at the end, as read(2) does, and keeps as many as it returns.
+    /// Lets `fill` write up to `capacity` bytes at the end, as read(2) does, and keeps as many as it returns.
     ///
     /// - Parameters:
-    ///   - capacity: how many octets `fill` may write; where memory cannot be locked, ``reserveLocked(_:)`` comes before.
-    ///   - fill: writes from the start of the memory it is lent and returns how many octets it wrote.
+    ///   - capacity: how many bytes `fill` may write; where memory cannot be locked, ``reserveLocked(_:)`` comes before.
+    ///   - fill: writes from the start of the memory it is lent and returns how many bytes it wrote.
     /// - Returns: what `fill` returned.
     /// - Throws: what `fill` threw; the buffer is as before, and what was written is wiped.
     public mutating func append<E: Error>(
@@ -112,7 +112,7 @@ public struct SecretBuffer: ~Copyable {
         let room = unsafe UnsafeMutableRawBufferPointer(rebasing: block[count..<(count + capacity)])
         do {
             let written = try unsafe fill(room)
-            precondition(written >= 0 && written <= capacity, "more octets than there was room for")
+            precondition(written >= 0 && written <= capacity, "more bytes than there was room for")
             used += written
             return written
         } catch {
@@ -121,7 +121,7 @@ public struct SecretBuffer: ~Copyable {
         }
     }
 
-    /// Wipes all octets.
+    /// Wipes all bytes.
     ///
     /// - Parameter keepingCapacity: whether the block is kept for what comes next.
     public mutating func removeAll(keepingCapacity: Bool = false) {
@@ -134,7 +134,7 @@ public struct SecretBuffer: ~Copyable {
         used = 0
     }
 
-    /// Lends the octets for the length of `body`; the span cannot outlive the call.
+    /// Lends the bytes for the length of `body`; the span cannot outlive the call.
     @inlinable
     public borrowing func withOctets<R: ~Copyable, E: Error>(
         _ body: (Span<UInt8>) throws(E) -> R
@@ -143,7 +143,7 @@ public struct SecretBuffer: ~Copyable {
         return try unsafe body(octets.assumingMemoryBound(to: UInt8.self).span)
     }
 
-    /// Lends the octets to C for the length of `body`; the pointer must not outlive the call.
+    /// Lends the bytes to C for the length of `body`; the pointer must not outlive the call.
     @inlinable
     public borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(
         _ body: (UnsafeRawBufferPointer) throws(E) -> R

@@ -1,4 +1,4 @@
-/// Secret octets held in one block of ``LockedPages`` and wiped when their owner lets go.
+/// Secret bytes held in one block of ``LockedPages`` and wiped when their owner lets go.
 ///
 /// The type is not copyable, so the compiler shows every place a secret is handed on; and it is not
 /// `CustomStringConvertible`, so `"\(secret)"` does not compile.
@@ -11,16 +11,16 @@ public struct SecretBytes: ~Copyable {
     @usableFromInline
     internal let block: UnsafeMutableRawBufferPointer
 
-    /// The number of octets held.
+    /// The number of bytes held.
     public let count: Int
 
-    /// Takes over a block of locked memory that holds `count` octets.
+    /// Takes over a block of locked memory that holds `count` bytes.
     internal init(adopting block: UnsafeMutableRawBufferPointer, count: Int) {
         unsafe self.block = block
         self.count = count
     }
 
-    /// Allocates `count` octets and lets `fill` write them in place, so that no second copy exists.
+    /// Allocates `count` bytes and lets `fill` write them in place, so that no second copy exists.
     ///
     /// They are zeros before. When `fill` throws, what it wrote is wiped.
     public init<E: Error>(
@@ -42,7 +42,7 @@ public struct SecretBytes: ~Copyable {
         try unsafe fill(UnsafeMutableRawBufferPointer(rebasing: block[..<count]))
     }
 
-    /// Allocates `count` octets and lets `fill` write them in place; they are zeros before.
+    /// Allocates `count` bytes and lets `fill` write them in place; they are zeros before.
     ///
     /// - Throws: ``SecretMemoryError`` where memory cannot be locked.
     public init(
@@ -69,7 +69,7 @@ public struct SecretBytes: ~Copyable {
         self.count = count
     }
 
-    /// Lends the octets for the length of `body`; the span cannot outlive the call.
+    /// Lends the bytes for the length of `body`; the span cannot outlive the call.
     @inlinable
     public borrowing func withOctets<R: ~Copyable, E: Error>(
         _ body: (Span<UInt8>) throws(E) -> R
@@ -78,7 +78,7 @@ public struct SecretBytes: ~Copyable {
         return try unsafe body(octets.assumingMemoryBound(to: UInt8.self).span)
     }
 
-    /// Lends the octets to C for the length of `body`; the pointer must not outlive the call.
+    /// Lends the bytes to C for the length of `body`; the pointer must not outlive the call.
     @inlinable
     public borrowing func withUnsafeBytes<R: ~Copyable, E: Error>(
         _ body: (UnsafeRawBufferPointer) throws(E) -> R
@@ -131,17 +131,17 @@ extension SecretBytes {
         array = []
     }
 
-    /// `count` octets from the kernel's generator, filled in place.
+    /// `count` bytes from the kernel's generator, filled in place.
     public static func random(count: Int) -> SecretBytes {
         SecretBytes(count: count) { RandomBytes.fill(&$0) }
     }
 
-    /// A second secret with the same octets; explicit, because both have to be looked after.
+    /// A second secret with the same bytes; explicit, because both have to be looked after.
     public borrowing func copy() -> SecretBytes {
         withOctets { SecretBytes(copying: $0) }
     }
 
-    /// A second secret with the same octets.
+    /// A second secret with the same bytes.
     ///
     /// - Throws: ``SecretMemoryError`` where memory cannot be locked.
     public borrowing func lockedCopy() throws(SecretMemoryError) -> SecretBytes {

@@ -1,6 +1,6 @@
 /// One step of the policy that a key demands: a TPM policy command, and what it hashed.
 ///
-/// A policy is recomputed from its steps, beginning with as many zeros as the hash has octets (TPM 2.0 Part 1,
+/// A policy is recomputed from its steps, beginning with as many zeros as the hash has bytes (TPM 2.0 Part 1,
 /// section 19.7): `policy = H(policy ‖ command ‖ operands[0])`, then `policy = H(policy ‖ operand)` for each
 /// further operand. So `TPM2_PolicyAuthValue` has none, `TPM2_PolicySecret` two: the entity's name and the
 /// reference.

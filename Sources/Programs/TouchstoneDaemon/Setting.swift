@@ -15,7 +15,7 @@ package struct Setting: Sendable, Equatable {
     static func all(in text: String) throws(Fault) -> [Setting] {
         var settings: [Setting] = []
         var seen: Set<String> = []
-        // The two octets of a line end from elsewhere are one character.
+        // The two bytes of a line end from elsewhere are one character.
         let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
         for (index, line) in lines.enumerated() {
             let content = line.prefix { $0 != "#" }

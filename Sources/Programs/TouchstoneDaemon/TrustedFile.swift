@@ -3,7 +3,7 @@ import KeychainModel
 
 /// A file that decides what the daemon does: believed only if nobody but its owners can write it.
 struct TrustedFile {
-    /// The most octets of a file.
+    /// The most bytes of a file.
     static let longest = 1 << 16
 
     let path: String
@@ -62,7 +62,7 @@ struct TrustedFile {
         return text
     }
 
-    /// The names of the files in a directory that is trusted like a file, in the order of their octets.
+    /// The names of the files in a directory that is trusted like a file, in the order of their bytes.
     func names(endingIn suffix: String, atMost limit: Int) throws(StartError) -> [String] {
         guard let descriptor = try open(flags: O_DIRECTORY) else { return [] }
         guard let directory = unsafe fdopendir(descriptor) else {

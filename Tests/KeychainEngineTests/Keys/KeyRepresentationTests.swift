@@ -42,7 +42,7 @@ struct KeyRepresentationTests {
         #expect(there != expected)
     }
 
-    @Test("is damaged by any bit that is turned, by any octet that is missing or more")
+    @Test("is damaged by any bit that is turned, by any byte that is missing or more")
     func bitFlips() async throws {
         let (engine, passcode) = try await keychain.setUp()
         let key = try await engine.makeKey([.userPresence, .privateKeyUsage])

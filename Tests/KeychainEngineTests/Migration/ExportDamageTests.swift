@@ -7,7 +7,7 @@ import Testing
 struct ExportDamageTests {
     private let there = TestKeychain()
 
-    /// Whether the new machine takes these octets, by the code; refused ones leave no trace.
+    /// Whether the new machine takes these bytes, by the code; refused ones leave no trace.
     private func isTaken(_ octets: [UInt8], _ code: String, by engine: KeychainEngine) async throws -> Bool {
         do throws(KeychainError) {
             return try await engine.accepts(recoveryCode: .text(code), of: MemoryExport(octets))
@@ -24,7 +24,7 @@ struct ExportDamageTests {
         return old
     }
 
-    @Test("no octet of it can be another")
+    @Test("no byte of it can be another")
     func flips() async throws {
         let old = try await old(2)
         let whole = try await old.export().octets()
@@ -35,9 +35,9 @@ struct ExportDamageTests {
             var flipped = whole
             flipped[place] ^= 1 << UInt8(place % 8)
             let isFlippedTaken = try await isTaken(flipped, old.code, by: engine)
-            #expect(!isFlippedTaken, "octet \(place)")
+            #expect(!isFlippedTaken, "byte \(place)")
             guard place % 61 == 0 else { continue }
-            await #expect(throws: KeychainError.self, "octet \(place)") {
+            await #expect(throws: KeychainError.self, "byte \(place)") {
                 try await engine.setUp(from: flipped, code: old.code)
             }
             #expect(await engine.state() == .notSetUp)
@@ -51,7 +51,7 @@ struct ExportDamageTests {
         let engine = try there.start()
         for count in whole.indices {
             let isCutTaken = try await isTaken(Array(whole.prefix(count)), old.code, by: engine)
-            #expect(!isCutTaken, "\(count) octets")
+            #expect(!isCutTaken, "\(count) bytes")
         }
         let parts = MemoryExport.parts(of: whole)
         for more in [[0], [0, 0, 0, 0], parts[2], parts[4]] {

@@ -31,7 +31,7 @@ struct ImportTests {
         #expect(try await engine.all().map(\.text) == ["here"])
     }
 
-    @Test("the octets of an upload are found again, and leave no file")
+    @Test("the bytes of an upload are found again, and leave no file")
     func upload() async throws {
         let old = try await OldKeychain()
         try await old.engine.add("moves", "in parts")

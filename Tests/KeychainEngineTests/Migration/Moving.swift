@@ -3,10 +3,10 @@ import KeychainEngine
 import KeychainModel
 import SecretMemory
 
-/// An export's octets in memory, where tests can change them.
+/// An export's bytes in memory, where tests can change them.
 final class MemoryExport: ExportFile {
     let octets: [UInt8]
-    /// Called before each look at the octets.
+    /// Called before each look at the bytes.
     private let willRead: @Sendable () throws(KeychainError) -> Void
 
     init(_ octets: [UInt8], willRead: @escaping @Sendable () throws(KeychainError) -> Void = {}) {
@@ -23,7 +23,7 @@ final class MemoryExport: ExportFile {
         return offset < octets.count ? Array(octets[offset...].prefix(count)) : []
     }
 
-    /// The octets' parts: the head, and each record with its length.
+    /// The bytes' parts: the head, and each record with its length.
     static func parts(of octets: [UInt8]) -> [[UInt8]] {
         var parts = [Array(octets.prefix(40))]
         var rest = octets.dropFirst(40)
@@ -37,7 +37,7 @@ final class MemoryExport: ExportFile {
 }
 
 extension KeychainExport {
-    /// All octets.
+    /// All bytes.
     func octets() throws -> [UInt8] { try file.read(from: 0, upTo: file.count) }
 }
 
@@ -83,7 +83,7 @@ extension KeychainEngine {
 }
 
 extension SecretBytes {
-    /// The octets as text; in tests alone.
+    /// The bytes as text; in tests alone.
     borrowing func reading() -> String {
         withOctets { octets in String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self) }
     }

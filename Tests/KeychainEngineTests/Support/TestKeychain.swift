@@ -70,7 +70,7 @@ final class TestKeychain: Sendable {
         Array(try Data(contentsOf: URL(fileURLWithPath: file(name))))
     }
 
-    /// Changes a file's octets in place, so that owner and mode stay.
+    /// Changes a file's bytes in place, so that owner and mode stay.
     func write(_ octets: [UInt8], to name: String) throws {
         let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file(name)))
         try handle.truncate(atOffset: UInt64(octets.count))

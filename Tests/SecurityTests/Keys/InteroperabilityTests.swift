@@ -86,7 +86,7 @@ struct InteroperabilityTests {
         #expect(derived as Data? == (try openssl.read("derived")))
     }
 
-    // 2049 and 2056 bits: a block whose first octet PSS leaves out, and one that fills no limb.
+    // 2049 and 2056 bits: a block whose first byte PSS leaves out, and one that fills no limb.
     @Test("verify each other's RSA signatures", arguments: [2048, 2049, 2056])
     func rsaSignatures(bits: Int) throws {
         let openssl = try OpenSSL()

@@ -14,7 +14,7 @@ enum KeyMaker {
         return try #require(SecKeyCreateRandomKey(parameters as CFDictionary, &error), "\(parameters)")
     }
 
-    /// A key of octets.
+    /// A key of bytes.
     static func read(
         _ octets: Data,
         _ type: CFString,
@@ -25,7 +25,7 @@ enum KeyMaker {
         return try #require(SecKeyCreateWithData(octets as CFData, attributes as CFDictionary, &error))
     }
 
-    /// A key's octets.
+    /// A key's bytes.
     static func export(_ key: SecKey) throws -> Data {
         try #require(SecKeyCopyExternalRepresentation(key, nil)) as Data
     }

@@ -85,7 +85,7 @@ struct SoftwareKeyTests {
             changed[index] ^= 1
             #expect(
                 !SecKeyVerifySignature(publicKey, algorithm.algorithm, data, changed as CFData, nil),
-                "octet \(index)"
+                "byte \(index)"
             )
         }
         for wrong in [Data(), signature + [0], signature.dropLast()] {

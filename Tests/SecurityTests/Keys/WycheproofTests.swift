@@ -126,7 +126,7 @@ struct WycheproofTests {
 }
 
 extension Data {
-    /// Octets written in hexadecimal.
+    /// Bytes written in hexadecimal.
     init?(hexadecimal text: String) {
         guard text.utf8.count.isMultiple(of: 2) else { return nil }
         self.init()

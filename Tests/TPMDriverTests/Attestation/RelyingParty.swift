@@ -147,7 +147,7 @@ enum RelyingParty {
         return sized(Array(integrity)) + encrypted
     }
 
-    /// KDFa (Part 1, section 11.4.10.2), for no more octets than the hash has.
+    /// KDFa (Part 1, section 11.4.10.2), for no more bytes than the hash has.
     private static func kdfa<Hash: HashFunction>(
         _: Hash.Type,
         _ key: [UInt8],

@@ -1,6 +1,6 @@
 import Crypto
 
-/// The octets of TPM structures, read as a server reads them: big-endian, sizes first (TPM 2.0 Part 2).
+/// The bytes of TPM structures, read as a server reads them: big-endian, sizes first (TPM 2.0 Part 2).
 struct TPMReader {
     private var rest: ArraySlice<UInt8>
 
@@ -20,7 +20,7 @@ struct TPMReader {
 
     mutating func uint32() throws -> UInt32 { UInt32(try integer(octets: 4)) }
 
-    /// A TPM2B: its size, then that many octets.
+    /// A TPM2B: its size, then that many bytes.
     mutating func sized() throws -> [UInt8] { try octets(Int(try uint16())) }
 
     func end() throws {

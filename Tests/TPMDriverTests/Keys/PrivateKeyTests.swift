@@ -36,7 +36,7 @@ struct PrivateKeyTests {
         try await check(SHA512.self, "sha512")
     }
 
-    @Test("has numbers of 32 octets, also where a chip leaves leading zeros out", arguments: [0, 1, 31, 32])
+    @Test("has numbers of 32 bytes, also where a chip leaves leading zeros out", arguments: [0, 1, 31, 32])
     func pads(count: Int) {
         let number = [UInt8](repeating: 9, count: count)
         #expect(P256Octets.padded(number) == [UInt8](repeating: 0, count: 32 - count) + number)
@@ -169,7 +169,7 @@ struct PrivateKeyTests {
         await expectOtherHardware(world.keys)
     }
 
-    @Test("is refused when any octet of its blob was changed, and when the blob is another's or none")
+    @Test("is refused when any byte of its blob was changed, and when the blob is another's or none")
     func tamperedBlob() async throws {
         let world = try await KeyWorld.start()
         let key = try await world.keys.makeKey(authorization: .fixed(1))
@@ -185,7 +185,7 @@ struct PrivateKeyTests {
         for position in key.blob.indices {
             var blob = key.blob
             blob[position] ^= 0x10
-            await expectRefusal(blob, "octet \(position)")
+            await expectRefusal(blob, "byte \(position)")
         }
         for count in [0, 1, 40, key.blob.count - 1] { await expectRefusal(Array(key.blob[..<count]), "cut") }
         await expectRefusal(key.blob + [0], "longer")

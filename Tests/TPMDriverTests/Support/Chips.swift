@@ -5,12 +5,12 @@ import Testing
 import TouchstoneTesting
 
 extension SecretBytes {
-    /// 32 octets that are all the same.
+    /// 32 bytes that are all the same.
     static func fixed(_ octet: UInt8) -> SecretBytes {
         SecretBytes(copying: [UInt8](repeating: octet, count: 32))
     }
 
-    /// The octets, to be looked for or compared where `#expect` needs a copy.
+    /// The bytes, to be looked for or compared where `#expect` needs a copy.
     var octets: [UInt8] { withOctets { octets in octets.indices.map { octets[$0] } } }
 }
 

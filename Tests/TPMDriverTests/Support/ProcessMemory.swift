@@ -2,7 +2,7 @@ import Glibc
 
 /// Looks through the memory of this process.
 enum ProcessMemory {
-    /// How often octets stand in memory that can be written, besides where this function holds them.
+    /// How often bytes stand in memory that can be written, besides where this function holds them.
     static func count(ofInverted inverted: [UInt8]) -> Int {
         let byteCount = 1 << 20
         // Both are left out of the search: what is looked for, and where memory is read into.

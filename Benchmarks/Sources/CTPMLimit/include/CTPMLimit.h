@@ -13,7 +13,7 @@ void tpm_limit_close(tpm_limit *limit);
 /// How many commands were sent so far.
 uint64_t tpm_limit_commands(const tpm_limit *limit);
 
-/// Seals 32 octets to a new PIN index and an authorisation value.
+/// Seals 32 bytes to a new PIN index and an authorisation value.
 uint32_t tpm_limit_seal(tpm_limit *limit);
 /// Brings them back.
 uint32_t tpm_limit_unseal(tpm_limit *limit);

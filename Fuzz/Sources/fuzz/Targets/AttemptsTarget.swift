@@ -6,7 +6,7 @@ import KeychainModel
 
 /// The two slots of the file of failed attempts, read as the daemon does after a start.
 ///
-/// The input is an octet that says what is right about the slots, then their contents, half and half.
+/// The input is a byte that says what is right about the slots, then their contents, half and half.
 enum AttemptsTarget: FuzzTarget {
     static let name = "attempts"
 

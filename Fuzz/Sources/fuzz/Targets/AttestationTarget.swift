@@ -55,9 +55,9 @@ enum AttestationTarget: FuzzTarget {
         require(steps == evidence.certification.policy, "the policy, too")
     }
 
-    /// The octets of base64url without padding.
+    /// The bytes of base64url without padding.
     private static func octets(_ value: Any?) -> [UInt8] {
-        guard let text = value as? String else { fatalError("broken promise: octets are text") }
+        guard let text = value as? String else { fatalError("broken promise: bytes are text") }
         let base64 = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
         let padding = String(repeating: "=", count: (4 - base64.count % 4) % 4)
         guard let data = Data(base64Encoded: base64 + padding) else {

@@ -142,7 +142,7 @@ extension FramesTarget {
     }
 }
 
-/// One request's octets.
+/// One request's bytes.
 private struct Message {
     let octets: [UInt8]
 

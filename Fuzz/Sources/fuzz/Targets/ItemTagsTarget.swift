@@ -4,7 +4,7 @@ import SecretMemory
 
 /// The tags of all rows as they are recorded, in groups, and the sealed digest over them.
 ///
-/// The input is a sealed digest, and a row of choices: the number of a group and its octets, again and again.
+/// The input is a sealed digest, and a row of choices: the number of a group and its bytes, again and again.
 enum ItemTagsTarget: FuzzTarget {
     static let name = "item-tags"
     private static let storeID = octets(16)

@@ -3,10 +3,10 @@ import Foundation
 
 @testable import Security
 
-/// The attributes and the octets of keys, without a daemon: `SecKeyCreateWithData` and
+/// The attributes and the bytes of keys, without a daemon: `SecKeyCreateWithData` and
 /// `SecKeyCreateRandomKey`.
 ///
-/// The input is an octet that chooses the function, a dictionary, and the octets of a key.
+/// The input is a byte that chooses the function, a dictionary, and the bytes of a key.
 enum KeyAttributesTarget: FuzzTarget {
     static let name = "key-attributes"
 

@@ -46,7 +46,7 @@ enum KeybagTarget: FuzzTarget {
 
     private static func runRecoveryCode(_ input: Span<UInt8>) {
         guard let code = RecoveryCode.parse(SecretBytes(copying: input)) else { return }
-        code.withOctets { require($0.count == 16, "a recovery code is 16 octets") }
+        code.withOctets { require($0.count == 16, "a recovery code is 16 bytes") }
     }
 
     static func seeds() -> [[UInt8]] {
@@ -66,7 +66,7 @@ enum KeybagTarget: FuzzTarget {
             + codes.map { Array($0.utf8) } + [validCode()]
     }
 
-    /// Sixteen zero octets and their check, which is looked for: 12 bits.
+    /// Sixteen zero bytes and their check, which is looked for: 12 bits.
     private static func validCode() -> [UInt8] {
         let symbols = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
         let zeros = [UInt8](repeating: symbols[0], count: RecoveryCode.symbolCount - 3)

@@ -108,7 +108,7 @@ enum PrivateKeyTarget: FuzzTarget {
         )
     }
 
-    /// The same with fixed octets in the place of the wraps, which are others each time.
+    /// The same with fixed bytes in the place of the wraps, which are others each time.
     private static func withoutChance(_ content: [UInt8]) -> [UInt8] {
         let parts = try? CBORReader.read(content) { reader in
             _ = try reader.readArrayHead()

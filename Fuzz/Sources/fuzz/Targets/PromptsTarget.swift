@@ -5,7 +5,7 @@ import SecretMemory
 
 /// The texts that others choose for a box: they stay on their line and cannot hide or move anything.
 ///
-/// The input is an octet that chooses the kind of box, then texts that end with a NUL.
+/// The input is a byte that chooses the kind of box, then texts that end with a NUL.
 enum PromptsTarget: FuzzTarget {
     static let name = "prompts"
 
@@ -55,12 +55,12 @@ enum PromptsTarget: FuzzTarget {
             }
         }
         for text in shown[1...3] {
-            require(AssuanLine.escaped(text).count <= PromptText.largestByteCount, "a text within its octets")
+            require(AssuanLine.escaped(text).count <= PromptText.largestByteCount, "a text within its bytes")
         }
     }
 
     private static func check(_ line: Span<UInt8>) {
-        require(line.count <= AssuanLine.largestByteCount, "a line of \(line.count) octets")
+        require(line.count <= AssuanLine.largestByteCount, "a line of \(line.count) bytes")
         for index in line.indices {
             require(line[index] != UInt8(ascii: "\n") && line[index] != UInt8(ascii: "\r"), "one line")
         }

@@ -7,7 +7,7 @@ import SecretMemory
 
 /// The dictionaries of `SecItemAdd`, `SecItemCopyMatching`, `SecItemUpdate` and `SecItemDelete`.
 ///
-/// The input is an octet that chooses the function, then pairs of a key and a value. What is accepted makes a request
+/// The input is a byte that chooses the function, then pairs of a key and a value. What is accepted makes a request
 /// that the daemon accepts.
 enum QueryTarget: FuzzTarget {
     static let name = "query"

@@ -4,7 +4,7 @@ import SecretMemory
 
 @testable import KeychainClient
 
-/// What the daemon sends: the same octets as a reply to every kind of request.
+/// What the daemon sends: the same bytes as a reply to every kind of request.
 enum RepliesTarget: FuzzTarget {
     static let name = "replies"
 

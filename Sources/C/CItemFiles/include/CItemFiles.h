@@ -18,7 +18,7 @@
 int citemfiles_register(void);
 
 /// What stands in the log behind the last commit that was flushed: the mark, where that commit ends in the file (8
-/// octets, the most significant first), the log's salts (8), and a checksum of all that (8).
+/// bytes, the most significant first), the log's salts (8), and a checksum of all that (8).
 #define CITEMFILES_MARK "TchSlog1"
 #define CITEMFILES_MARK_SIZE 32
 

@@ -17,7 +17,7 @@ void clinux_wipe(void *_Nullable buffer, size_t length);
 
 // MARK: random.c
 
-/// getrandom(2) until `length` octets are filled; waits for the kernel's generator at early boot. 0 or -1.
+/// getrandom(2) until `length` bytes are filled; waits for the kernel's generator at early boot. 0 or -1.
 int clinux_random(void *_Nullable buffer, size_t length);
 
 // MARK: environment.c
@@ -30,7 +30,7 @@ const char *_Nullable clinux_secure_getenv(const char *name);
 /// The size of a page, sysconf(3) `_SC_PAGESIZE`.
 size_t clinux_page_size(void);
 
-/// `length` octets (a multiple of the page size) of zeros from mmap(2) that are never swapped (mlock(2)), never
+/// `length` bytes (a multiple of the page size) of zeros from mmap(2) that are never swapped (mlock(2)), never
 /// dumped (`MADV_DONTDUMP`) and zero in a forked child (`MADV_WIPEONFORK`).
 ///
 /// Null and `errno` when any of these four steps fails; nothing stays mapped then.
@@ -45,14 +45,14 @@ int clinux_pages_unmap(void *region, size_t length);
 /// them (lazy binding of a symbol, a signal's frame).
 void clinux_wipe_vector_registers(void);
 
-/// Overwrites `length` octets of the caller's thread's stack, below the caller's frame, and the vector registers: what
+/// Overwrites `length` bytes of the caller's thread's stack, below the caller's frame, and the vector registers: what
 /// functions that returned left there.
 void clinux_wipe_stack(size_t length);
 
 /// A stack for a thread, locked as by `clinux_pages_map`, with a closed page below it.
 typedef struct clinux_stack clinux_stack;
 
-/// `length` octets (a multiple of the page size). Null and `errno` when they cannot be had.
+/// `length` bytes (a multiple of the page size). Null and `errno` when they cannot be had.
 clinux_stack *_Nullable clinux_stack_make(size_t length);
 
 /// Wipes the stack and unmaps it.
@@ -97,7 +97,7 @@ int clinux_peer_pidfd(int socket);
 /// setsockopt(2) `SO_PASSCRED`: each message comes with the process that sent it. 0 or -1.
 int clinux_pass_credentials(int socket);
 
-/// recvmsg(2) of at most `count` octets, all sent by one process, whose number goes to `sender`; 0 where it is not told.
+/// recvmsg(2) of at most `count` bytes, all sent by one process, whose number goes to `sender`; 0 where it is not told.
 ///
 /// Descriptors that come with them are discarded by the kernel: there is no room for any. As recv(2), with its `errno`.
 intptr_t clinux_receive(int socket, void *_Nullable buffer, size_t count, int flags, int32_t *_Nonnull sender);
@@ -174,7 +174,7 @@ int clinux_memfd(const char *name);
 /// accept4(2), close-on-exec: the connection or -1.
 int clinux_accept(int socket);
 
-/// statx(2), the length alone, and no link followed: the octets of a file, or -1.
+/// statx(2), the length alone, and no link followed: the bytes of a file, or -1.
 ///
 /// stat(2) asks for the times too: the next write then takes a new one, and the flush after it writes the inode.
 int64_t clinux_length(int directory, const char *name);

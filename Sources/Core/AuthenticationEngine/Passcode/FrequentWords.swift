@@ -1,8 +1,8 @@
 /// What people choose first, with how many guesses it takes to come to it: leaked passwords, words, names.
 ///
 /// Lies in the program's constants and is looked at only while a passcode is chosen. One line is a block of sixteen
-/// words in order; each word is a capital letter for how many octets it shares with the one before (A for none), the
-/// other octets, and a mark for its rank. No copy is made of what is looked up.
+/// words in order; each word is a capital letter for how many bytes it shares with the one before (A for none), the
+/// other bytes, and a mark for its rank. No copy is made of what is looked up.
 enum FrequentWords {
     /// Shorter words are in half of all passcodes.
     static let shortest = 3
@@ -124,7 +124,7 @@ enum FrequentWords {
         return true
     }
 
-    /// The small letter or digit that an octet stands for; nil where it is none.
+    /// The small letter or digit that a byte stands for; nil where it is none.
     static func fold(_ octet: UInt8, _ reading: Reading) -> UInt8? {
         let small = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet + 0x20 : octet
         if reading != .plain, let letter = likeness(of: small, reading) { return letter }

@@ -1,6 +1,6 @@
 /// Estimates how many guesses, as a power of two, somebody needs who tries words and patterns first.
 ///
-/// The cheapest way to make the octets counts: a listed word, also in capitals or with digits for letters, costs as
+/// The cheapest way to make the bytes counts: a listed word, also in capitals or with digits for letters, costs as
 /// much as choosing it from those that are as frequent; a phrase that everybody knows little more than a word; a step
 /// along the alphabet or the keyboard, and what repeats what is before it, next to nothing. Words and runs that stand in
 /// random letters by chance have to be looked for among them, which costs as much as they save.
@@ -44,7 +44,7 @@ struct Guessability {
         self.userName = knowsWords && name.count >= 3 ? Array(name) : []
     }
 
-    /// The estimate for the first `end` octets.
+    /// The estimate for the first `end` bytes.
     func bits(of octets: Span<UInt8>, upTo end: Int) -> Int {
         // The cheapest way so far: where a letter of no word comes last, and where anything else does.
         var cheapest = [Way](repeating: Way(), count: end + 1)
@@ -92,7 +92,7 @@ struct Guessability {
         return min(cheapest[end].listed, cheapest[end].loose)
     }
 
-    /// What the octets so far cost.
+    /// What the bytes so far cost.
     private struct Way {
         var listed = Int.max / 2
         var loose = Int.max / 2

@@ -4,7 +4,7 @@ import SecretMemory
 /// Unicode's Normalization Form C (UAX #15), so that one passcode typed on two keyboards is one passcode.
 ///
 /// The text is cut where nothing joins with what stands before it, so that a string never holds more than one character
-/// with its marks: short enough to live on the stack, which is wiped. Texts of ASCII alone, and octets that are no UTF-8,
+/// with its marks: short enough to live on the stack, which is wiped. Texts of ASCII alone, and bytes that are no UTF-8,
 /// are taken as typed.
 enum NormalizationFormC {
     static func of(_ text: consuming SecretBytes) -> SecretBytes {
@@ -15,7 +15,7 @@ enum NormalizationFormC {
             LockedStack.wiping {
                 var start = 0
                 while start < octets.count {
-                    // An ASCII octet never joins with what stands before it.
+                    // An ASCII byte never joins with what stands before it.
                     var end = start + 1
                     while end < octets.count, octets[end] >= 0x80 { end += 1 }
                     append(octets.extracting(start..<end), to: &normalized)

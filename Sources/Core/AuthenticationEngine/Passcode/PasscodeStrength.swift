@@ -2,9 +2,9 @@ import KeychainModel
 
 /// Judges a new passcode by how soon it would be guessed.
 ///
-/// Pure; looks at the octets where they are, and makes no copy of them.
+/// Pure; looks at the bytes where they are, and makes no copy of them.
 ///
-/// The octets count as they were typed: nothing is normalised, so a passcode opens only when typed alike.
+/// The bytes count as they were typed: nothing is normalised, so a passcode opens only when typed alike.
 struct PasscodeStrength: Sendable {
     /// What becomes of a passcode.
     enum Verdict: Sendable, Equatable {
@@ -96,7 +96,7 @@ struct PasscodeStrength: Sendable {
         return min(whole, guessability.bits(of: octets, upTo: period) + octets.count / period - 1)
     }
 
-    /// The number of Unicode scalars; nil where the octets are not text that can be typed.
+    /// The number of Unicode scalars; nil where the bytes are not text that can be typed.
     private static func length(of octets: Span<UInt8>) -> Int? {
         guard let text = try? UTF8Span(validating: octets) else { return nil }
         var scalars = text.makeUnicodeScalarIterator()

@@ -6,7 +6,7 @@ final class TypedSecret: Sendable {
     /// Longer entries are no passcodes.
     static let longestByteCount = 1024
 
-    /// The octets without one newline at the end, in Unicode's Normalization Form C.
+    /// The bytes without one newline at the end, in Unicode's Normalization Form C.
     let octets: SecretBytes
 
     init(_ typed: consuming SecretBytes) {
@@ -17,7 +17,7 @@ final class TypedSecret: Sendable {
         octets = NormalizationFormC.of(text)
     }
 
-    /// Whether it can be a passcode at all: 1 to 1024 octets without NUL.
+    /// Whether it can be a passcode at all: 1 to 1024 bytes without NUL.
     var isUsable: Bool {
         octets.withOctets { octets in
             guard octets.count > 0, octets.count <= Self.longestByteCount else { return false }

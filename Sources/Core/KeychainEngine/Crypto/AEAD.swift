@@ -3,7 +3,7 @@ internal import CLinux
 internal import KeychainModel
 internal import SecretMemory
 
-/// AES-256-GCM, as everything at rest is sealed: nonce (12 random octets), ciphertext and tag (16) in one piece.
+/// AES-256-GCM, as everything at rest is sealed: nonce (12 random bytes), ciphertext and tag (16) in one piece.
 ///
 /// Calls the BoringSSL that swift-crypto brings, and not `AES.GCM`: that expands the key and makes six copies for
 /// each message, four times the work of opening an item, and leaves plaintext and round keys in ordinary memory.
@@ -13,7 +13,7 @@ enum AEAD {
     /// What sealing adds.
     static let overheadByteCount = nonceByteCount + tagByteCount
 
-    /// The octets were not sealed with this key and these associated data; nothing else is ever told.
+    /// The bytes were not sealed with this key and these associated data; nothing else is ever told.
     struct NotAuthentic: Error {}
 
     /// Seals `plaintext`, with a nonce from `random`.
@@ -46,7 +46,7 @@ enum AEAD {
         return unsafe seal(plaintext, with: key, authenticating: context, &random)
     }
 
-    /// Seals a key's octets, with a nonce from `random`.
+    /// Seals a key's bytes, with a nonce from `random`.
     static func seal(
         _ key: Key,
         with wrapping: AEADKey,
@@ -58,13 +58,13 @@ enum AEAD {
         }
     }
 
-    /// Seals a key's octets, with a nonce drawn for them.
+    /// Seals a key's bytes, with a nonce drawn for them.
     static func seal(_ key: Key, with wrapping: AEADKey, authenticating context: [UInt8]) -> [UInt8] {
         var random = RandomSupply()
         return seal(key, with: wrapping, authenticating: context, &random)
     }
 
-    /// How many octets opening gives.
+    /// How many bytes opening gives.
     static func plaintextByteCount(of sealed: UnsafeRawBufferPointer) throws(NotAuthentic) -> Int {
         guard sealed.count >= overheadByteCount else { throw NotAuthentic() }
         return sealed.count - overheadByteCount
@@ -150,7 +150,7 @@ final class AEADKey: Sendable {
     /// An `EVP_AEAD_CTX`, which no call changes once it is made.
     private let context: SecretBytes
 
-    /// Expands 32 octets.
+    /// Expands 32 bytes.
     init(_ key: UnsafeRawBufferPointer) {
         context = unsafe SecretBytes(octetCount: Self.contextByteCount) { context in
             LockedStack.wiping { unsafe Self.expand(key, into: context) }
@@ -159,12 +159,12 @@ final class AEADKey: Sendable {
 
     fileprivate static let contextByteCount = unsafe MemoryLayout<EVP_AEAD_CTX>.size
 
-    /// Makes an `EVP_AEAD_CTX` of 32 octets.
+    /// Makes an `EVP_AEAD_CTX` of 32 bytes.
     fileprivate static func expand(
         _ key: UnsafeRawBufferPointer,
         into context: UnsafeMutableRawBufferPointer
     ) {
-        precondition(key.count == Key.byteCount, "an AES-256 key has 32 octets")
+        precondition(key.count == Key.byteCount, "an AES-256 key has 32 bytes")
         let made = unsafe CCryptoBoringSSL_EVP_AEAD_CTX_init(
             context.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: EVP_AEAD_CTX.self),
             CCryptoBoringSSL_EVP_aead_aes_256_gcm(),
@@ -173,7 +173,7 @@ final class AEADKey: Sendable {
             AEAD.tagByteCount,
             nil
         )
-        // No key of 32 octets is refused.
+        // No key of 32 bytes is refused.
         guard made == 1 else { fatalError("touchstone: AES-GCM failed to start") }
     }
 
@@ -200,7 +200,7 @@ final class AEADKey: Sendable {
                 associated.count
             )
         }
-        // Sealing has no input that can be refused: there is room, and less than 2^36 octets.
+        // Sealing has no input that can be refused: there is room, and less than 2^36 bytes.
         guard isSealed == 1, count == sealed.count else { fatalError("touchstone: AES-GCM failed to seal") }
     }
 

@@ -6,7 +6,7 @@ final class Key: Sendable {
 
     private let secret: SecretBytes
 
-    /// Takes over the key's octets.
+    /// Takes over the key's bytes.
     init(_ secret: consuming SecretBytes) {
         self.secret = secret
     }
@@ -16,24 +16,24 @@ final class Key: Sendable {
         Key(SecretBytes.random(count: byteCount))
     }
 
-    /// A new key of octets that were drawn before.
+    /// A new key of bytes that were drawn before.
     init(from random: inout RandomSupply) {
         secret = unsafe SecretBytes(octetCount: Self.byteCount) { unsafe random.fill($0) }
     }
 
-    /// Lends the octets for the length of `body`.
+    /// Lends the bytes for the length of `body`.
     func withUnsafeBytes<R: ~Copyable, E: Error>(
         _ body: (UnsafeRawBufferPointer) throws(E) -> R
     ) throws(E) -> R {
         try unsafe secret.withUnsafeBytes(body)
     }
 
-    /// Lends the octets for the length of `body`; the span cannot outlive the call.
+    /// Lends the bytes for the length of `body`; the span cannot outlive the call.
     func withOctets<R: ~Copyable, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
         try secret.withOctets(body)
     }
 
-    /// A second owner of the octets, for those who hand a secret on.
+    /// A second owner of the bytes, for those who hand a secret on.
     func copy() -> SecretBytes { secret.copy() }
 
     /// The key made ready to seal and open.

@@ -24,7 +24,7 @@ enum KeyDerivation {
                         info.count
                     )
                 }
-                // 32 octets are fewer than 255 digests: memory alone can be missing.
+                // 32 bytes are fewer than 255 digests: memory alone can be missing.
                 guard isDerived == 1 else { fatalError("touchstone: no memory for HKDF") }
             }
         )

@@ -40,7 +40,7 @@ final class KeyedDigest: Sendable {
         }
     }
 
-    /// The digest of `octets`, as four numbers of 8 octets each.
+    /// The digest of `octets`, as four numbers of 8 bytes each.
     func words(of octets: UnsafeRawBufferPointer) -> SIMD4<UInt64> {
         var digest = SIMD4<UInt64>.zero
         unsafe states.withUnsafeBytes { states in
@@ -59,7 +59,7 @@ final class KeyedDigest: Sendable {
         return digest
     }
 
-    /// The first `count` octets of the digest of `octets`.
+    /// The first `count` bytes of the digest of `octets`.
     func prefix(_ count: Int, of octets: [UInt8]) -> [UInt8] {
         let digest = unsafe octets.withUnsafeBytes { unsafe words(of: $0) }
         return unsafe withUnsafeBytes(of: digest) { digest in

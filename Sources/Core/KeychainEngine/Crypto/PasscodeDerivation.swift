@@ -70,7 +70,7 @@ public enum PasscodeDerivation {
     /// of Swift's pool would stall other tasks.
     private static let queue = DispatchQueue(label: "touchstone.derivation", qos: .userInitiated)
 
-    /// Derives 32 octets from a passcode, which the caller hands over in a box of its own.
+    /// Derives 32 bytes from a passcode, which the caller hands over in a box of its own.
     static func derive(_ passcode: Key, salt: [UInt8], cost: Cost) async -> Key {
         await withCheckedContinuation { continuation in
             queue.async {

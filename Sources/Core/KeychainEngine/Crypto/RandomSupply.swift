@@ -1,6 +1,6 @@
 internal import SecretMemory
 
-/// Random octets that are drawn together and handed out once each: a call of the kernel's generator costs as much as
+/// Random bytes that are drawn together and handed out once each: a call of the kernel's generator costs as much as
 /// sealing what is short.
 ///
 /// They may become keys, so they lie in memory that is locked and wiped.
@@ -8,12 +8,12 @@ struct RandomSupply: ~Copyable {
     private let octets: SecretBytes
     private var used = 0
 
-    /// Draws `count` octets.
+    /// Draws `count` bytes.
     init(count: Int = 0) {
         octets = .random(count: count)
     }
 
-    /// Overwrites all of `room`, with fresh octets where too few are left.
+    /// Overwrites all of `room`, with fresh bytes where too few are left.
     mutating func fill(_ room: UnsafeMutableRawBufferPointer) {
         let next = used..<(used + room.count)
         guard next.upperBound <= octets.count else { return unsafe RandomBytes.fill(room) }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import KeychainModel
 internal import SecretMemory
 
-/// A small file that is read whole and replaced whole: whoever looks finds the old octets or the new ones.
+/// A small file that is read whole and replaced whole: whoever looks finds the old bytes or the new ones.
 struct AtomicFile {
     let directory: StoreDirectory
     let name: String
@@ -15,10 +15,10 @@ struct AtomicFile {
         self.longest = longest
     }
 
-    /// What the new octets are called until they are whole.
+    /// What the new bytes are called until they are whole.
     var temporaryName: String { name + ".new" }
 
-    /// All octets, or nil when there is no file.
+    /// All bytes, or nil when there is no file.
     func read() throws(KeychainError) -> [UInt8]? {
         guard let file = try directory.openFile(name, O_RDONLY) else { return nil }
         defer { close(file) }
@@ -92,7 +92,7 @@ struct AtomicFile {
 
     /// Writes zeros over a file that has no name any more: old wrapped keys should not lie about on the disk.
     ///
-    /// Best effort: nothing depends on it, and a disk that writes elsewhere keeps the old octets.
+    /// Best effort: nothing depends on it, and a disk that writes elsewhere keeps the old bytes.
     private static func overwrite(_ file: CInt) {
         var status = stat()
         guard unsafe fstat(file, &status) == 0, status.st_nlink == 0 else { return }

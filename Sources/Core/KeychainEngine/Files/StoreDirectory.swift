@@ -105,7 +105,7 @@ public final class StoreDirectory: Sendable {
         return false
     }
 
-    /// The octets of a file; nil when there is none.
+    /// The bytes of a file; nil when there is none.
     func size(of file: StoreFile) throws(KeychainError) -> Int? {
         guard let descriptor = try openFile(file.rawValue, O_RDONLY) else { return nil }
         defer { close(descriptor) }

@@ -2,9 +2,9 @@ internal import CBOR
 internal import Glibc
 internal import KeychainModel
 
-/// Attributes that an item must have, compared as encoded octets with an item's encoded map.
+/// Attributes that an item must have, compared as encoded bytes with an item's encoded map.
 ///
-/// Both are deterministic CBOR, so equal values have equal octets, keys come in one order, and nothing need be
+/// Both are deterministic CBOR, so equal values have equal bytes, keys come in one order, and nothing need be
 /// decoded.
 struct AttributeMatch {
     private struct Wanted {

@@ -10,7 +10,7 @@ extension ItemStore {
     static let reserve = 64 * 1024
     /// By how much the log is made longer at once: the next flush takes it along.
     private static let mostRoomInLog = 256 * 1024
-    /// What an item changes beside its own octets: pages of seven indexes, and the set.
+    /// What an item changes beside its own bytes: pages of seven indexes, and the set.
     private static let pagesBeside = 16 * 1024
 
     /// Empties the log while there is room for it, and refuses to add where there would be none afterwards.
@@ -19,7 +19,7 @@ extension ItemStore {
     /// - Returns: the changes that there is room for; the others have failed with `errSecDiskFull`.
     func admit(_ writes: [PendingWrite]) throws(KeychainError) -> [PendingWrite] {
         let growth = writes.reduce(0) { $0 + $1.growth }
-        // Each octet once in the log and once in the file.
+        // Each byte once in the log and once in the file.
         guard try room() < logLength + 2 * growth + Self.reserve else { return writes }
         // What the log holds stays in it when this fails.
         try? emptyLog()
@@ -35,7 +35,7 @@ extension ItemStore {
     /// Makes the log longer once more, by zeros, when the last change did: up to twice as long, and no longer than
     /// it gets.
     ///
-    /// A flush of octets that a file has room for takes half the time of one that makes it longer. SQLite takes a
+    /// A flush of bytes that a file has room for takes half the time of one that makes it longer. SQLite takes a
     /// record of zeros for the log's end. Best effort: a log that is shorter works as well.
     func lengthenLog() {
         let former = logLength

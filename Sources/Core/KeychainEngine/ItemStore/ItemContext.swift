@@ -88,7 +88,7 @@ final class ItemContext: Sendable {
         case data
     }
 
-    /// Lends what a part is bound to; `reference` is the 16 octets that name the item.
+    /// Lends what a part is bound to; `reference` is the 16 bytes that name the item.
     func withBinding<R, E: Error>(
         of part: Part,
         _ reference: UnsafeRawBufferPointer,

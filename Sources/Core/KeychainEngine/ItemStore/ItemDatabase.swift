@@ -10,7 +10,7 @@ internal import KeychainModel
 final class ItemDatabase {
     /// The write-ahead log is written back at this many pages, 4 MiB.
     static let checkpointPageCount = 4000
-    /// As long as the log gets, but for a large last change: a header, and 24 octets before each page.
+    /// As long as the log gets, but for a large last change: a header, and 24 bytes before each page.
     static let longestLog = logByteCount(pages: checkpointPageCount)
     /// Whether SQLite goes to its files as it is to; done at the first use, by one thread.
     static let hasFiles = citemfiles_register() == SQLITE_OK
@@ -135,7 +135,7 @@ final class ItemDatabase {
     /// The transaction that called ``setVersion()`` is durable.
     func hasSetVersion() { version = ItemSchema.version }
 
-    /// The first octets of a row's data, without those behind them.
+    /// The first bytes of a row's data, without those behind them.
     func startOfData(of row: Int64, count: Int) throws -> [UInt8] {
         var blob: OpaquePointer?
         var result = unsafe sqlite3_blob_open(connection, "main", "items", "data", row, 0, &blob)
@@ -220,7 +220,7 @@ final class ItemDatabase {
     private static func checkVersion(_ file: CInt) throws(KeychainError) {
         var header = [UInt8](repeating: 0, count: 100)
         guard unsafe pread(file, &header, header.count, 0) == header.count else { throw .damaged }
-        // "The 'user version' as read and set by the user_version pragma": octets 60 to 63 of the file.
+        // "The 'user version' as read and set by the user_version pragma": bytes 60 to 63 of the file.
         let version = header[60..<64].reduce(0) { $0 << 8 | Int($1) }
         guard Array(header.prefix(16)) == Array("SQLite format 3\u{0}".utf8) else { throw .damaged }
         guard version <= ItemSchema.version else { throw .newerFormat }

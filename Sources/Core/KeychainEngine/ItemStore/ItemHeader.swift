@@ -2,7 +2,7 @@ internal import KeychainModel
 
 /// What identifies an item and rules its opening; the first part of its sealed attributes.
 ///
-/// Its octets are associated data of the item's key and of its data, so that none of them can be moved to
+/// Its bytes are associated data of the item's key and of its data, so that none of them can be moved to
 /// another item, to an older state of the same item, or under a weaker rule.
 struct ItemHeader {
     static let format: UInt8 = 1
@@ -76,7 +76,7 @@ extension ItemHeader {
 
 /// An item's opened attributes, read in place: where the header ends, and what a look-up needs of it.
 ///
-/// Its octets were authenticated before; bounds are checked all the same.
+/// Its bytes were authenticated before; bounds are checked all the same.
 @safe
 struct OpenedHeader {
     fileprivate static let fixedByteCount = 29
@@ -113,7 +113,7 @@ struct OpenedHeader {
 
     func has(_ itemClass: ItemClass) -> Bool { unsafe octets[1] == ItemHeader.code(of: itemClass) }
 
-    /// The group's octets.
+    /// The group's bytes.
     var group: UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(
             rebasing: octets[Self.fixedByteCount..<(byteCount - LookupDigests.byteCount)]
@@ -128,7 +128,7 @@ struct OpenedHeader {
         unsafe UnsafeRawBufferPointer(rebasing: digests[part.range])
     }
 
-    /// The header's own octets.
+    /// The header's own bytes.
     var header: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(rebasing: octets[..<byteCount]) }
 
     /// The attributes, a CBOR map.

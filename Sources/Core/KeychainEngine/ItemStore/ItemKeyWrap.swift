@@ -6,7 +6,7 @@ internal import SecretMemory
 ///
 /// Without constraints it lies under the class key. With them there is one wrap for each way to meet them, under
 /// a key derived from the class key and all that this way demands. Layout: format (1 direct, 2 ways), then one
-/// wrap, or a count and for each way its mask, a share (32 octets, zeros where no passcode is in it) and a wrap.
+/// wrap, or a count and for each way its mask, a share (32 bytes, zeros where no passcode is in it) and a wrap.
 enum ItemKeyWrap {
     /// What one way demands.
     struct Demand: OptionSet {

@@ -27,7 +27,7 @@ struct ItemLog {
     private(set) var octets: [UInt8]
     private let pageByteCount: Int
     private let slotByteCount: Int
-    /// Whether checksums are over numbers with the most significant octet first.
+    /// Whether checksums are over numbers with the most significant byte first.
     private var isBigEndian = false
     private var salts: [UInt8] = []
     private var isHeaderWhole = false
@@ -354,7 +354,7 @@ extension ItemLog {
         }
     }
 
-    /// The log's octets; nil where there is none.
+    /// The log's bytes; nil where there is none.
     static func read(in directory: StoreDirectory) throws(KeychainError) -> [UInt8]? {
         guard let size = try directory.size(of: .itemsLog), size > 0 else { return nil }
         guard size <= longest else { throw .damaged }

@@ -61,7 +61,7 @@ final class ItemPage {
         unsafe octets.append(contentsOf: data)
     }
 
-    /// Lets `fill` write data of `count` octets in place.
+    /// Lets `fill` write data of `count` bytes in place.
     func appendData<E: Error>(
         count: Int,
         filledBy fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void

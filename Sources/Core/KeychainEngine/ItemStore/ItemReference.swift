@@ -1,12 +1,12 @@
 internal import KeychainModel
 internal import SecretMemory
 
-/// A reference names an item for good: 8 random octets, and the number of its row under a keyed digest of them.
+/// A reference names an item for good: 8 random bytes, and the number of its row under a keyed digest of them.
 ///
 /// So it leads to its row without an index, which would cost each change two pages of the file, and tells nobody
 /// the number. What the row itself says decides: a reference that was made up finds nothing.
 enum ItemReference {
-    /// The random octets of a reference.
+    /// The random bytes of a reference.
     static let randomByteCount = 8
 
     /// A new reference to a row.

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import KeychainModel
 
-/// A row as it comes from the file, before anything of it is believed: SQLite's own octets, good until the
+/// A row as it comes from the file, before anything of it is believed: SQLite's own bytes, good until the
 /// statement moves on.
 @safe
 struct ItemRow {

@@ -124,7 +124,7 @@ struct ItemContent {
         for key in Self.ownKeys { self.attributes[key] = nil }
     }
 
-    /// The random octets of a sealed item: its reference, a nonce for each of its three parts, and its key.
+    /// The random bytes of a sealed item: its reference, a nonce for each of its three parts, and its key.
     private static let randomByteCount =
         ItemReference.randomByteCount + 3 * AEAD.nonceByteCount + Key.byteCount
 

@@ -19,7 +19,7 @@ struct ItemSetDigest: Equatable {
         key: KeyedDigest
     ) -> SIMD4<UInt64> {
         unsafe withUnsafeTemporaryAllocation(byteCount: 9 + tags.count, alignment: 8) { octets in
-            // Another first octet than that of a row's own digest.
+            // Another first byte than that of a row's own digest.
             unsafe octets[0] = 2
             unsafe octets.storeBytes(of: number.bigEndian, toByteOffset: 1, as: Int64.self)
             unsafe UnsafeMutableRawBufferPointer(rebasing: octets[9...]).copyMemory(from: tags)

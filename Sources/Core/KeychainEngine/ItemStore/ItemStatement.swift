@@ -2,7 +2,7 @@ internal import Foundation
 internal import GRDB
 internal import GRDBSQLite
 
-/// A prepared statement on GRDB's connection, stepped in place: what it reads are SQLite's own octets, with no copy
+/// A prepared statement on GRDB's connection, stepped in place: what it reads are SQLite's own bytes, with no copy
 /// and no object for a row, which costs more than finding and opening an item.
 @safe
 final class ItemStatement {
@@ -109,7 +109,7 @@ struct ItemColumns {
 
     fileprivate init(_ handle: OpaquePointer) { unsafe self.handle = handle }
 
-    /// The octets, good until the next step; nil for NULL and whatever else a damaged page may hold.
+    /// The bytes, good until the next step; nil for NULL and whatever else a damaged page may hold.
     func octets(_ column: CInt) -> UnsafeRawBufferPointer? {
         guard unsafe sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
         let start = unsafe sqlite3_column_blob(handle, column)

@@ -18,7 +18,7 @@ extension ItemStore {
         return free >= Self.leastFreePages && free * 4 >= all
     }
 
-    /// The octets of the file that are in use.
+    /// The bytes of the file that are in use.
     var usedByteCount: Int? {
         (try? database.pageCounts()).map { ($0.all - $0.free) * ItemSchema.pageByteCount }
     }

@@ -27,7 +27,7 @@ final class ItemStore {
     var hasRemovedProtected = false
     /// Commits since the generation grew.
     var commitsSinceCount = 0
-    /// The octets of the log when it was last looked at.
+    /// The bytes of the log when it was last looked at.
     var logLength = 0
     /// Where the keys of items are opened, one after the other; empty between two searches.
     let itemKey = AEADKeyPlace()

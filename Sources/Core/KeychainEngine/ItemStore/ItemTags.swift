@@ -18,7 +18,7 @@ struct ItemTag: Equatable {
         let count: Int
         let nonce: (UInt64, UInt32)
 
-        /// `start` are the first octets, 12 at least.
+        /// `start` are the first bytes, 12 at least.
         init(count: Int, start: UnsafeRawBufferPointer) {
             self.count = count
             nonce =
@@ -89,14 +89,14 @@ struct ItemTag: Equatable {
 
 /// The tags of all rows, as they are in memory: what is there is known without the file.
 ///
-/// They are recorded in groups of 16 rows; a change writes one group of some hundred octets.
+/// They are recorded in groups of 16 rows; a change writes one group of some hundred bytes.
 ///
 /// The first unlock reads all of them: 2.3 ms of the processor for 10,000 rows and 26 ms for 100,000 (release, AMD64),
 /// so that some 350,000 stay within 0.1 s. It goes on linearly beyond that.
 struct ItemTags {
     private static let rowBits: Int64 = 4
 
-    /// A group as it is recorded: which of its rows there are (4 octets), and the tag of each.
+    /// A group as it is recorded: which of its rows there are (4 bytes), and the tag of each.
     struct Group {
         fileprivate var present: UInt32 = 0
         fileprivate var tags: [ItemTag] = []

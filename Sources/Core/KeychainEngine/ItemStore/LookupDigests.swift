@@ -2,7 +2,7 @@ internal import CBOR
 internal import Foundation
 internal import KeychainModel
 
-/// The keyed digests by which an item is found: HMAC-SHA256, truncated to 8 octets, so that the file tells neither
+/// The keyed digests by which an item is found: HMAC-SHA256, truncated to 8 bytes, so that the file tells neither
 /// an attribute nor that two items of different groups share one.
 ///
 /// They only say where to look: an item is what its sealed attributes say.
@@ -92,7 +92,7 @@ struct LookupDigester {
 
     /// What hides the number of a row in a reference.
     func mask(_ random: [UInt8]) -> UInt64 {
-        // No text starts with such an octet: no other digest has this input.
+        // No text starts with such a byte: no other digest has this input.
         unsafe ([0xFF] + random).withUnsafeBytes { unsafe digest.words(of: $0).x }
     }
 
@@ -157,11 +157,11 @@ extension CBORWriter where Sink == [UInt8] {
 }
 
 extension CBORWriter where Sink == [UInt8] {
-    /// Writes to an array with room for `capacity` octets.
+    /// Writes to an array with room for `capacity` bytes.
     init(capacity: Int) {
         var octets: [UInt8] = []
         octets.reserveCapacity(capacity)
-        // Held twice, it would be copied at the first octet.
+        // Held twice, it would be copied at the first byte.
         self.init(consume octets)
     }
 }

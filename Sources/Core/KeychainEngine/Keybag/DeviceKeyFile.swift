@@ -2,7 +2,7 @@ internal import Glibc
 internal import KeychainModel
 internal import SecretMemory
 
-/// 32 random octets of this keychain alone, in a file only its user can read.
+/// 32 random bytes of this keychain alone, in a file only its user can read.
 ///
 /// Authenticates the records that are read before a passcode is known, and stands for the hardware where there
 /// is none. Read when it is needed, so that no copy stays in memory.

@@ -9,7 +9,7 @@ public struct HardwareNotesFile: HardwareNotes {
         file = AtomicFile(.hardwareNotes, in: directory, longest: 65_536)
     }
 
-    /// The octets of the file.
+    /// The bytes of the file.
     public func read() throws(KeychainError) -> [UInt8] { try file.read() ?? [] }
 
     /// Replaces the file.

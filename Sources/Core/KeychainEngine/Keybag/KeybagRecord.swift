@@ -3,7 +3,7 @@ internal import KeychainModel
 
 /// What the keybag file holds: wrapped keys and how to unwrap them; no secret in clear.
 ///
-/// The file is CBOR `[record, code]`: the record's octets and an HMAC-SHA256 over them with a key from the
+/// The file is CBOR `[record, code]`: the record's bytes and an HMAC-SHA256 over them with a key from the
 /// device key, so that damage is told apart from a wrong passcode before any is tried.
 struct KeybagRecord: Equatable {
     /// Version 1 knew nothing of ``hasFingers`` and ``epochEnds``.
@@ -69,7 +69,7 @@ struct KeybagRecord: Equatable {
 }
 
 extension KeybagRecord {
-    /// The file's octets.
+    /// The file's bytes.
     func file(authenticatedBy key: Key) -> [UInt8] {
         let record = encoded()
         var writer = CBORWriter([UInt8]())

@@ -2,7 +2,7 @@ public import KeychainModel
 public import SecretMemory
 
 extension KeychainEngine: KeybagKeeper {
-    /// The longest passcode, in octets.
+    /// The longest passcode, in bytes.
     static let longestPasscode = 1024
 
     /// Where the keybag stands.

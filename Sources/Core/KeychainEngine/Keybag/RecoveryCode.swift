@@ -34,7 +34,7 @@ enum RecoveryCode {
         return text.finish()
     }
 
-    /// The 16 octets that a text stands for; nil when it was mistyped.
+    /// The 16 bytes that a text stands for; nil when it was mistyped.
     ///
     /// Letters may be small, O and I and L stand for the digits they look like, blanks and hyphens are skipped.
     static func parse(_ text: borrowing SecretBytes) -> Key? {

@@ -6,7 +6,7 @@ internal import KeychainModel
 /// What a private key's representation holds: what rules its use, and its authorisation wrapped for exactly that.
 ///
 /// A representation is the format (1) and, sealed under the metadata key, CBOR `[header, wraps]`; the header is
-/// CBOR `[group, access control, epoch, hardware, public key, blob]`. The store and the header's octets are
+/// CBOR `[group, access control, epoch, hardware, public key, blob]`. The store and the header's bytes are
 /// associated data of the wraps, so that no part can be put under a weaker rule or beside another key.
 struct PrivateKeyRecord {
     static let format: UInt8 = 1
@@ -69,7 +69,7 @@ struct PrivateKeyRecord {
     ///   - proofs: those that cover it; what they say is not enough, the keys are needed.
     ///   - password: the application password's key.
     ///   - context: the keybag's keys.
-    /// - Returns: 32 octets.
+    /// - Returns: 32 bytes.
     /// - Throws: ``KeychainError`` with `errSecAuthFailed` when proofs and password open nothing.
     func authorization(
         _ control: AccessControl,

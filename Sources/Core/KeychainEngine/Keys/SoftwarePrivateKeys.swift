@@ -5,7 +5,7 @@ public import SecretMemory
 
 /// P-256 keys of this process, for machines without key hardware: sealed where they lie, opened for each use.
 ///
-/// A blob is the format (1), the public key (65 octets, X9.63) and the scalar, sealed under a key derived from
+/// A blob is the format (1), the public key (65 bytes, X9.63) and the scalar, sealed under a key derived from
 /// the authorisation, with the public key as associated data.
 public struct SoftwarePrivateKeys: PrivateKeyHardware {
     private static let format: UInt8 = 1
@@ -124,7 +124,7 @@ private struct PresentedDigest<let count: Int>: Digest {
     static var byteCount: Int { count }
     let octets: [UInt8]
 
-    var description: String { "\(count) octets" }
+    var description: String { "\(count) bytes" }
 
     func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
         try unsafe octets.withUnsafeBytes(body)

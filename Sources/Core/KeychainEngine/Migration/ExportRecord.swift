@@ -24,7 +24,7 @@ enum ExportRecord: ~Copyable {
         return writer.finish()
     }
 
-    /// An item's record up to its data: `dataByteCount` octets are to follow, in place, where there are any.
+    /// An item's record up to its data: `dataByteCount` bytes are to follow, in place, where there are any.
     static func encoded(_ item: ItemContent, dataByteCount: Int?) -> SecretBuffer {
         var attributes = CBORWriter([UInt8]())
         attributes.write(item.attributes)

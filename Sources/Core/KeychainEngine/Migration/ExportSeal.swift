@@ -2,10 +2,10 @@ internal import Crypto
 internal import KeychainModel
 internal import SecretMemory
 
-/// How an export is sealed: a head of 40 octets, then records, each its length (4 octets, most significant first)
+/// How an export is sealed: a head of 40 bytes, then records, each its length (4 bytes, most significant first)
 /// and AES-256-GCM.
 ///
-/// The head is `TchSExp`, the version (1), and 32 random octets: the salt of the key, which is derived from the
+/// The head is `TchSExp`, the version (1), and 32 random bytes: the salt of the key, which is derived from the
 /// recovery code. A record is bound to the head and to its own number, and the last one counts the items: cutting,
 /// reordering and mixing show. See ``ExportRecord`` for what records hold.
 struct ExportSeal {

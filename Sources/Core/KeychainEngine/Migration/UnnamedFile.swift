@@ -3,7 +3,7 @@ internal import KeychainModel
 internal import SecretMemory
 internal import Synchronization
 
-/// An export's octets in a file that has no name any more: whatever ends its owner frees them too.
+/// An export's bytes in a file that has no name any more: whatever ends its owner frees them too.
 final class UnnamedFile: ExportFile {
     /// Left behind only by a crash between two system calls; empty.
     private static let name = "export.new"

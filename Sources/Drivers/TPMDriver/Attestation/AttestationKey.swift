@@ -12,7 +12,7 @@ enum AttestationKey {
         | kTPMA_OBJECT_USERWITHAUTH | kTPMA_OBJECT_NODA | kTPMA_OBJECT_RESTRICTED
         | kTPMA_OBJECT_SIGN_ENCRYPT
 
-    /// Tells our key from those of other programs, which the same template would give; 32 octets.
+    /// Tells our key from those of other programs, which the same template would give; 32 bytes.
     private static let label = Array("touchstone attestation key 1    ".utf8)
 
     /// What `TPM2_CreatePrimary` is asked for.

@@ -3,9 +3,9 @@ import CTSS2
 extension TPMConnection {
     /// The handles that TCG's registry keeps for certificates of the chip's maker.
     private static let certificateHandles: ClosedRange<TPM2_HANDLE> = 0x01C0_0000...0x01C0_7FFF
-    /// The longest certificate that is read, in octets.
+    /// The longest certificate that is read, in bytes.
     private static let longestCertificate = 8192
-    /// What every chip gives out of an index at once, in octets (`TPM2_PT_NV_BUFFER_MAX` is never less).
+    /// What every chip gives out of an index at once, in bytes (`TPM2_PT_NV_BUFFER_MAX` is never less).
     private static let chunk: UInt16 = 512
 
     /// The certified endorsement keys: those whose certificate the chip holds.
@@ -28,7 +28,7 @@ extension TPMConnection {
             )
         }
         defer { try? local { unsafe Esys_TR_Close($0.pointer, &index) } }
-        // Read up to the length that the first octets tell: an index may be longer than its certificate.
+        // Read up to the length that the first bytes tell: an index may be longer than its certificate.
         var octets = try read(index, Self.chunk, at: 0)
         guard let length = Self.derLength(octets), length <= Self.longestCertificate else { return nil }
         while octets.count < length {
@@ -41,7 +41,7 @@ extension TPMConnection {
         return Array(octets.prefix(length))
     }
 
-    /// Octets of an index that needs no authorisation to be read, as many as there are.
+    /// Bytes of an index that needs no authorisation to be read, as many as there are.
     private func read(_ index: ESYS_TR, _ count: UInt16, at offset: UInt16) throws(TPMError) -> [UInt8] {
         var data: UnsafeMutablePointer<TPM2B_MAX_NV_BUFFER>?
         try send {
@@ -60,7 +60,7 @@ extension TPMConnection {
         return unsafe TPM2B.take(data)
     }
 
-    /// How many octets the SEQUENCE at the start takes with its head (X.690, section 8.1.3).
+    /// How many bytes the SEQUENCE at the start takes with its head (X.690, section 8.1.3).
     private static func derLength(_ octets: [UInt8]) -> Int? {
         guard octets.count >= 4, octets[0] == 0x30 else { return nil }
         switch octets[1] {

@@ -27,7 +27,7 @@ public final class TPMKeyAttester: KeyAttester {
     /// Gives back the secret of a credential.
     ///
     /// - Parameter challenge: what the server made for the endorsement key and the attestation key's name.
-    /// - Returns: the secret, at most 64 octets.
+    /// - Returns: the secret, at most 64 bytes.
     /// - Throws: ``KeychainError`` with `errSecDecode` for a credential that was made for another attestation key
     ///   or another chip, or changed on the way; `errSecParam` for one that is too long.
     public func activate(_ challenge: ActivationChallenge) async throws(KeychainError) -> SecretBytes {
@@ -45,7 +45,7 @@ public final class TPMKeyAttester: KeyAttester {
     /// - Parameters:
     ///   - key: ``HardwareKey/blob``.
     ///   - authorization: what the key was made with.
-    ///   - qualifyingData: what the statement is to carry, at most 64 octets.
+    ///   - qualifyingData: what the statement is to carry, at most 64 bytes.
     /// - Returns: the statement, and all that is needed to check it.
     /// - Throws: as ``TPMPrivateKeys/sign(digest:with:authorization:)``, and `errSecParam` for qualifying data that
     ///   is too long.

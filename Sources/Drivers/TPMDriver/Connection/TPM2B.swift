@@ -2,15 +2,15 @@ import CTSS2
 import Glibc
 import SecretMemory
 
-/// Octets in and out of the sized buffers of Part 2: a 16-bit size, then the octets.
+/// Bytes in and out of the sized buffers of Part 2: a 16-bit size, then the bytes.
 ///
 /// The buffers are never named: as imported, they are tuples of hundreds of elements, which the compiler takes
 /// minutes for.
 enum TPM2B {
-    /// Where the octets stand.
+    /// Where the bytes stand.
     private static let offset = MemoryLayout<UInt16>.size
 
-    /// Puts octets into a structure.
+    /// Puts bytes into a structure.
     ///
     /// - Throws: ``TPMError/damaged`` when they do not fit.
     static func set<T>(_ buffer: inout T, _ octets: UnsafeRawBufferPointer) throws(TPMError) {
@@ -21,12 +21,12 @@ enum TPM2B {
         }
     }
 
-    /// Puts octets into a structure.
+    /// Puts bytes into a structure.
     static func set<T>(_ buffer: inout T, _ octets: [UInt8]) throws(TPMError) {
         try set(&buffer, octets.span)
     }
 
-    /// Puts octets into a structure.
+    /// Puts bytes into a structure.
     static func set<T>(_ buffer: inout T, _ octets: Span<UInt8>) throws(TPMError) {
         try unsafe octets.withUnsafeBytes { octets throws(TPMError) in try unsafe set(&buffer, octets) }
     }
@@ -36,7 +36,7 @@ enum TPM2B {
         try unsafe secret.withUnsafeBytes { octets throws(TPMError) in try unsafe set(&buffer, octets) }
     }
 
-    /// The octets of a structure that the library allocated, which is freed.
+    /// The bytes of a structure that the library allocated, which is freed.
     static func take<T>(_ buffer: UnsafeMutablePointer<T>?) -> [UInt8] {
         guard let buffer = unsafe buffer else { return [] }
         defer { unsafe Esys_Free(buffer) }
@@ -53,7 +53,7 @@ enum TPM2B {
         return unsafe SecretBytes(copying: octets(of: buffer))
     }
 
-    /// The octets of a structure.
+    /// The bytes of a structure.
     static func octets<T>(of buffer: T) -> [UInt8] {
         unsafe withUnsafePointer(to: buffer) { unsafe [UInt8](octets(of: $0)) }
     }
@@ -73,7 +73,7 @@ enum TPM2B {
     }
 }
 
-/// Public areas as octets (`Tss2_MU_TPM2B_PUBLIC_Marshal`).
+/// Public areas as bytes (`Tss2_MU_TPM2B_PUBLIC_Marshal`).
 enum PublicArea {
     /// The marshalled form.
     static func octets(of area: TPM2B_PUBLIC) throws(TPMError) -> [UInt8] {

@@ -5,7 +5,7 @@ import SecretMemory
 extension TPM {
     /// See ``TPMHardwareGuard/escrow(_:authorization:)``.
     ///
-    /// A primary object of the NULL hierarchy holds the octets, and leaves the chip as a saved context: what
+    /// A primary object of the NULL hierarchy holds the bytes, and leaves the chip as a saved context: what
     /// encrypts that is new after each restart.
     func escrow(
         _ secret: borrowing SecretBytes,

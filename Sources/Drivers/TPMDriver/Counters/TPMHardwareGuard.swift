@@ -63,9 +63,9 @@ public struct TPMHardwareGuard: HardwareGuard {
         try await tpm.status().lockoutAuthSet
     }
 
-    /// Seals octets in the hierarchy whose seed every restart replaces.
+    /// Seals bytes in the hierarchy whose seed every restart replaces.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDataTooLarge` for more than 64 octets.
+    /// - Throws: ``KeychainError`` with `errSecDataTooLarge` for more than 64 bytes.
     public func escrow(
         _ secret: borrowing SecretBytes,
         authorization: borrowing SecretBytes
@@ -74,7 +74,7 @@ public struct TPMHardwareGuard: HardwareGuard {
         return try await tpm.escrow(secret, authorization)
     }
 
-    /// Brings an escrow's octets back.
+    /// Brings an escrow's bytes back.
     ///
     /// - Throws: ``KeychainError`` with `errSecItemNotFound` and the cause ``DriverCause/restarted`` after a
     ///   restart, `errSecAuthFailed` for another authorisation.

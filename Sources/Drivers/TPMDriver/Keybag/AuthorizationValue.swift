@@ -11,7 +11,7 @@ enum AuthorizationValue {
     /// Calls the BoringSSL that swift-crypto brings: `HKDF` of swift-crypto leaves what it derives from on the heap, in the
     /// last block of a hash. What the library leaves on the stack is wiped.
     ///
-    /// The chip ignores zeros at the end of a value (Part 1, "authValue"); the last octet is made odd, so that there
+    /// The chip ignores zeros at the end of a value (Part 1, "authValue"); the last byte is made odd, so that there
     /// are none.
     static func derive(_ label: String, from authorization: borrowing SecretBytes) -> SecretBytes {
         let info = Array("touchstone 1 tpm \(label)".utf8)

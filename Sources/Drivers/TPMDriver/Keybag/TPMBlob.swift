@@ -29,12 +29,12 @@ struct TPMBlob: Equatable {
     /// The counter's value that a secret is sealed to.
     var value: UInt64?
 
-    /// The longest blob, in octets; that of a keybag has about 500.
+    /// The longest blob, in bytes; that of a keybag has about 500.
     static let longest = 4096
 
     private static let version: UInt64 = 1
 
-    /// The blob's octets.
+    /// The blob's bytes.
     func encoded() -> [UInt8] {
         var writer = CBORWriter<[UInt8]>([])
         writer.writeArrayHead(count: 7)
@@ -52,7 +52,7 @@ struct TPMBlob: Equatable {
 extension TPMBlob {
     /// Reads a blob of a kind.
     ///
-    /// - Throws: ``TPMError/damaged`` for octets that are none.
+    /// - Throws: ``TPMError/damaged`` for bytes that are none.
     init(_ octets: [UInt8], _ kind: Kind) throws(TPMError) {
         do {
             try self.init(noted: octets)

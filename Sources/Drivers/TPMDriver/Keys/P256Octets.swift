@@ -1,11 +1,11 @@
 import CTSS2
 import SecretMemory
 
-/// Numbers of P-256 as 32 octets: a chip may leave leading zeros out.
+/// Numbers of P-256 as 32 bytes: a chip may leave leading zeros out.
 enum P256Octets {
-    /// The octets of a number, and of a coordinate.
+    /// The bytes of a number, and of a coordinate.
     static let count = 32
-    /// The octets of a point in uncompressed X9.63.
+    /// The bytes of a point in uncompressed X9.63.
     static let pointCount = 65
 
     /// A number of a chip, padded.

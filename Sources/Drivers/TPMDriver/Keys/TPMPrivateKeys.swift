@@ -16,7 +16,7 @@ public struct TPMPrivateKeys: PrivateKeyHardware {
 
     /// Makes a key under the storage primary.
     ///
-    /// - Parameter authorization: 32 random octets; every use needs the same.
+    /// - Parameter authorization: 32 random bytes; every use needs the same.
     /// - Returns: the key, with a blob for this chip alone.
     /// - Throws: ``KeychainError`` with `errSecNotAvailable` when the chip is gone.
     public func makeKey(
@@ -28,10 +28,10 @@ public struct TPMPrivateKeys: PrivateKeyHardware {
     /// Signs a digest with ECDSA.
     ///
     /// - Parameters:
-    ///   - digest: 20, 32, 48 or 64 octets.
+    ///   - digest: 20, 32, 48 or 64 bytes.
     ///   - key: ``HardwareKey/blob``.
     ///   - authorization: what the key was made with.
-    /// - Returns: r and s, 32 octets each.
+    /// - Returns: r and s, 32 bytes each.
     /// - Throws: ``KeychainError`` with `errSecParam` for another length, `errSecAuthFailed` for another
     ///   authorisation, `errSecDecode` for a blob that is damaged, and with ``DriverCause/otherHardware`` for one of
     ///   another chip or from before this one was cleared.
@@ -46,10 +46,10 @@ public struct TPMPrivateKeys: PrivateKeyHardware {
     /// Agrees on a key with ECDH.
     ///
     /// - Parameters:
-    ///   - publicKey: the other side's, uncompressed X9.63, 65 octets.
+    ///   - publicKey: the other side's, uncompressed X9.63, 65 bytes.
     ///   - key: ``HardwareKey/blob``.
     ///   - authorization: what the key was made with.
-    /// - Returns: the shared point's x coordinate, 32 octets.
+    /// - Returns: the shared point's x coordinate, 32 bytes.
     /// - Throws: as ``sign(digest:with:authorization:)``, and `errSecParam` for a point off the curve.
     public func agree(
         with publicKey: [UInt8],

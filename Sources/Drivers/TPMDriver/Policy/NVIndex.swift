@@ -10,10 +10,10 @@ struct NVIndex: Equatable {
     let attributes: TPMA_NV
     /// Who may write it, with `TPMA_NV_POLICYWRITE`.
     let policy: [UInt8]
-    /// Octets.
+    /// Bytes.
     static let byteCount: UInt16 = 8
 
-    /// Counts wrong authorisations (`TPM2_NT_PIN_FAIL`): count and limit, 4 octets each.
+    /// Counts wrong authorisations (`TPM2_NT_PIN_FAIL`): count and limit, 4 bytes each.
     ///
     /// Written once and never again, not even by the owner: a count that could be set back would limit nothing.
     /// A new passcode gets a new index. The owner can delete it, which opens nothing, because what is sealed wants

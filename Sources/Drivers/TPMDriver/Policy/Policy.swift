@@ -26,7 +26,7 @@ struct Policy: Equatable {
         return policy
     }
 
-    /// As long as eight octets of an index are these (`TPM2_PolicyNV`, offset 0, `TPM2_EO_EQ`).
+    /// As long as eight bytes of an index are these (`TPM2_PolicyNV`, offset 0, `TPM2_EO_EQ`).
     func nv(_ name: [UInt8], equals value: UInt64) -> Policy {
         let arguments = SHA256.octets(
             value.bigEndianOctets + UInt16(0).bigEndianOctets + kTPM2_EO_EQ.bigEndianOctets
@@ -49,17 +49,17 @@ struct Policy: Equatable {
 }
 
 extension SHA256 {
-    /// The digest as octets.
+    /// The digest as bytes.
     static func octets(_ message: [UInt8]) -> [UInt8] { Array(hash(data: message)) }
 }
 
 extension FixedWidthInteger {
-    /// The octets, most significant first, as the TPM's structures have them.
+    /// The bytes, most significant first, as the TPM's structures have them.
     var bigEndianOctets: [UInt8] {
         stride(from: Self.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> $0) }
     }
 
-    /// Reads octets, most significant first; nil when there are not as many as the type has.
+    /// Reads bytes, most significant first; nil when there are not as many as the type has.
     init?(bigEndianOctets octets: [UInt8]) {
         guard octets.count == Self.bitWidth / 8 else { return nil }
         self = octets.reduce(0) { $0 << 8 | Self($1) }

@@ -123,7 +123,7 @@ extension TPM {
     /// guesses or change its limits.
     ///
     /// Never sends a guess: one wrong value would lock it for hours.
-    /// - Parameter authorization: at most 32 octets, the last one not zero; whoever loses it can change nothing
+    /// - Parameter authorization: at most 32 bytes, the last one not zero; whoever loses it can change nothing
     ///   about the chip's limits short of clearing it.
     /// - Throws: ``KeychainError`` with `errSecDuplicateItem` when it is set already, `errSecParam` for a value that
     ///   the chip would shorten.

@@ -31,7 +31,7 @@ extension RemoteKeychain {
 
     /// Signs, agrees or decrypts with a key, asking the user where the key demands it.
     ///
-    /// - Returns: r and s of 32 octets each, or the shared secret, 32 octets.
+    /// - Returns: r and s of 32 bytes each, or the shared secret, 32 bytes.
     /// - Throws: as ``readKey(_:cancellation:)``, and ``KeychainError`` with `errSecParam` for a digest or a
     ///   public key that is none.
     public func useKey(

@@ -8,11 +8,11 @@ extension RemoteKeychain {
     /// - Parameters:
     ///   - prompt: how to prompt.
     ///   - cancellation: ends it from another thread.
-    ///   - progress: how many items of how many are sealed, before the first octets; called on any thread, from the
+    ///   - progress: how many items of how many are sealed, before the first bytes; called on any thread, from the
     ///     second second on.
-    ///   - write: takes the next octets, and how many there are in all; called on any thread. What it throws ends
+    ///   - write: takes the next bytes, and how many there are in all; called on any thread. What it throws ends
     ///     the export.
-    /// - Returns: what is in the export, and what is not. Without it the octets are no whole export.
+    /// - Returns: what is in the export, and what is not. Without it the bytes are no whole export.
     /// - Throws: ``KeychainError`` with `errSecAuthFailed` for a wrong code, and what `write` throws.
     public func exportKeychain(
         _ prompt: PromptFields,

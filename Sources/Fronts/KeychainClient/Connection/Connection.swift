@@ -90,7 +90,7 @@ final class Connection: Sendable {
     }
 
     private let socket: DaemonSocket
-    /// One octet that is 1 in this process, and 0 in a forked child as all locked memory is.
+    /// One byte that is 1 in this process, and 0 in a forked child as all locked memory is.
     private let ownMark: SecretBytes
     private let monitor: Monitor<State>
     /// The last id sent; held while a frame is written, because ids must grow on the wire.

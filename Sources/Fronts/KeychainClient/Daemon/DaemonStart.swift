@@ -6,7 +6,7 @@ import KeychainModel
 enum DaemonStart {
     /// How long a daemon may take until it listens.
     static let patience: Duration = .seconds(20)
-    /// How much of what it says on standard error is kept, in octets.
+    /// How much of what it says on standard error is kept, in bytes.
     private static let longestReport = 512
 
     /// Runs `touchstoned --detach`, which returns once the daemon is ready, or another one is.
@@ -85,7 +85,7 @@ enum DaemonStart {
         // ECHILD: the app reaps all children itself. Connecting will tell.
         guard SystemCall.uninterrupted({ unsafe waitpid(pid, &status, 0) }) >= 0 else { return .ready }
         if isSlow { return .slow }
-        // wait(2): the low seven bits are the signal, the next octet is the exit status.
+        // wait(2): the low seven bits are the signal, the next byte is the exit status.
         if status & 0x7F != 0 { return .killed(status & 0x7F) }
         return status == 0 ? .ready : .exited(status >> 8)
     }

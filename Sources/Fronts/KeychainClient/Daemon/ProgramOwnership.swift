@@ -29,9 +29,7 @@ enum ProgramOwnership {
         return writers == 0 || writers == 0o020 && isPrivate(status.st_gid, of: geteuid(), groups: groups())
     }
 
-    /// Whether `group` is a user's own: it has the user's number, and no further member.
-    ///
-    /// - Parameter groups: the text of group(5).
+    /// Whether `group` is a user's own: it has the user's number, and no further member in `groups`, the text of group(5).
     static func isPrivate(_ group: gid_t, of user: uid_t, groups: String) -> Bool {
         guard user != 0, group == user else { return false }
         let entries = groups.split(separator: "\n").map {

@@ -2,7 +2,7 @@ import Glibc
 public import KeychainModel
 import SecretMemory
 
-/// The locked memory that the requests of this process may hold together, in octets.
+/// The locked memory that the requests of this process may hold together, in bytes.
 ///
 /// `RLIMIT_MEMLOCK` is 8 MiB for an ordinary user, a secret may have 896 KiB and a result 4 MiB. Who wants a large secret
 /// moved asks here first and waits while others hold theirs, so that many threads at once take longer instead of failing.
@@ -101,7 +101,7 @@ public final class LockedRoom: Sendable {
         return isThere ? Reservation(self, octets: octets) : nil
     }
 
-    /// The octets that are held now.
+    /// The bytes that are held now.
     var used: Int { state.inspect { $0.used } }
 
     private func fits(_ octets: Int, _ state: borrowing State) -> Bool {

@@ -91,7 +91,7 @@ open class LAContext: NSObject, @unchecked Sendable {  // all that changes is in
     /// The kind of sensor, once ``canEvaluatePolicy(_:error:)`` was called, whatever that returned.
     open var biometryType: LABiometryType { state.withLock(\.biometryType) }
 
-    /// Octets that change with the set of enrolled fingers; nil before a success.
+    /// Bytes that change with the set of enrolled fingers; nil before a success.
     open var evaluatedPolicyDomainState: Data? { state.withLock(\.domainState) }
 
     /// What was seen of sensor, fingers and companions; its hashes are nil before a success.

@@ -18,7 +18,7 @@ public final class LADomainState: NSObject, Sendable {
         super.init()
     }
 
-    /// Octets that change when any part changes; nil before a success.
+    /// Bytes that change when any part changes; nil before a success.
     ///
     /// Those of ``biometry``, the one part that can change here.
     public var stateHash: Data? { biometry.stateHash }
@@ -36,7 +36,7 @@ public final class LADomainState: NSObject, Sendable {
 public final class LADomainStateBiometry: NSObject, Sendable {
     /// The kind of sensor.
     public let biometryType: LABiometryType
-    /// Octets that change with the set of enrolled fingers; nil before a success.
+    /// Bytes that change with the set of enrolled fingers; nil before a success.
     public let stateHash: Data?
 
     init(biometryType: LABiometryType, stateHash: Data?) {
@@ -61,8 +61,8 @@ public final class LADomainStateCompanion: NSObject, Sendable {
 
     /// The kinds of paired devices: none.
     public var availableCompanionTypes: Set<LACompanionType> { [] }
-    /// Octets that change with the paired devices: nil, since there are none.
+    /// Bytes that change with the paired devices: nil, since there are none.
     public var stateHash: Data? { nil }
-    /// Octets that change with the paired devices of one kind: nil, since there are none.
+    /// Bytes that change with the paired devices of one kind: nil, since there are none.
     public func stateHash(for companionType: LACompanionType) -> Data? { nil }
 }

@@ -40,7 +40,7 @@ extension LAEnvironment {
         public let isEnrolled: Bool
         /// Whether too many failures locked it; the passcode unlocks it.
         public let isLockedOut: Bool
-        /// Octets that change with the set of enrolled fingers; empty while that cannot be told.
+        /// Bytes that change with the set of enrolled fingers; empty while that cannot be told.
         public let stateHash: Data
         /// Whether a built-in sensor is out of reach, as behind a closed lid: never known here.
         public var builtInSensorInaccessible: Bool { false }
@@ -93,7 +93,7 @@ extension LAEnvironment {
     public final class MechanismCompanion: Mechanism, @unchecked Sendable {  // immutable
         /// The kind of device.
         public let type: LACompanionType
-        /// Octets that change with the paired devices of this kind.
+        /// Bytes that change with the paired devices of this kind.
         public let stateHash: Data?
 
         init(type: LACompanionType, stateHash: Data?) {

@@ -13,12 +13,12 @@ public final class LAPublicKey: NSObject, Sendable {
         super.init()
     }
 
-    /// Gives the key in X9.63: 4, then x and y of 32 octets each.
+    /// Gives the key in X9.63: 4, then x and y of 32 bytes each.
     public func exportBytes(completion handler: @escaping @Sendable (Data?, (any Error)?) -> Void) {
         KeyWork.run(handler) { [key] error in SecKeyCopyExternalRepresentation(key, error) }
     }
 
-    /// The key in X9.63: 4, then x and y of 32 octets each.
+    /// The key in X9.63: 4, then x and y of 32 bytes each.
     public var bytes: Data {
         get async throws { try await KeyWork.wait { self.exportBytes(completion: $0) } }
     }

@@ -37,7 +37,7 @@ nonisolated(unsafe) public let kSecAttrIsNegative: CFString = "nega"
 nonisolated(unsafe) public let kSecAttrAccount: CFString = "acct"
 /// The service of a generic password.
 nonisolated(unsafe) public let kSecAttrService: CFString = "svce"
-/// Octets of the app's own of a generic password.
+/// Bytes of the app's own of a generic password.
 nonisolated(unsafe) public let kSecAttrGeneric: CFString = "gena"
 /// The security domain (realm) of an internet password.
 nonisolated(unsafe) public let kSecAttrSecurityDomain: CFString = "sdmn"

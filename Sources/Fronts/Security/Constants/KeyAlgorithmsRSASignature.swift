@@ -6,7 +6,7 @@ import Foundation
 extension SecKeyAlgorithm {
     /// The RSA operation on a padded block.
     public static let rsaSignatureRaw = SecKeyAlgorithm("algid:sign:RSA:raw")
-    /// PKCS #1 v1.5 padding around any octets.
+    /// PKCS #1 v1.5 padding around any bytes.
     public static let rsaSignatureDigestPKCS1v15Raw = SecKeyAlgorithm("algid:sign:RSA:digest-PKCS1v15")
     /// PKCS #1 v1.5 of a digest, SHA-1.
     public static let rsaSignatureDigestPKCS1v15SHA1 = SecKeyAlgorithm("algid:sign:RSA:digest-PKCS1v15:SHA1")

@@ -29,7 +29,7 @@ nonisolated(unsafe) public let kSecAttrIsPermanent: CFString = "perm"
 nonisolated(unsafe) public let kSecAttrIsSensitive: CFString = "sens"
 /// Whether the key can be exported.
 nonisolated(unsafe) public let kSecAttrIsExtractable: CFString = "extr"
-/// The app's own name of a key, octets.
+/// The app's own name of a key, bytes.
 nonisolated(unsafe) public let kSecAttrApplicationTag: CFString = "atag"
 /// The algorithm of a key: one of the `kSecAttrKeyType…` values.
 nonisolated(unsafe) public let kSecAttrKeyType: CFString = "type"

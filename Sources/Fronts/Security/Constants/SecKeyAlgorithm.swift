@@ -26,7 +26,7 @@ public struct SecKeyKeyExchangeParameter: RawRepresentable, Hashable, @unchecked
     /// Names a parameter, known or not.
     public init(_ rawValue: CFString) { self.rawValue = rawValue }
 
-    /// The number of octets that the key derivation gives; demanded where there is one.
+    /// The number of bytes that the key derivation gives; demanded where there is one.
     public static let requestedSize = SecKeyKeyExchangeParameter("requestedSize")
     /// What both sides mix into the key derivation, `Data`.
     public static let sharedInfo = SecKeyKeyExchangeParameter("sharedInfo")
@@ -54,7 +54,7 @@ public struct SecPadding: OptionSet, Sendable {
     /// Takes any number.
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// PKCS #1 v1.5 around the octets as they are; for elliptic curves, DER of a digest.
+    /// PKCS #1 v1.5 around the bytes as they are; for elliptic curves, DER of a digest.
     public static let PKCS1 = SecPadding(rawValue: 1)
     /// OAEP with SHA-1.
     public static let OAEP = SecPadding(rawValue: 2)

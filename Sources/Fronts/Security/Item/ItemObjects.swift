@@ -110,7 +110,7 @@ struct ItemObjects {
         }
     }
 
-    /// The access control comes as octets, and only where it says more than when to read the item.
+    /// The access control comes as bytes, and only where it says more than when to read the item.
     private static func accessControl(
         _ encoded: AttributeValue?,
         _ accessible: AttributeValue?
@@ -194,9 +194,9 @@ extension NSData {
     }
 }
 
-/// Octets of a secret in ordinary memory, for an owner that wipes them and lets the memory go.
+/// Bytes of a secret in ordinary memory, for an owner that wipes them and lets the memory go.
 private struct WipedCopy {
-    /// Without an address for no octets.
+    /// Without an address for no bytes.
     let room: UnsafeMutableRawBufferPointer
 
     init(_ octets: Span<UInt8>) {

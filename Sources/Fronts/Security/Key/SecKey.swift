@@ -48,7 +48,7 @@ public func SecKeyCopyPublicKey(_ key: SecKey) -> SecKey? {
     key.material.isPrivate ? SecKey(key.material.publicMaterial) : key
 }
 
-/// `SecKeyGetBlockSize`: of RSA, the octets of a block; of an elliptic curve, those of a coordinate.
+/// `SecKeyGetBlockSize`: of RSA, the bytes of a block; of an elliptic curve, those of a coordinate.
 public func SecKeyGetBlockSize(_ key: SecKey) -> Int { key.material.blockByteCount }
 
 /// `SecKeyCopyAttributes`: what can be told about a key, by the `kSecAttr…` constants; never the key.

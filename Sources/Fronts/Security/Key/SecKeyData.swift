@@ -26,7 +26,7 @@ public func SecKeyCreateWithData(
     }
 }
 
-/// `SecKeyCopyExternalRepresentation`: a key as octets.
+/// `SecKeyCopyExternalRepresentation`: a key as bytes.
 ///
 /// - Returns: nil with `errSecUnimplemented` for a private key in the keychain's hardware.
 public func SecKeyCopyExternalRepresentation(

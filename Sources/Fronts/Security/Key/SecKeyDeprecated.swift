@@ -2,7 +2,7 @@ public import CoreFoundation
 import Foundation
 import KeychainModel
 
-/// `SecKeyRawSign`, deprecated: signs a digest, or with ``SecPadding/PKCS1`` and RSA any octets.
+/// `SecKeyRawSign`, deprecated: signs a digest, or with ``SecPadding/PKCS1`` and RSA any bytes.
 ///
 /// `sigLen` is the room at `sig`, then the signature's length.
 ///

@@ -196,7 +196,7 @@ extension SecKey {
 }
 
 extension KeyAlgorithm.Input {
-    /// The digest to sign, or the octets to pad.
+    /// The digest to sign, or the bytes to pad.
     fileprivate func octets(_ data: NSData, _ algorithm: SecKeyAlgorithm) throws(KeychainError) -> [UInt8] {
         switch self {
         case .octets: return [UInt8](data as Data)

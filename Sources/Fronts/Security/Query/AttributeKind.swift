@@ -2,9 +2,9 @@ import KeychainModel
 
 /// What the values of an attribute look like.
 enum AttributeKind: Sendable {
-    /// Text; octets and whole numbers are kept as what they are.
+    /// Text; bytes and whole numbers are kept as what they are.
     case text
-    /// Octets; text counts as its UTF-8, as on Apple's systems.
+    /// Bytes; text counts as its UTF-8, as on Apple's systems.
     case octets
     /// A whole number, also as text or as a truth value; other text is kept as text.
     case number

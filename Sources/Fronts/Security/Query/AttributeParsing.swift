@@ -3,7 +3,7 @@ package import KeychainModel
 
 /// Attributes as they are collected from a dictionary.
 package struct ParsedAttributes: Sendable {
-    /// The most octets of all attributes together, so that a request with the longest data fits a frame.
+    /// The most bytes of all attributes together, so that a request with the longest data fits a frame.
     package static let mostOctets = 1 << 16
 
     /// All but access control, which is beside.

@@ -3,7 +3,7 @@ internal import Glibc
 /// The memory of another process that can be read, as it was at one moment; takes root.
 @safe
 package struct ProcessMemory {
-    /// Where octets were found.
+    /// Where bytes were found.
     package struct Place: CustomStringConvertible, Sendable {
         /// The mapping's name; `anonymous` without one.
         package let region: String
@@ -26,7 +26,7 @@ package struct ProcessMemory {
 
     private var regions: [Region] = []
 
-    /// All octets together.
+    /// All bytes together.
     package var octetCount: Int { regions.reduce(0) { $0 + $1.octets.count } }
 
     /// Reads every mapping that can be read, code and constants among them.
@@ -75,7 +75,7 @@ package struct ProcessMemory {
         }
     }
 
-    /// Where these octets are.
+    /// Where these bytes are.
     package func places(of marker: [UInt8]) -> [Place] {
         var places: [Place] = []
         for region in regions {

@@ -36,7 +36,7 @@ final class StreamSocket: Sendable {
     /// Ends all waiting on the socket.
     func shutDown() { shutdown(descriptor, CInt(SHUT_RDWR)) }
 
-    /// Sends octets, and waits for one whole answer; shorter when none came in time.
+    /// Sends bytes, and waits for one whole answer; shorter when none came in time.
     func exchange(_ octets: [UInt8], atMost limit: Duration) throws -> [UInt8] {
         var time = timeval(tv_sec: Int(limit.components.seconds), tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
@@ -45,7 +45,7 @@ final class StreamSocket: Sendable {
         return readMessage() ?? []
     }
 
-    /// Sends all octets; false when the peer is gone.
+    /// Sends all bytes; false when the peer is gone.
     func write(_ octets: [UInt8]) -> Bool {
         var sent = 0
         while sent < octets.count {
@@ -63,7 +63,7 @@ final class StreamSocket: Sendable {
         return true
     }
 
-    /// Reads one command or answer: tag, size of the whole in 4 octets, the rest; nil at the end.
+    /// Reads one command or answer: tag, size of the whole in 4 bytes, the rest; nil at the end.
     func readMessage() -> [UInt8]? {
         guard let head = read(6) else { return nil }
         let count = head[2..<6].reduce(0) { $0 << 8 | Int($1) }

@@ -8,13 +8,13 @@ struct TPMCommand {
     init(_ code: UInt32, handle: UInt32, password: [UInt8] = [], parameters: [UInt32] = []) {
         tag = 0x8002
         self.code = code
-        // The authorisation area: its octets, TPM_RS_PW, no nonce, continueSession, the value.
+        // The authorisation area: its bytes, TPM_RS_PW, no nonce, continueSession, the value.
         let count = UInt8(password.count)
         let area: [UInt8] = [0, 0, 0, 9 + count, 0x40, 0, 0, 9, 0, 0, 1, 0, count] + password
         body = Self.octets(handle) + area + parameters.flatMap(Self.octets)
     }
 
-    /// A command without authorisation and these octets behind its head.
+    /// A command without authorisation and these bytes behind its head.
     init(unauthorized code: UInt32, parameters: [UInt8]) {
         tag = 0x8001
         self.code = code

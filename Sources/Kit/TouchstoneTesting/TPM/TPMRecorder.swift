@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import SecretMemory
 
-/// Stands between a driver and a chip: keeps every octet that passes, and can lose or forge answers.
+/// Stands between a driver and a chip: keeps every byte that passes, and can lose or forge answers.
 ///
 /// ```swift
 /// let recorder = try TPMRecorder(chip)
@@ -28,9 +28,9 @@ public final class TPMRecorder: Sendable {
     public struct Command: Sendable, Equatable {
         /// `TPM2_CC`, for example 0x15E for `TPM2_Unseal`.
         public let code: UInt32
-        /// All its octets.
+        /// All its bytes.
         public let octets: [UInt8]
-        /// All octets of its answer; empty when there was none.
+        /// All bytes of its answer; empty when there was none.
         public var answer: [UInt8]
     }
 
@@ -50,7 +50,7 @@ public final class TPMRecorder: Sendable {
     /// Everything that passed so far, in order.
     public var commands: [Command] { state.withLock { $0.commands } }
 
-    /// All octets that passed so far, in both directions.
+    /// All bytes that passed so far, in both directions.
     public var traffic: [UInt8] { commands.flatMap { $0.octets + $0.answer } }
 
     /// Stands before a chip.

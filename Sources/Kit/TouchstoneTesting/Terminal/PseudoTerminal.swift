@@ -66,7 +66,7 @@ public final class PseudoTerminal: Sendable {
     /// All that was drawn so far, without escape sequences.
     public var text: String { String(decoding: screen.visible, as: UTF8.self) }
 
-    /// All that was drawn so far, octet by octet.
+    /// All that was drawn so far, byte by byte.
     public var octets: [UInt8] { screen.octets }
 
     /// Waits until a text is drawn, after the one that was waited for before; white space counts for nothing.

@@ -48,7 +48,7 @@ final class TerminalScreen: Sendable {
 
     deinit { Glibc.close(wake) }
 
-    /// All octets so far.
+    /// All bytes so far.
     var octets: [UInt8] { state.withLock { $0.octets } }
 
     /// What can be seen so far.
@@ -57,7 +57,7 @@ final class TerminalScreen: Sendable {
     /// Has the next search start after all that was drawn so far.
     func skip() { state.withLock { $0.cursor = $0.text.compact.count } }
 
-    /// Types octets; false when the terminal is closed or takes no more.
+    /// Types bytes; false when the terminal is closed or takes no more.
     func write(_ octets: [UInt8]) -> Bool {
         state.withLock { state in
             guard state.primary >= 0 else { return false }

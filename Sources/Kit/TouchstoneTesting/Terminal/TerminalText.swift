@@ -1,4 +1,4 @@
-/// Takes the escape sequences out of what a program draws, octet by octet.
+/// Takes the escape sequences out of what a program draws, byte by byte.
 ///
 /// Knows the forms of ECMA-48 (control sequences, strings) and the line-drawing characters of a VT100, which
 /// would otherwise look like letters.
@@ -6,11 +6,11 @@ struct TerminalText {
     private enum State {
         case text
         case escape
-        /// `ESC [`: parameters until a final octet.
+        /// `ESC [`: parameters until a final byte.
         case control
         /// `ESC ]`, `ESC P`, `ESC X`, `ESC ^`, `ESC _`: until `BEL` or `ESC \`.
         case string
-        /// `ESC (` and the like: one more octet.
+        /// `ESC (` and the like: one more byte.
         case charset
     }
 
@@ -22,7 +22,7 @@ struct TerminalText {
     /// The same without white space: programs save it, and wrap lines where they like.
     private(set) var compact: [UInt8] = []
 
-    /// Takes the next octet.
+    /// Takes the next byte.
     mutating func take(_ octet: UInt8) {
         switch state {
         case .text: takeText(octet)

@@ -1,7 +1,7 @@
 internal import WebAuthnModel
 
 extension Attestation {
-    /// The attestation as JSON (RFC 8259), octets in base64url without padding (RFC 4648, section 5).
+    /// The attestation as JSON (RFC 8259), bytes in base64url without padding (RFC 4648, section 5).
     public var json: String {
         var members = [("level", quoted(level.rawValue)), ("publicKey", quoted(publicKey))]
         if let evidence {

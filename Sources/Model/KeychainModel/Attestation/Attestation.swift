@@ -7,7 +7,7 @@ public import WebAuthnModel
 /// ``KeyCertification/statement``; that the statement names the key of ``KeyCertification/publicArea`` and
 /// carries its nonce; the public area's attributes; and that ``KeyCertification/policy`` gives its `authPolicy`.
 public struct Attestation: Sendable, Equatable {
-    /// Uncompressed X9.63, 65 octets.
+    /// Uncompressed X9.63, 65 bytes.
     public let publicKey: [UInt8]
     /// What a chip says of the key; nil for a key of software, of which nothing can be proven.
     public let evidence: Evidence?
@@ -72,7 +72,7 @@ public struct KeyCertification: Sendable, Equatable {
     public let publicArea: [UInt8]
     /// TPMS_ATTEST of type TPM_ST_ATTEST_CERTIFY.
     public let statement: [UInt8]
-    /// ECDSA with SHA-256 over ``statement`` by the attestation key: r and s, 32 octets each.
+    /// ECDSA with SHA-256 over ``statement`` by the attestation key: r and s, 32 bytes each.
     public let signature: [UInt8]
     /// What led to the public area's `authPolicy`, first step first.
     public let policy: [PolicyStep]

@@ -58,7 +58,7 @@ public final class PasscodeKey: Sendable {
     /// Takes over the key.
     public init(_ secret: consuming SecretBytes) { self.secret = secret }
 
-    /// Lends the key's octets for the length of `body`.
+    /// Lends the key's bytes for the length of `body`.
     public func withOctets<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
         try secret.withOctets(body)
     }
@@ -68,10 +68,10 @@ public final class PasscodeKey: Sendable {
 public final class ApplicationPassword: Sendable {
     private let secret: SecretBytes
 
-    /// Takes over the password's octets.
+    /// Takes over the password's bytes.
     public init(_ secret: consuming SecretBytes) { self.secret = secret }
 
-    /// Lends the password's octets for the length of `body`.
+    /// Lends the password's bytes for the length of `body`.
     public func withOctets<R, E: Error>(_ body: (Span<UInt8>) throws(E) -> R) throws(E) -> R {
         try secret.withOctets(body)
     }

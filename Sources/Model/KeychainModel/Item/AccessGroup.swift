@@ -1,16 +1,16 @@
 /// The name of a group of programs that share items; never empty.
 public struct AccessGroup: Hashable, Sendable {
-    /// The longest name accepted, in octets of UTF-8.
+    /// The longest name accepted, in bytes of UTF-8.
     public static let longestName = 1024
     /// The name, for example the path of the program.
     public let name: String
 
-    /// Accepts a name of 1 to 1024 octets without NUL.
+    /// Accepts a name of 1 to 1024 bytes without NUL.
     public init?(_ name: String) {
         guard !name.isEmpty, name.utf8.count <= Self.longestName, !name.utf8.contains(0) else { return nil }
         self.name = name
     }
 
-    /// Compares octets, as the store does: two spellings of one letter are two names.
+    /// Compares bytes, as the store does: two spellings of one letter are two names.
     public static func == (lhs: Self, rhs: Self) -> Bool { lhs.name.utf8.elementsEqual(rhs.name.utf8) }
 }

@@ -36,11 +36,11 @@ public struct ItemCursor: Sendable, Equatable {
 
 /// The keys of an item's map on the wire.
 public enum ItemField {
-    /// Persistent reference, octets.
+    /// Persistent reference, bytes.
     public static let reference: UInt64 = 1
     /// Attributes, a map.
     public static let attributes: UInt64 = 2
-    /// Data, octets.
+    /// Data, bytes.
     public static let data: UInt64 = 3
     /// The item is invalidated: microseconds since 1970 at which that was seen, 0 when that is not known.
     public static let invalidated: UInt64 = 4

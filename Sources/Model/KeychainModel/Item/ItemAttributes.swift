@@ -67,7 +67,7 @@ public struct AttributeKey: RawRepresentable, Hashable, Comparable, Sendable {
 public enum AttributeValue: Hashable, Sendable {
     /// Text.
     case string(String)
-    /// Octets.
+    /// Bytes.
     case data([UInt8])
     /// A whole number.
     case integer(Int64)
@@ -76,7 +76,7 @@ public enum AttributeValue: Hashable, Sendable {
     /// Microseconds since 1970-01-01 00:00:00 UTC.
     case date(Int64)
 
-    /// Compares text by its octets, as the store does: two spellings of one letter are two values.
+    /// Compares text by its bytes, as the store does: two spellings of one letter are two values.
     public static func == (lhs: Self, rhs: Self) -> Bool {
         switch (lhs, rhs) {
         case (.string(let left), .string(let right)): left.utf8.elementsEqual(right.utf8)

@@ -73,14 +73,14 @@ public struct ItemQuery: Sendable, Equatable {
     }
 }
 
-/// Names one item for good (`kSecValuePersistentRef`): 16 random octets.
+/// Names one item for good (`kSecValuePersistentRef`): 16 random bytes.
 public struct PersistentReference: Hashable, Sendable {
-    /// The number of octets in a reference.
+    /// The number of bytes in a reference.
     public static let octetCount = 16
-    /// The reference's octets.
+    /// The reference's bytes.
     public let octets: [UInt8]
 
-    /// Accepts exactly 16 octets.
+    /// Accepts exactly 16 bytes.
     public init?(octets: [UInt8]) {
         guard octets.count == Self.octetCount else { return nil }
         self.octets = octets

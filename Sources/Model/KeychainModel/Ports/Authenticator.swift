@@ -119,7 +119,7 @@ public struct AuthenticationAvailability: Sendable, Equatable {
     public var error: AuthenticationError?
     /// Whether there is a fingerprint sensor, whatever ``error`` says.
     public var hasSensor: Bool
-    /// 32 octets that change with the enrolled set; nil when it cannot be told.
+    /// 32 bytes that change with the enrolled set; nil when it cannot be told.
     public var domainState: [UInt8]?
 
     /// Reports availability.

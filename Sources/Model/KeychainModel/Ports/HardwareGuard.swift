@@ -50,15 +50,15 @@ public protocol HardwareGuard: Sendable {
     /// Whether the chip's lockout can be reset by its owner alone.
     func hasLockoutAuthorization() async throws(KeychainError) -> Bool
 
-    /// Puts up to 64 octets where a restart of the machine destroys them.
+    /// Puts up to 64 bytes where a restart of the machine destroys them.
     ///
-    /// What brings them back is what this returns, with the authorisation: 32 random octets that stay in locked memory.
+    /// What brings them back is what this returns, with the authorisation: 32 random bytes that stay in locked memory.
     func escrow(
         _ secret: borrowing SecretBytes,
         authorization: borrowing SecretBytes
     ) async throws(KeychainError) -> [UInt8]
 
-    /// Brings an escrow's octets back.
+    /// Brings an escrow's bytes back.
     ///
     /// - Throws: ``KeychainError`` with `errSecItemNotFound` after a restart.
     func openEscrow(

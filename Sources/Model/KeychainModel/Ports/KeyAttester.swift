@@ -18,7 +18,7 @@ public protocol KeyAttester: Sendable {
     /// Gives back the secret of a credential (TPM 2.0 Part 3, `TPM2_ActivateCredential`).
     ///
     /// - Parameter challenge: what the server made.
-    /// - Returns: the secret, at most 64 octets.
+    /// - Returns: the secret, at most 64 bytes.
     /// - Throws: ``KeychainError`` with `errSecDecode` for a credential that was made for another attestation
     ///   key or another chip, `errSecParam` for one that is longer than any.
     func activate(_ challenge: ActivationChallenge) async throws(KeychainError) -> SecretBytes
@@ -28,7 +28,7 @@ public protocol KeyAttester: Sendable {
     /// - Parameters:
     ///   - key: ``HardwareKey/blob``.
     ///   - authorization: the key's own.
-    ///   - qualifyingData: what the statement is to carry, at most 64 octets: a digest with the server's nonce.
+    ///   - qualifyingData: what the statement is to carry, at most 64 bytes: a digest with the server's nonce.
     /// - Returns: the statement, and all that is needed to check it.
     /// - Throws: as ``PrivateKeyHardware/sign(digest:with:authorization:)``, and `errSecParam` for qualifying
     ///   data that is too long.
@@ -43,7 +43,7 @@ public protocol KeyAttester: Sendable {
 ///
 /// What `TPM2_MakeCredential` makes, here or in software: TPM 2.0 Part 1, section 24.
 public struct ActivationChallenge: Sendable, Equatable {
-    /// The longest part, in octets: an RSA 3072 ciphertext.
+    /// The longest part, in bytes: an RSA 3072 ciphertext.
     public static let longestPart = 384
 
     /// The content of TPM2B_ID_OBJECT: the integrity code and the encrypted secret.

@@ -10,7 +10,7 @@ public protocol KeySealer: Sendable {
 
     /// Makes a new 32-octet device secret, bound to `authorization` where the hardware can.
     ///
-    /// - Parameter authorization: 32 octets derived from the passcode.
+    /// - Parameter authorization: 32 bytes derived from the passcode.
     /// - Returns: the blob to store, and the secret.
     /// - Throws: ``KeychainError`` when the hardware or the disk refused.
     func seal(
@@ -49,7 +49,7 @@ extension KeySealer {
 public struct SealedDeviceSecret: ~Copyable, Sendable {
     /// What to store.
     public let blob: [UInt8]
-    /// 32 octets.
+    /// 32 bytes.
     public let secret: SecretBytes
 
     /// Holds both.

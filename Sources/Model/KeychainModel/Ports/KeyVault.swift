@@ -36,7 +36,7 @@ public protocol KeyVault: Sendable {
 
     /// Has hardware vouch for a key; needs what signing with it needs.
     ///
-    /// The statement carries the qualifying data, at most 64 octets; there is no evidence for a key that hardware does
+    /// The statement carries the qualifying data, at most 64 bytes; there is no evidence for a key that hardware does
     /// not keep.
     func attest(
         _ representation: [UInt8],
@@ -52,23 +52,23 @@ public protocol KeyVault: Sendable {
 
     /// Answers a server that wants to know whether the attestation key lives in the chip of the endorsement key.
     ///
-    /// - Returns: the secret, at most 64 octets.
+    /// - Returns: the secret, at most 64 bytes.
     /// - Throws: as ``KeyAttester/activate(_:)``, and `errSecUnimplemented` without hardware.
     func activate(_ challenge: ActivationChallenge) async throws(KeychainError) -> SecretBytes
 }
 
 /// A key of the vault.
 public struct EnclaveKey: Sendable, Equatable {
-    /// What stands for the key, sealed; at most ``longestRepresentation`` octets.
+    /// What stands for the key, sealed; at most ``longestRepresentation`` bytes.
     public let representation: [UInt8]
-    /// Uncompressed X9.63, 65 octets.
+    /// Uncompressed X9.63, 65 bytes.
     public let publicKey: [UInt8]
     /// What its use demands.
     public let accessControl: AccessControl
     /// Whether hardware made it and keeps it.
     public let isHardware: Bool
 
-    /// The longest representation, in octets.
+    /// The longest representation, in bytes.
     public static let longestRepresentation = 4096
 
     /// Describes a key.
@@ -82,9 +82,9 @@ public struct EnclaveKey: Sendable, Equatable {
 
 /// What a private key is used for.
 public enum KeyUse: Sendable, Equatable {
-    /// ECDSA over a digest of 20, 32, 48 or 64 octets; the result is r and s of 32 octets each.
+    /// ECDSA over a digest of 20, 32, 48 or 64 bytes; the result is r and s of 32 bytes each.
     case sign(digest: [UInt8])
-    /// ECDH with a public key in X9.63, 65 octets, for a key exchange; the result is 32 octets.
+    /// ECDH with a public key in X9.63, 65 bytes, for a key exchange; the result is 32 bytes.
     case agree(publicKey: [UInt8])
     /// The same for decryption, which has an operation of its own in access control.
     case decrypt(publicKey: [UInt8])

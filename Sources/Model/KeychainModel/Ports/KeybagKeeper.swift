@@ -137,7 +137,7 @@ public struct AssuranceReport: Sendable, Equatable {
 
 /// What was seen of the enrolled fingers.
 public struct EnrolmentObservation: Sendable, Equatable {
-    /// 32 octets that are the same as long as the set is (`evaluatedPolicyDomainState`).
+    /// 32 bytes that are the same as long as the set is (`evaluatedPolicyDomainState`).
     public let domainState: [UInt8]
     /// Whether the set is another one than at the last observation, or there was none.
     public let changed: Bool

@@ -65,23 +65,23 @@ public protocol KeychainMover: Sendable {
     ) async throws(AuthenticationError) -> Int
 }
 
-/// The sealed octets of an export; gone with their last owner.
+/// The sealed bytes of an export; gone with their last owner.
 public protocol ExportFile: AnyObject, Sendable {
-    /// How many octets there are.
+    /// How many bytes there are.
     var count: Int { get }
 
-    /// Adds octets at the end.
+    /// Adds bytes at the end.
     ///
     /// - Throws: ``KeychainError`` with `errSecDataTooLarge` past ``MigrationLimits/mostOctets``.
     func append(_ octets: [UInt8]) throws(KeychainError)
 
-    /// At most `count` octets from `offset` on; fewer at the end alone.
+    /// At most `count` bytes from `offset` on; fewer at the end alone.
     func read(from offset: Int, upTo count: Int) throws(KeychainError) -> [UInt8]
 }
 
 /// An export and what is in it.
 public struct KeychainExport: Sendable {
-    /// Its octets.
+    /// Its bytes.
     public let file: any ExportFile
     /// What is in it, and what is not.
     public let report: ExportReport
@@ -111,7 +111,7 @@ public struct ExportReport: Sendable, Equatable {
 
     /// An item that stays behind.
     public struct LeftOut: Sendable, Equatable {
-        /// The most octets of a group's or an item's name here.
+        /// The most bytes of a group's or an item's name here.
         public static let longestName = 256
         /// Why.
         public let reason: Reason

@@ -10,7 +10,7 @@ public protocol PrivateKeyHardware: Sendable {
 
     /// Makes a key; every use needs the same authorisation.
     ///
-    /// - Parameter authorization: 32 random octets.
+    /// - Parameter authorization: 32 random bytes.
     /// - Returns: the key.
     /// - Throws: ``KeychainError`` when the hardware refused.
     func makeKey(authorization: borrowing SecretBytes) async throws(KeychainError) -> HardwareKey
@@ -18,10 +18,10 @@ public protocol PrivateKeyHardware: Sendable {
     /// Signs a digest with ECDSA.
     ///
     /// - Parameters:
-    ///   - digest: 20, 32, 48 or 64 octets: SHA-1, SHA-256, SHA-384 or SHA-512.
+    ///   - digest: 20, 32, 48 or 64 bytes: SHA-1, SHA-256, SHA-384 or SHA-512.
     ///   - key: ``HardwareKey/blob``.
-    ///   - authorization: the 32 octets that the key was made with.
-    /// - Returns: r and s, 32 octets each.
+    ///   - authorization: the 32 bytes that the key was made with.
+    /// - Returns: r and s, 32 bytes each.
     /// - Throws: ``KeychainError`` with `errSecAuthFailed` when the authorisation does not open the blob,
     ///   `errSecDecode` for a blob that this hardware did not make.
     func sign(
@@ -33,10 +33,10 @@ public protocol PrivateKeyHardware: Sendable {
     /// Agrees on a key with ECDH.
     ///
     /// - Parameters:
-    ///   - publicKey: the other side's, uncompressed X9.63, 65 octets.
+    ///   - publicKey: the other side's, uncompressed X9.63, 65 bytes.
     ///   - key: ``HardwareKey/blob``.
-    ///   - authorization: the 32 octets that the key was made with.
-    /// - Returns: the shared point's x coordinate, 32 octets.
+    ///   - authorization: the 32 bytes that the key was made with.
+    /// - Returns: the shared point's x coordinate, 32 bytes.
     /// - Throws: as ``sign(digest:with:authorization:)``, and `errSecParam` for a point off the curve.
     func agree(
         with publicKey: [UInt8],
@@ -47,14 +47,14 @@ public protocol PrivateKeyHardware: Sendable {
 
 /// A new key of the hardware.
 public struct HardwareKey: Sendable, Equatable {
-    /// What brings the key back, for its own hardware alone; at most ``longestBlob`` octets.
+    /// What brings the key back, for its own hardware alone; at most ``longestBlob`` bytes.
     public let blob: [UInt8]
-    /// Uncompressed X9.63: 4, then x and y of 32 octets each.
+    /// Uncompressed X9.63: 4, then x and y of 32 bytes each.
     public let publicKey: [UInt8]
 
-    /// The longest blob, in octets.
+    /// The longest blob, in bytes.
     public static let longestBlob = 1024
-    /// The length of an uncompressed point of P-256 in X9.63, in octets.
+    /// The length of an uncompressed point of P-256 in X9.63, in bytes.
     public static let publicKeyOctetCount = 65
 
     /// Holds both.

@@ -4,7 +4,7 @@ internal import WebAuthnModel
 extension Attestation: WireBody {
     /// The most certificates, steps and operands that are read.
     private static let mostParts = 16
-    /// The longest certificate or structure that is read, in octets.
+    /// The longest certificate or structure that is read, in bytes.
     private static let longestPart = 8192
 
     /// Writes `[public key, evidence]`: null, or `[endorsement key, [certificate…], attestation key, public area,

@@ -150,7 +150,7 @@ public struct EvaluateAccessControl: WireBody, Sendable {
 public struct EvaluationReply: WireBody, Sendable, Equatable {
     /// What was shown.
     public let factors: Set<AuthenticationFactor>
-    /// 32 octets that change with the enrolled set.
+    /// 32 bytes that change with the enrolled set.
     public let domainState: [UInt8]?
 
     /// Reports a success.

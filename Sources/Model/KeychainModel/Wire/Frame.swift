@@ -2,11 +2,11 @@ public import CBOR
 import Glibc
 public import SecretMemory
 
-/// A message on the socket: four octets of length, most significant first, then one CBOR message.
+/// A message on the socket: four bytes of length, most significant first, then one CBOR message.
 public enum Frame {
-    /// The octets before the message.
+    /// The bytes before the message.
     public static let headerOctetCount = 4
-    /// The longest message, in octets.
+    /// The longest message, in bytes.
     public static let longest = 1 << 20
     /// What a message may hold.
     public static let limits = CBORLimits(depth: 16)
@@ -92,7 +92,7 @@ public struct ReceivedMessage: ~Copyable, Sendable {
 
     fileprivate init(frame: consuming SecretBuffer) { self.frame = frame }
 
-    /// The octets of the message.
+    /// The bytes of the message.
     public var count: Int { frame.count - Frame.headerOctetCount }
 
     /// Lends a strict reader over the message for the length of `body`.
@@ -132,7 +132,7 @@ public struct ReceivedMessage: ~Copyable, Sendable {
         }
     }
 
-    /// Lends the octets of the message, unread.
+    /// Lends the bytes of the message, unread.
     @inlinable
     public borrowing func withOctets<R: ~Copyable, E: Error>(
         _ body: (Span<UInt8>) throws(E) -> R

@@ -3,7 +3,7 @@ import SecretMemory
 
 /// How attributes, queries and secrets look on the wire and inside stored items.
 ///
-/// An attribute's value is text, octets, a whole number, true or false; a date is an array of one whole
+/// An attribute's value is text, bytes, a whole number, true or false; a date is an array of one whole
 /// number, microseconds since 1970.
 extension CBORWriter where Sink: ~Copyable {
     /// Writes attributes as a map, keys in deterministic order.
@@ -46,7 +46,7 @@ extension CBORWriter where Sink: ~Copyable {
         write(unsigned: UInt64(query.authenticationUI.rawValue))
     }
 
-    /// Writes a secret's octets, or null.
+    /// Writes a secret's bytes, or null.
     mutating func write(optionalSecret secret: borrowing SecretBytes?) {
         switch secret {
         case .some(let octets): octets.withOctets { write(bytes: $0) }
@@ -81,7 +81,7 @@ extension CBORReader {
     ) throws {
         for _ in 0..<count {
             let key = try readText()
-            // Apple's names are ASCII; others could be equal as text and different as octets.
+            // Apple's names are ASCII; others could be equal as text and different as bytes.
             guard key.utf8.count <= 32, key.utf8.allSatisfy({ $0 < 0x80 }) else { throw WireError.malformed }
             body(AttributeKey(rawValue: key), try readAttributeValue())
         }
@@ -181,7 +181,7 @@ extension CBORReader {
         )
     }
 
-    /// Reads octets into memory that is locked and wiped, or null.
+    /// Reads bytes into memory that is locked and wiped, or null.
     mutating func readOptionalSecret() throws -> SecretBytes? {
         if try readNullIfPresent() { return nil }
         return try readBytes { (octets: Span<UInt8>) throws(KeychainError) -> SecretBytes in

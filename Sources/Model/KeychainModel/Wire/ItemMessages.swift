@@ -3,9 +3,9 @@ public import SecretMemory
 
 /// Limits on what an item holds.
 public enum ItemLimits {
-    /// The longest secret, in octets: a frame less room for the rest.
+    /// The longest secret, in bytes: a frame less room for the rest.
     public static let longestData = Frame.longest - (1 << 17)
-    /// The longest text or octets of an attribute.
+    /// The longest text or bytes of an attribute.
     public static let longestAttribute = 1 << 14
     /// The most attributes of an item.
     public static let mostAttributes = 64

@@ -75,7 +75,7 @@ public struct ReadKey: WireBody, Sendable {
     }
 }
 
-/// Uses a private key: `[representation, operation, octets, context, prompt]`, the operation by Apple's number
+/// Uses a private key: `[representation, operation, bytes, context, prompt]`, the operation by Apple's number
 /// (`LAAccessControlOperation`); answered by ``KeyResult``.
 public struct UseKey: WireBody, Sendable {
     /// ``EnclaveKey/representation``.
@@ -137,7 +137,7 @@ public struct AttestKey: WireBody, Sendable {
     /// How to prompt.
     public let prompt: PromptFields
 
-    /// The most qualifying data, in octets.
+    /// The most qualifying data, in bytes.
     public static let mostQualifyingData = 64
 
     /// Describes the request.
@@ -223,18 +223,18 @@ public struct KeyReply: WireBody, Sendable, Equatable {
     }
 }
 
-/// A signature or a shared secret: octets.
+/// A signature or a shared secret: bytes.
 public struct KeyResult: WireBody, ~Copyable, Sendable {
-    /// The longest result, in octets: a signature.
+    /// The longest result, in bytes: a signature.
     public static let longest = 64
 
-    /// The octets.
+    /// The bytes.
     public let octets: SecretBytes
 
-    /// Wraps the octets.
+    /// Wraps the bytes.
     public init(_ octets: consuming SecretBytes) { self.octets = octets }
 
-    /// Hands the octets over.
+    /// Hands the bytes over.
     public consuming func take() -> SecretBytes { octets }
 
     /// Writes the reply.

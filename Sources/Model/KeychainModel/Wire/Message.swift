@@ -224,7 +224,7 @@ extension WireWriter {
         if let text { write(text: text) } else { writeNull() }
     }
 
-    /// Writes octets, or null.
+    /// Writes bytes, or null.
     public mutating func write(optionalBytes octets: [UInt8]?) {
         if let octets { write(bytes: octets) } else { writeNull() }
     }

@@ -2,29 +2,29 @@ public import CBOR
 
 /// How much of an export may go at once, and at all.
 public enum MigrationLimits {
-    /// The octets of a part: with it a frame stays well below ``Frame/longest``.
+    /// The bytes of a part: with it a frame stays well below ``Frame/longest``.
     public static let partOctets = 1 << 18
-    /// The most octets of an export, 1 GiB.
+    /// The most bytes of an export, 1 GiB.
     public static let mostOctets = 1 << 30
     /// The most items of an export.
     public static let mostItems = 1 << 20
 }
 
-/// A part of an export on its way to the client: `[total, octets, report, progress]`; the report comes with the last one
-/// alone, which brings no octets.
+/// A part of an export on its way to the client: `[total, bytes, report, progress]`; the report comes with the last one
+/// alone, which brings no bytes.
 ///
 /// While the items are sealed, parts bring ``ProgressBody`` and nothing else.
 public struct ExportPart: WireBody, Sendable, Equatable {
-    /// How many octets all parts have together.
+    /// How many bytes all parts have together.
     public let total: Int
-    /// The next octets.
+    /// The next bytes.
     public let octets: [UInt8]
     /// What was exported; nil before the end.
     public let report: ExportReport?
     /// How far the sealing is; nil once it is done.
     public let progress: ProgressBody?
 
-    /// Holds the next octets.
+    /// Holds the next bytes.
     public init(total: Int, octets: [UInt8]) {
         self.total = total
         self.octets = octets
@@ -72,12 +72,12 @@ public struct ExportPart: WireBody, Sendable, Equatable {
 
 /// A part of an export on its way to the daemon: `[offset, octets]`; offset 0 starts anew.
 public struct ImportPart: WireBody, Sendable, Equatable {
-    /// How many octets came before.
+    /// How many bytes came before.
     public let offset: Int
-    /// The next octets, at most ``MigrationLimits/partOctets``.
+    /// The next bytes, at most ``MigrationLimits/partOctets``.
     public let octets: [UInt8]
 
-    /// Holds the next octets.
+    /// Holds the next bytes.
     public init(offset: Int, octets: [UInt8]) {
         self.offset = offset
         self.octets = octets

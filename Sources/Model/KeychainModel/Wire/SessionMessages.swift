@@ -2,9 +2,9 @@ public import CBOR
 
 /// The daemon's first words: `[nonce, daemon version]`.
 public struct Greeting: WireBody, Sendable, Equatable {
-    /// The octets of a nonce.
+    /// The bytes of a nonce.
     public static let nonceOctetCount = 16
-    /// Random octets of this connection.
+    /// Random bytes of this connection.
     public let nonce: [UInt8]
     /// The daemon's version, for people.
     public let daemonVersion: String
@@ -65,7 +65,7 @@ public struct CancelRequest: WireBody, Sendable, Equatable {
 /// `[terminal, terminal type, display, wayland display, x authority, character type, reason, cancel title,
 /// fallback title, interaction allowed]`.
 public struct PromptFields: WireBody, Sendable, Equatable {
-    /// The longest reason or title, in octets; longer ones are refused.
+    /// The longest reason or title, in bytes; longer ones are refused.
     public static let longestText = 4096
     /// Where the request came from.
     public var origin: PromptOrigin

@@ -3,7 +3,7 @@ import SecretMemory
 
 /// Where log lines go: standard error, or a file of the daemon's own that is put aside once it is long.
 final class LogSink: Sendable {
-    /// At this size, in octets, `daemon.log` becomes `daemon.log.1` and a new one is begun.
+    /// At this size, in bytes, `daemon.log` becomes `daemon.log.1` and a new one is begun.
     private static let longestFile = 1 << 20
 
     private struct File {

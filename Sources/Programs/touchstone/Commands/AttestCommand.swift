@@ -15,7 +15,7 @@ struct AttestCommand: ParsableCommand {
             """
     )
 
-    @Option(name: .long, help: "What the statement is to carry: at most 64 octets in hexadecimal.")
+    @Option(name: .long, help: "What the statement is to carry: at most 64 bytes in hexadecimal.")
     var nonce: String?
 
     @Option(name: .long, help: "What using the key demands: finger, passcode, either or none.")
@@ -32,7 +32,7 @@ struct AttestCommand: ParsableCommand {
         Output.print(try keychain.attestKey(request).json)
     }
 
-    /// Reads hexadecimal octets.
+    /// Reads hexadecimal bytes.
     private static func octets(_ text: String) throws -> [UInt8] {
         let digits = Array(text.utf8)
         guard digits.count % 2 == 0, digits.count / 2 <= AttestKey.mostQualifyingData else {

@@ -9,7 +9,7 @@ struct GetCommand: ParsableCommand {
         commandName: "get",
         abstract: "Write a secret to standard output.",
         discussion: """
-            The octets are written as they were stored, with no newline added. A terminal is refused without --show. \
+            The bytes are written as they were stored, with no newline added. A terminal is refused without --show. \
             With -c the secret goes to the clipboard in place of that.
             """
     )

@@ -3,7 +3,7 @@ import SecretMemory
 
 /// A credential as git describes it: lines `key=value`, to a blank line or the end (git-credential(1)).
 final class GitCredential {
-    /// The longest description, in octets.
+    /// The longest description, in bytes.
     static let longest = 1 << 17
 
     private static let secretKeys = ["password", "oauth_refresh_token", "credential"]

@@ -168,7 +168,7 @@ extension SecretBuffer {
     /// Appends text.
     mutating func append(text: String) { for octet in text.utf8 { append(octet) } }
 
-    /// Appends octets as a JSON text.
+    /// Appends bytes as a JSON text.
     mutating func append(quoted octets: Span<UInt8>) {
         append(UInt8(ascii: "\""))
         for index in octets.indices {

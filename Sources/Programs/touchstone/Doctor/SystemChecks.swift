@@ -4,7 +4,7 @@ import SecretMemory
 
 /// Checks that need no daemon: memory, directories, the parts of the system.
 enum SystemChecks {
-    /// What an ordinary user is granted since Linux 5.16, in octets.
+    /// What an ordinary user is granted since Linux 5.16, in bytes.
     private static let usualMemoryLimit: UInt64 = 8 << 20
 
     /// Whether memory for secrets can be locked.

@@ -127,7 +127,7 @@ final class MaskedStream {
     private(set) var source: CInt
     private let target: CInt
     private var filter: MaskingFilter
-    /// The most that is passed on at once, in octets.
+    /// The most that is passed on at once, in bytes.
     private static let largestPiece = 1 << 16
     private var room: SecretBuffer
     private var isBroken = false

@@ -1,7 +1,7 @@
 import Glibc
 import SecretMemory
 
-/// Replaces secrets in a stream of octets, wherever its pieces begin and end.
+/// Replaces secrets in a stream of bytes, wherever its pieces begin and end.
 ///
 /// What could be the start of a secret is held back until the rest shows; never more than the longest secret, and in
 /// locked memory. Where secrets overlap or follow each other, one mask stands for all.
@@ -10,14 +10,14 @@ struct MaskingFilter: ~Copyable {
     static let mask = "<concealed by touchstone>"
 
     private let patterns: [MaskedPattern]
-    /// The octets that a pattern starts with.
+    /// The bytes that a pattern starts with.
     private let starts: [Bool]
     private var held: SecretBuffer
     private var spare: SecretBuffer
-    /// How many of the next octets belong to a secret that was masked.
+    /// How many of the next bytes belong to a secret that was masked.
     private var covered = 0
 
-    /// All locked memory is taken now, for pieces of up to `largestPiece` octets: a command that runs already is not
+    /// All locked memory is taken now, for pieces of up to `largestPiece` bytes: a command that runs already is not
     /// stopped for the lack of it.
     init(_ patterns: [MaskedPattern], largestPiece: Int) throws(CommandError) {
         let capacity = largestPiece + (patterns.map(\.count).max() ?? 0)
@@ -36,7 +36,7 @@ struct MaskingFilter: ~Copyable {
     /// - Parameters:
     ///   - octets: the piece.
     ///   - isEnd: whether this is the last one: nothing is held back then.
-    ///   - body: gets octets to write, several times.
+    ///   - body: gets bytes to write, several times.
     mutating func filter(
         _ octets: UnsafeRawBufferPointer,
         isEnd: Bool,
@@ -74,7 +74,7 @@ struct MaskingFilter: ~Copyable {
         swap(&held, &spare)
     }
 
-    /// The length of the longest secret that starts here; nil when more octets have to come to tell.
+    /// The length of the longest secret that starts here; nil when more bytes have to come to tell.
     private func longestMatch(in octets: UnsafeRawBufferPointer, isEnd: Bool) -> Int? {
         var longest = 0
         for pattern in patterns where pattern.count > longest {
@@ -129,7 +129,7 @@ final class MaskedPattern {
         return patterns
     }
 
-    /// Whether octets begin as this does, over `count` of them.
+    /// Whether bytes begin as this does, over `count` of them.
     func starts(_ octets: UnsafeRawBufferPointer, count: Int) -> Bool {
         unsafe secret.withUnsafeBytes { mine in
             guard let mine = mine.baseAddress, let octets = octets.baseAddress else { return false }

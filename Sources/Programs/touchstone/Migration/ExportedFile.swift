@@ -5,7 +5,7 @@ import SecretMemory
 /// An export on its way to the disk: a file beside its place until it is whole and durable.
 final class ExportedFile: Sendable {
     private struct State {
-        /// Open from the first octets on.
+        /// Open from the first bytes on.
         var descriptor: CInt?
         var count = 0
         var failure: CommandError?
@@ -27,13 +27,13 @@ final class ExportedFile: Sendable {
 
     deinit { discard() }
 
-    /// How many octets were written.
+    /// How many bytes were written.
     var count: Int { state.withLock { $0.count } }
 
     /// Why writing failed, where it did.
     var failure: CommandError? { state.withLock { $0.failure } }
 
-    /// Adds octets at the end.
+    /// Adds bytes at the end.
     ///
     /// - Throws: ``KeychainError`` with `errSecIO`; ``failure`` then says more.
     func append(_ octets: [UInt8]) throws(KeychainError) {
@@ -119,7 +119,7 @@ final class ExportedFile: Sendable {
 struct ImportedFile: ~Copyable {
     private let descriptor: CInt
     private let path: String
-    /// How many octets it has.
+    /// How many bytes it has.
     let count: Int
 
     /// Opens an export.
@@ -144,7 +144,7 @@ struct ImportedFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The next octets, as many as go at once.
+    /// The next bytes, as many as go at once.
     borrowing func read(from offset: Int) throws(CommandError) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: min(MigrationLimits.partOctets, count - offset))
         let step = unsafe octets.withUnsafeMutableBytes {

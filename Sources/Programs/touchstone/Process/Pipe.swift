@@ -43,14 +43,14 @@ struct Pipe: ~Copyable {
 
 /// Reads and writes of whole secrets.
 enum Descriptor {
-    /// Writes all octets; false when that fails, for example because nobody reads.
+    /// Writes all bytes; false when that fails, for example because nobody reads.
     static func write(_ secret: borrowing SecretBytes, to descriptor: CInt) -> Bool {
         secret.withOctets { octets in
             unsafe octets.withUnsafeBytes { unsafe write($0, to: descriptor) }
         }
     }
 
-    /// Writes all octets; false when that fails.
+    /// Writes all bytes; false when that fails.
     static func write(_ octets: UnsafeRawBufferPointer, to descriptor: CInt) -> Bool {
         var written = 0
         while written < octets.count {
@@ -65,7 +65,7 @@ enum Descriptor {
         return true
     }
 
-    /// Reads to the end, at most `limit` octets; nil when it fails, more come, or it takes too long.
+    /// Reads to the end, at most `limit` bytes; nil when it fails, more come, or it takes too long.
     ///
     /// - Throws: ``CommandError`` where memory cannot be locked.
     static func read(

@@ -8,7 +8,7 @@ import KeychainModel
 /// take all to the next one as it is, also over lines; double quotes know `\n`, `\r`, `\t`, `\\`, `\"` and `\$`.
 /// Without quotes the value ends before ` #` or at the end of its line. `$` is no expansion.
 struct EnvironmentFile {
-    /// The longest file, in octets.
+    /// The longest file, in bytes.
     private static let longest = 1 << 20
 
     private let place: String
@@ -61,7 +61,7 @@ struct EnvironmentFile {
         advance()
         skipBlanks()
         let value = try value(of: name, line: start)
-        guard !value.contains(0) else { throw refusal("a NUL octet in '\(name)'", line: start) }
+        guard !value.contains(0) else { throw refusal("a NUL byte in '\(name)'", line: start) }
         do throws(ValidationError) {
             return (name, try SecretTemplate(value: value[...]))
         } catch {

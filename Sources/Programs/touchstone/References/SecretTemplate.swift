@@ -3,7 +3,7 @@ import SecretMemory
 
 /// Text with references to secrets in it: `touchstone://NAME`, or `{{ touchstone://NAME }}`.
 ///
-/// In a name `%` and two hexadecimal digits stand for an octet. Without braces a reference ends before the first octet
+/// In a name `%` and two hexadecimal digits stand for a byte. Without braces a reference ends before the first byte
 /// that is neither a letter, a digit, one of `-`, `_`, `.`, `/`, `%`, nor outside ASCII.
 struct SecretTemplate {
     /// A piece of it.

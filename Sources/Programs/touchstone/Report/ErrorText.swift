@@ -35,7 +35,7 @@ enum ErrorText {
         case .userCanceled: return ("cancelled", nil)
         case .decode: return ("what is stored is damaged", "touchstone doctor")
         case .dataTooLarge:
-            return ("the secret is too large", "at most \(ItemLimits.longestData) octets fit")
+            return ("the secret is too large", "at most \(ItemLimits.longestData) bytes fit")
         case .diskFull: return ("the disk is full; nothing was changed", nil)
         case .readOnly, .io: return ("the store cannot be written\(detail(error))", "touchstone doctor")
         case .allocate:

@@ -22,7 +22,7 @@ enum Output {
         }
     }
 
-    /// Writes octets to standard output.
+    /// Writes bytes to standard output.
     static func write(_ octets: UnsafeRawBufferPointer) throws(CommandError) {
         guard unsafe writeAll(octets, to: STDOUT_FILENO) else {
             throw CommandError("cannot write to standard output: \(SystemError.name(of: errno))")

@@ -28,7 +28,7 @@ struct EnvironmentBinding {
         return text.utf8.allSatisfy(isPlain)
     }
 
-    /// Whether an octet can stand in a variable's name.
+    /// Whether a byte can stand in a variable's name.
     static func isPlain(_ octet: UInt8) -> Bool {
         switch octet {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -35,7 +35,7 @@ struct ProcessImage: ~Copyable {
             }
             guard !holdsNUL else {
                 throw CommandError(
-                    "'\(name.text)' holds a NUL octet, which no environment variable can",
+                    "'\(name.text)' holds a NUL byte, which no environment variable can",
                     hint: "read it with touchstone get"
                 )
             }

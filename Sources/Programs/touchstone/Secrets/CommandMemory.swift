@@ -25,7 +25,7 @@ enum CommandMemory {
         }
     }
 
-    /// The buffer's octets, if it has all that were appended.
+    /// The buffer's bytes, if it has all that were appended.
     static func finish(_ buffer: consuming SecretBuffer) throws(CommandError) -> SecretBytes {
         if let refusal = buffer.refusal { throw CommandError(refusal) }
         return buffer.finish()
@@ -40,12 +40,12 @@ enum CommandMemory {
         }
     }
 
-    /// A second secret with the same octets.
+    /// A second secret with the same bytes.
     static func copy(of secret: borrowing SecretBytes) throws(CommandError) -> SecretBytes {
         try secret.withOctets { octets throws(CommandError) in try copy(octets) }
     }
 
-    /// `count` octets that `fill` writes in place; they are zeros before.
+    /// `count` bytes that `fill` writes in place; they are zeros before.
     static func make(_ count: Int, filledBy fill: (inout MutableSpan<UInt8>) -> Void) throws(CommandError)
         -> SecretBytes
     {

@@ -2,15 +2,15 @@ import ArgumentParser
 import KeychainClient
 import KeychainModel
 
-/// The name of a secret: 1 to 255 octets, no control characters.
+/// The name of a secret: 1 to 255 bytes, no control characters.
 struct ItemName {
-    /// The longest name, in octets of UTF-8.
+    /// The longest name, in bytes of UTF-8.
     static let longest = 255
 
     let text: String
 
     /// What help and error messages say about names.
-    static let help: ArgumentHelp = "The secret's name: 1 to 255 octets of UTF-8, no control characters."
+    static let help: ArgumentHelp = "The secret's name: 1 to 255 bytes of UTF-8, no control characters."
 
     /// Reads a name.
     ///
@@ -18,13 +18,13 @@ struct ItemName {
     init(argument: String) throws(ValidationError) {
         guard !argument.isEmpty else { throw ValidationError("a name is not empty") }
         guard argument.utf8.count <= Self.longest else {
-            throw ValidationError("a name has at most \(Self.longest) octets")
+            throw ValidationError("a name has at most \(Self.longest) bytes")
         }
         let scalars = argument.unicodeScalars
         guard scalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
             throw ValidationError("a name has no control characters")
         }
-        // Swift puts this one in the place of octets that are no UTF-8: two names would become one.
+        // Swift puts this one in the place of bytes that are no UTF-8: two names would become one.
         guard !scalars.contains("\u{FFFD}") else { throw ValidationError("a name is UTF-8") }
         text = argument
     }

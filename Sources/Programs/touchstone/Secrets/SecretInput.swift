@@ -93,7 +93,7 @@ enum SecretInput {
     private static var tooLarge: CommandError {
         CommandError(
             "the secret is too large; nothing was stored",
-            hint: "at most \(ItemLimits.longestData) octets fit"
+            hint: "at most \(ItemLimits.longestData) bytes fit"
         )
     }
 

@@ -40,7 +40,7 @@ struct Terminal: ~Copyable {
 
     /// One line with its newline; empty at the end of input.
     ///
-    /// The kernel hands over a line whole, at most 4095 octets of it (termios(3), canonical mode).
+    /// The kernel hands over a line whole, at most 4095 bytes of it (termios(3), canonical mode).
     private borrowing func readLine(asking question: String, echoes: Bool) throws(CommandError) -> SecretBytes
     {
         guard let signals = CaughtSignals() else { throw Self.failure() }

@@ -15,7 +15,7 @@ enum ECDSAForm: Equatable, Sendable {
         return [0x30] + Self.length(numbers.count) + numbers
     }
 
-    /// r and s of a signature in this form; nil for any other octets, DER that is not the shortest among them.
+    /// r and s of a signature in this form; nil for any other bytes, DER that is not the shortest among them.
     func decode(_ signature: [UInt8], coordinateByteCount: Int) -> [UInt8]? {
         guard self == .x962 else { return signature.count == 2 * coordinateByteCount ? signature : nil }
         guard signature.count <= 2 * coordinateByteCount + 9 else { return nil }
@@ -41,7 +41,7 @@ enum ECDSAForm: Equatable, Sendable {
         return [0x02] + length(digits.count) + digits
     }
 
-    /// P-521's sequence is the only thing longer than 127 octets.
+    /// P-521's sequence is the only thing longer than 127 bytes.
     private static func length(_ count: Int) -> [UInt8] {
         count < 0x80 ? [UInt8(count)] : [0x81, UInt8(count)]
     }

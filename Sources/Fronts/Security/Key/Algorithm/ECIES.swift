@@ -3,10 +3,10 @@ import Foundation
 import KeychainModel
 import SecretMemory
 
-/// ECIES as Apple does it: a fresh public key in X9.63, the ciphertext, a tag of 16 octets.
+/// ECIES as Apple does it: a fresh public key in X9.63, the ciphertext, a tag of 16 bytes.
 ///
 /// The fresh public key is the shared info of the key derivation. AES-128 goes with P-256, AES-256 with the
-/// larger curves; the IV has 16 octets, derived after the key or zeros.
+/// larger curves; the IV has 16 bytes, derived after the key or zeros.
 struct ECIES {
     /// The key derivation's hash function.
     let hash: KeyHash

@@ -4,7 +4,7 @@ import KeychainModel
 enum KeyAlgorithm: Equatable, Sendable {
     /// What is signed.
     enum Input: Equatable, Sendable {
-        /// Octets of a length that the padding or the curve judges.
+        /// Bytes of a length that the padding or the curve judges.
         case octets
         /// A digest.
         case digest(KeyHash)
@@ -52,7 +52,7 @@ enum KeyAlgorithm: Equatable, Sendable {
         ]
         for hash in KeyHash.allCases {
             let name = hash.rawValue
-            // Apple's name says 24 where the salt has 28 octets.
+            // Apple's name says 24 where the salt has 28 bytes.
             let salt = hash == .sha224 ? 24 : hash.byteCount
             for (kind, input) in [("digest", Input.digest(hash)), ("message", .message(hash))] {
                 named["algid:sign:RSA:\(kind)-PKCS1v15:\(name)"] = .rsaSignature(.pkcs1, input)
@@ -106,7 +106,7 @@ enum KeyAlgorithm: Equatable, Sendable {
 }
 
 extension KeyMaterial {
-    /// The size of a block of RSA, or of a coordinate, in octets.
+    /// The size of a block of RSA, or of a coordinate, in bytes.
     var blockByteCount: Int { (sizeInBits + 7) / 8 }
 
     fileprivate func canSign(_ input: KeyAlgorithm.Input) -> Bool {

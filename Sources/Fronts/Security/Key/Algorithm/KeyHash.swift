@@ -11,7 +11,7 @@ enum KeyHash: String, CaseIterable, Sendable {
     case sha384 = "SHA384"
     case sha512 = "SHA512"
 
-    /// The digest's length, in octets.
+    /// The digest's length, in bytes.
     var byteCount: Int {
         switch self {
         case .sha1: 20
@@ -44,7 +44,7 @@ enum KeyHash: String, CaseIterable, Sendable {
         return Array(hash.finalize())
     }
 
-    /// The digest of octets.
+    /// The digest of bytes.
     func digest(_ octets: some ContiguousBytes) -> [UInt8] { octets.withUnsafeBytes { digest($0) } }
 
     /// DER of `DigestInfo` up to the digest (RFC 8017, 9.2, note 1).

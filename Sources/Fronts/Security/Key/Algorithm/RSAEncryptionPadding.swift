@@ -14,7 +14,7 @@ enum RSAEncryptionPadding: Equatable, Sendable {
     /// RSAES-OAEP, section 7.1, without a label.
     case oaep(KeyHash)
 
-    /// The most octets that fit, in octets; negative when not even none do.
+    /// The most bytes that fit, in bytes; negative when not even none do.
     func room(blockByteCount: Int) -> Int {
         switch self {
         case .raw: blockByteCount
@@ -28,7 +28,7 @@ enum RSAEncryptionPadding: Equatable, Sendable {
 
     /// The block to raise to the public exponent.
     ///
-    /// - Throws: `errSecParam` for too many octets.
+    /// - Throws: `errSecParam` for too many bytes.
     func encode(_ octets: [UInt8], blockByteCount: Int) throws(KeychainError) -> [UInt8] {
         guard octets.count <= room(blockByteCount: blockByteCount) else { throw .wrongInputLength }
         switch self {
@@ -60,7 +60,7 @@ enum RSAEncryptionPadding: Equatable, Sendable {
             var padding = SeparatorSearch(separator: 0)
             for index in 2..<block.count { padding.look(at: block[index], index) }
             fault |= padding.fault
-            // At least eight octets of padding.
+            // At least eight bytes of padding.
             fault |= padding.position < 10 ? 1 : 0
             return try message(after: padding.position, in: block, fault)
         case .oaep(let hash):
@@ -98,7 +98,7 @@ enum RSAEncryptionPadding: Equatable, Sendable {
     }
 }
 
-/// Finds the first octet of a value, and looks at all others just as long.
+/// Finds the first byte of a value, and looks at all others just as long.
 private struct SeparatorSearch {
     let separator: UInt8
     /// Where it was found.
@@ -109,7 +109,7 @@ private struct SeparatorSearch {
     init(separator: UInt8) { self.separator = separator }
 
     mutating func look(at octet: UInt8, _ index: Int) {
-        // All ones where the octet is the separator: only zero less one borrows.
+        // All ones where the byte is the separator: only zero less one borrows.
         let isSeparator = (Int(octet ^ separator) - 1) >> 63
         position |= index & isSeparator & searching
         searching &= ~isSeparator

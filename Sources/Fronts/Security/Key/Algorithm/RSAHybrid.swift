@@ -3,10 +3,10 @@ import Foundation
 import KeychainModel
 import SecretMemory
 
-/// AES-GCM under a fresh key that RSA-OAEP encrypts: the encrypted key, the ciphertext, a tag of 16 octets; the
+/// AES-GCM under a fresh key that RSA-OAEP encrypts: the encrypted key, the ciphertext, a tag of 16 bytes; the
 /// IV is 16 zeros, the public key is authenticated too.
 enum RSAHybrid {
-    /// The octets of the fresh key: AES-128, and AES-256 from 4096 bits on.
+    /// The bytes of the fresh key: AES-128, and AES-256 from 4096 bits on.
     static func keyByteCount(sizeInBits: Int) -> Int { sizeInBits >= 4096 ? 32 : 16 }
 
     /// Encrypts.
@@ -45,9 +45,9 @@ enum RSAHybrid {
     }
 }
 
-/// AES-GCM for a key that is used once: the ciphertext and a tag of 16 octets.
+/// AES-GCM for a key that is used once: the ciphertext and a tag of 16 bytes.
 enum ZeroIV {
-    /// The octets of a tag, and of an IV.
+    /// The bytes of a tag, and of an IV.
     static let tagByteCount = 16
 
     /// Encrypts.

@@ -24,7 +24,7 @@ enum RSASignaturePadding: Equatable, Sendable {
     /// The block to raise to the private exponent: around a digest by `hash`, or without one around what the app
     /// wants padded.
     ///
-    /// - Throws: `errSecParam` for too many octets.
+    /// - Throws: `errSecParam` for too many bytes.
     func encode(_ octets: [UInt8], hash: KeyHash?, sizeInBits: Int) throws(KeychainError) -> [UInt8] {
         let blockByteCount = (sizeInBits + 7) / 8
         switch self {
@@ -43,10 +43,10 @@ enum RSASignaturePadding: Equatable, Sendable {
         }
     }
 
-    /// Whether a block that came out of a signature holds these octets.
+    /// Whether a block that came out of a signature holds these bytes.
     func verify(_ block: [UInt8], _ octets: [UInt8], hash: KeyHash?, sizeInBits: Int) -> Bool {
         guard case .pss(let hash) = self else {
-            // The same octets always give the same block.
+            // The same bytes always give the same block.
             return (try? encode(octets, hash: hash, sizeInBits: sizeInBits)) == block
         }
         let bitCount = sizeInBits - 1
@@ -86,6 +86,6 @@ enum RSASignaturePadding: Equatable, Sendable {
 }
 
 extension KeychainError {
-    /// `errSecParam` for octets that do not fit.
+    /// `errSecParam` for bytes that do not fit.
     static let wrongInputLength = KeychainError.key(.param, "RSA wrong input data length")
 }

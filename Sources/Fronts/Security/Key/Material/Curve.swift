@@ -10,13 +10,13 @@ package enum Curve: Int, Sendable {
     /// NIST P-521, secp521r1.
     case p521 = 521
 
-    /// The octets of a coordinate or a scalar.
+    /// The bytes of a coordinate or a scalar.
     var coordinateByteCount: Int { (rawValue + 7) / 8 }
 
-    /// The octets of a public key: 4, x and y (X9.63).
+    /// The bytes of a public key: 4, x and y (X9.63).
     var publicKeyByteCount: Int { 1 + 2 * coordinateByteCount }
 
-    /// The curve of a key with this number of parts of equal length after its first octet.
+    /// The curve of a key with this number of parts of equal length after its first byte.
     init?(octetCount: Int, parts: Int) {
         switch octetCount {
         case 1 + parts * 32: self = .p256

@@ -55,7 +55,7 @@ package protocol ECPrivateKey: Sendable {
     /// Its public half.
     var publicKey: ECPublicKey { get }
 
-    /// Whether it signs digests of this many octets.
+    /// Whether it signs digests of this many bytes.
     func canSign(digestByteCount: Int) -> Bool
 
     /// Signs a digest: r and s, of a coordinate's length each.
@@ -167,6 +167,6 @@ struct SoftwareECPrivateKey: ECPrivateKey {
 }
 
 extension KeychainError {
-    /// `errSecParam` for octets that are no key.
+    /// `errSecParam` for bytes that are no key.
     static let notAKey = KeychainError.key(.param, "key creation from data failed")
 }

@@ -17,7 +17,7 @@ package struct RSAPublicKey: Sendable, Hashable {
 
     /// The size, in bits.
     let sizeInBits: Int
-    /// The size of a block, in octets.
+    /// The size of a block, in bytes.
     var blockByteCount: Int { (sizeInBits + 7) / 8 }
 
     /// Reads an exported key: PKCS #1, or X.509's `SubjectPublicKeyInfo`.
