@@ -301,7 +301,7 @@ struct AccountTests {
                     id: .random(),
                     account: person.account.id,
                     secretDigest: [1],
-                    attestationKey: [2],
+                    certificate: [2],
                     deviceAnchor: [3],
                     expiresAt: start + .seconds(60)
                 )

@@ -38,7 +38,7 @@ struct RaceTests {
                 id: .random(),
                 account: person.account.id,
                 secretDigest: [1],
-                attestationKey: [2],
+                certificate: [2],
                 deviceAnchor: [3],
                 expiresAt: start + .seconds(60)
             )

@@ -1,7 +1,7 @@
 package import CBOR
 package import Crypto
 package import Foundation
-package import SwiftASN1
+internal import SwiftASN1
 internal import WebAuthn
 package import WebAuthnModel
 package import X509

@@ -66,8 +66,8 @@ public struct Activation: Sendable, Equatable {
     public let account: AccountID
     /// The SHA-256 of the secret that only the chip can read.
     public let secretDigest: [UInt8]
-    /// The attestation key, TPMT_PUBLIC.
-    public let attestationKey: [UInt8]
+    /// The attestation key's certificate, DER: handed out when the secret comes back.
+    public let certificate: [UInt8]
     /// The SHA-256 of the chip's endorsement key.
     public let deviceAnchor: [UInt8]
     /// The end of it.
@@ -78,14 +78,14 @@ public struct Activation: Sendable, Equatable {
         id: ActivationID,
         account: AccountID,
         secretDigest: [UInt8],
-        attestationKey: [UInt8],
+        certificate: [UInt8],
         deviceAnchor: [UInt8],
         expiresAt: Timestamp
     ) {
         self.id = id
         self.account = account
         self.secretDigest = secretDigest
-        self.attestationKey = attestationKey
+        self.certificate = certificate
         self.deviceAnchor = deviceAnchor
         self.expiresAt = expiresAt
     }

@@ -94,7 +94,7 @@ extension SQLConnection {
             .of(activation.id),
             .of(activation.account),
             .bytes(activation.secretDigest),
-            .bytes(activation.attestationKey),
+            .bytes(activation.certificate),
             .bytes(activation.deviceAnchor),
             .of(activation.expiresAt)
         )
@@ -107,7 +107,7 @@ extension SQLConnection {
             id: try row.id(),
             account: try row.id(),
             secretDigest: try row.bytes(),
-            attestationKey: try row.bytes(),
+            certificate: try row.bytes(),
             deviceAnchor: try row.bytes(),
             expiresAt: try row.time()
         )

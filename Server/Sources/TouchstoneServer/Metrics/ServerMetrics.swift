@@ -21,9 +21,6 @@ struct ServerMetrics: Sendable {
         "touchstone_refreshes_total": "Uses of refresh tokens by outcome.",
         "touchstone_throttled_total": "Requests that were held up, by limit.",
         "touchstone_audit_failures_total": "Audit records that could not be written.",
-        "touchstone_ceremonies_open": "Ceremonies that were begun and not ended.",
-        "touchstone_sessions_active": "Sessions that are not over.",
-        "touchstone_store_seconds": "Duration of operations of the store.",
     ]
 
     private func count(_ name: String, _ labels: [(String, String)]) {

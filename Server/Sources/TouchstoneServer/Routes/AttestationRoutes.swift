@@ -59,7 +59,7 @@ enum AttestationRoutes {
                 account: caller.account.id,
                 secretDigest: Array(SHA256.hash(data: secret)),
                 // The certificate for it: made while the chip's names are at hand, handed out for the secret only.
-                attestationKey: try service.authority.issue(key, for: chip),
+                certificate: try service.authority.issue(key, for: chip),
                 deviceAnchor: chip.anchor,
                 expiresAt: expiresAt
             ),
@@ -94,10 +94,10 @@ enum AttestationRoutes {
             let problem = Problem(.attestationRejected, "this is not the secret")
             throw await refusal(problem, service, caller, call)
         }
-        let certificate = try Certificate(derEncoded: activation.attestationKey)
+        let certificate = try Certificate(derEncoded: activation.certificate)
         try await service.store.recordAttestationKey(
             AttestationKey(
-                certificateDigest: Array(SHA256.hash(data: activation.attestationKey)),
+                certificateDigest: Array(SHA256.hash(data: activation.certificate)),
                 account: caller.account.id,
                 deviceAnchor: activation.deviceAnchor,
                 expiresAt: Timestamp(seconds: Int64(certificate.notValidAfter.timeIntervalSince1970))
@@ -111,7 +111,7 @@ enum AttestationRoutes {
             now: call.now
         )
         // The root is the verifier's own: what a client sends of it says nothing.
-        return .json(["x5c": .array([JSONValue(base64URL: activation.attestationKey)])])
+        return .json(["x5c": .array([JSONValue(base64URL: activation.certificate)])])
     }
 
     private static func refusal(

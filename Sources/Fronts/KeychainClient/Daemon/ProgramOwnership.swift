@@ -43,7 +43,7 @@ enum ProgramOwnership {
 
     /// The text of `/etc/group`, which is read without the name services: they are not in a static program.
     private static func groups() -> String {
-        let file = open("/etc/group", O_RDONLY | O_CLOEXEC)
+        let file = unsafe open("/etc/group", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return "" }
         defer { close(file) }
         var text: [UInt8] = []
