@@ -155,7 +155,7 @@ private enum Python {
             client = socket.socket(socket.AF_UNIX)
             client.settimeout(10)
             client.connect(sys.argv[1])
-            bytes = client.recv(4096)
+            octets = client.recv(4096)
             print("missing" if octets[4:10] == bytes([0x85, 1, 0, 0x39, 0x84, 0xe1]) else "greeted")
             """
         return try await Finished.running(wrapper + [path, "-c", program, socket]).output
