@@ -90,7 +90,16 @@ struct GivenUpAttemptTests {
             try keychain.client.unlock(keychain.prompt(on: display))
             #expect(try Self.count(keychain) == 0)
             let end = try await Self.start(ending, keychain, on: display)
-            try await reader.scan("stranger")
+            do {
+                try await reader.scan("stranger")
+            } catch {
+                let texts = ["app", "daemon.stderr"].map { name in
+                    let path = keychain.home.appending(name)
+                    return "\(name): " + ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "none")
+                }
+                Issue.record("round \(round): \(error)\n\(texts.joined(separator: "\n"))")
+                throw error
+            }
             // The sensor has judged; the daemon may not have heard it yet.
             while let signal = await signals.next() {
                 if signal.arguments.first?.text == "verify-no-match" { break }
