@@ -16,11 +16,14 @@ struct AppsTests {
     init() async throws { keychain = try await RealKeychain.ready() }
 
     /// An app at a path in the home's directory.
-    private func app(_ path: String) throws -> String {
+    private func app(_ path: String) async throws -> String {
         let file = keychain.home.path + "/" + path
         let directory = URL(fileURLWithPath: file).deletingLastPathComponent()
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        try FileManager.default.copyItem(atPath: Programs.touchstone, toPath: file)
+        // Not by this process: a program that another test starts at that moment inherits the descriptor that writes,
+        // and a file that is open for writing is not executed (ETXTBSY).
+        let copy = try await ChildProcess.start("/bin/cp", [Programs.touchstone, file])
+        #expect(try await copy.waitUntilEnd() == 0)
         return file
     }
 
@@ -39,7 +42,7 @@ struct AppsTests {
         "an app that was moved is told which program keeps what it looks for, and has it after a move with the passcode"
     )
     func moved() async throws {
-        let (old, new) = (try app("app-1.0/bin/app"), try app("app-1.1/bin/app"))
+        let (old, new) = (try await app("app-1.0/bin/app"), try await app("app-1.1/bin/app"))
         #expect(try await run(old, "set", "token", "--require", "none", input: "first").status == 0)
         #expect(try await run(old, "set", "guarded", "--require", "passcode", input: "second").status == 0)
         let lost = try await run(new, "get", "token")
@@ -75,7 +78,7 @@ struct AppsTests {
 
     @Test("is refused with the name where both have one, for all or none; and without the passcode")
     func refused() async throws {
-        let (old, new) = (try app("old/app"), try app("new/app"))
+        let (old, new) = (try await app("old/app"), try await app("new/app"))
         for name in ["one", "two"] {
             #expect(try await run(old, "set", name, "--require", "none", input: "old \(name)").status == 0)
         }
@@ -97,7 +100,7 @@ struct AppsTests {
 
     @Test("is no other program's business")
     func foreign() async throws {
-        let (old, new) = (try app("old/app"), try app("new/app"))
+        let (old, new) = (try await app("old/app"), try await app("new/app"))
         #expect(try await run(old, "set", "one", "--require", "none", input: "1").status == 0)
         let list = try await run(new, "apps")
         #expect(list.status == 1)
@@ -109,7 +112,7 @@ struct AppsTests {
 
     @Test("tells programs whose file is gone, and finds them after the daemon started anew")
     func gone() async throws {
-        let (old, new) = (try app("old/app"), try app("new/app"))
+        let (old, new) = (try await app("old/app"), try await app("new/app"))
         #expect(try await run(old, "set", "one", "--require", "none", input: "1").status == 0)
         unlink(old)
         let listed = try await keychain.run("apps", "--json")
@@ -132,7 +135,7 @@ struct AppsTests {
 
     @Test("a program with a group of its own keeps its items in every version's directory")
     func ownGroup() async throws {
-        let old = try app("app-1.0/bin/app")
+        let old = try await app("app-1.0/bin/app")
         #expect(try await run(old, "set", "early", "--require", "none", input: "0").status == 0)
         let file = keychain.home.path + "/access-groups.conf"
         try "[com.example.app]\nown \(keychain.home.path)/app-*/bin/app\n"
@@ -147,12 +150,12 @@ struct AppsTests {
 
         #expect(try await run(old, "get", "early").text == "0", "what was stored before is within reach")
         #expect(try await run(old, "set", "one", "--require", "none", input: "1").status == 0)
-        let new = try app("app-1.1/bin/app")
+        let new = try await app("app-1.1/bin/app")
         #expect(try await run(new, "get", "one").text == "1")
         #expect(try await keychain.run("apps", "move", old, "com.example.app").status == 0)
         #expect(try await run(new, "get", "early").text == "0")
         #expect(try await keychain.run("apps").text.hasPrefix("com.example.app\t-\t2\t0\t0\t"))
-        let stranger = try app("app-1.1/lib/bin/app")
+        let stranger = try await app("app-1.1/lib/bin/app")
         let refused = try await run(stranger, "get", "one")
         #expect(refused.status == 3, "\(refused.status): \(refused.errors)")
     }
