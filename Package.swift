@@ -53,6 +53,7 @@ let package = Package(
         .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
         // What a device and a server both read and write; depends on nothing.
         .library(name: "WebAuthnModel", targets: ["WebAuthnModel", "CBOR"]),
+        .library(name: "FrequentWords", targets: ["FrequentWords"]),
         .executable(name: "touchstone", targets: ["touchstone"]),
         .executable(name: "touchstoned", targets: ["touchstoned"]),
         // For tests of apps, which name it as a dependency beside the kit; never installed.
@@ -87,6 +88,7 @@ let package = Package(
         .target(name: "SecretMemory", dependencies: ["CLinux"], swiftSettings: nearC),
         .target(name: "CBOR", swiftSettings: nearC),
         .target(name: "Threads", swiftSettings: nearC),
+        .target(name: "FrequentWords", swiftSettings: nearC),
 
         // L2: values, wire messages, and the ports that workers implement.
         .target(name: "WebAuthnModel", dependencies: ["CBOR"], swiftSettings: settings),
@@ -99,7 +101,7 @@ let package = Package(
         // L3: workers; none knows another.
         .target(
             name: "AuthenticationEngine",
-            dependencies: ["KeychainModel", "SecretMemory"],
+            dependencies: ["FrequentWords", "KeychainModel", "SecretMemory"],
             swiftSettings: settings
         ),
         .target(
@@ -401,7 +403,7 @@ let package = Package(
 /// (docs/ARCHITECTURE.md, section "Layers").
 let layers: KeyValuePairs = [
     "C": ["CLinux", "CItemFiles", "COpenSSL", "CSystemd", "CTSS2"],
-    "Ground": ["SecretMemory", "CBOR", "Threads"],
+    "Ground": ["SecretMemory", "CBOR", "FrequentWords", "Threads"],
     "Model": ["KeychainModel", "WebAuthnModel"],
     "Core": ["AuthenticationEngine", "KeychainEngine"],
     "Drivers": ["FingerprintDriver", "PinentryDriver", "TPMDriver"],

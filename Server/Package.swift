@@ -101,6 +101,7 @@ let package = Package(
             name: "TouchstoneServer",
             dependencies: [
                 "AccountStore", "PostgreSQLStore", "RelyingParty", "SQLiteStore", "WebAuthn",
+                .product(name: "FrequentWords", package: "touchstone"),
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),

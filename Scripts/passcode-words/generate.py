@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes Sources/Core/AuthenticationEngine/Passcode/FrequentWords+Data.swift.
+"""Writes Sources/Ground/FrequentWords/FrequentWords+Data.swift.
 
     pip install zxcvbn==4.5.0 && Scripts/passcode-words/generate.py
 
@@ -14,7 +14,7 @@ import re
 from zxcvbn.frequency_lists import FREQUENCY_LISTS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TARGET = os.path.join(HERE, "../../Sources/Core/AuthenticationEngine/Passcode/FrequentWords+Data.swift")
+TARGET = os.path.join(HERE, "../../Sources/Ground/FrequentWords/FrequentWords+Data.swift")
 BITS = "!#$%&'()*+,-./:;"
 BLOCK = 16
 OWN_RANK = 1000

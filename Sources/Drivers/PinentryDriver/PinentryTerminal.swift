@@ -72,11 +72,8 @@ final class PinentryTerminal: Sendable {
             _ = unsafe tcsetattr(descriptor, TCSANOW, &modes)
         }
         guard wasKilled else { return }
-        // xterm's names: end of attributes and of line drawing, cursor on, cursor keys and keypad as usual,
-        // back from the other screen. A terminal that has none of these ignores them.
-        let sequence = drewScreen ? "\u{1B}[0m\u{1B}(B\u{1B}[?25h\u{1B}[?1l\u{1B}>\u{1B}[?1049l\r\n" : "\r\n"
-        var octets = Array(sequence.utf8)
-        _ = unsafe write(descriptor, &octets, octets.count)
+        let octets = TerminalReset.octets(drewScreen: drewScreen)
+        _ = unsafe write(descriptor, octets, octets.count)
     }
 
     /// Writes a line, from the line's beginning and without its end.

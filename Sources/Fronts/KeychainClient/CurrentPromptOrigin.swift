@@ -35,13 +35,7 @@ private enum Terminal {
 
     /// The controlling terminal, from its device number in `/proc/self/stat` (proc(5), field 7).
     static func controlling() -> String? {
-        guard let line = contents(of: "/proc/self/stat"), let nameEnd = line.lastIndex(of: ")") else {
-            return nil
-        }
-        // After the name: state, parent, group, session, terminal.
-        let fields = line[line.index(after: nameEnd)...].split(separator: " ")
-        guard fields.count > 4, let number = Int32(fields[4]) else { return nil }
-        return path(ofDevice: UInt32(bitPattern: number))
+        ProcessStat(of: getpid()).flatMap { path(ofDevice: UInt32($0.terminal)) }
     }
 
     private static func path(ofDevice device: UInt32) -> String? {
@@ -57,14 +51,5 @@ private enum Terminal {
         var status = stat()
         guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFCHR else { return nil }
         return path
-    }
-
-    private static func contents(of path: String) -> String? {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var octets = [UInt8](repeating: 0, count: 1024)
-        let count = unsafe read(descriptor, &octets, octets.count)
-        return count > 0 ? String(decoding: octets[..<count], as: UTF8.self) : nil
     }
 }

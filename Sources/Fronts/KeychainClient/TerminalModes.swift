@@ -1,4 +1,5 @@
 import Glibc
+import KeychainModel
 import SecretMemory
 
 /// The modes of this process's terminal, for a daemon that dies in the middle of a prompt.
@@ -59,12 +60,10 @@ enum TerminalModes {
         // Half a passcode must not become the shell's next command.
         tcflush(descriptor, TCIFLUSH)
         _ = unsafe tcsetattr(descriptor, TCSANOW, &modes)
-        // curses alone takes carriage returns as they are, and draws on the other screen (xterm's names: end of
-        // attributes and of line drawing, cursor on, cursor keys and keypad as usual, back from it).
+        // curses alone takes carriage returns as they are, and draws on the other screen.
         let drewScreen = modes.c_iflag & tcflag_t(ICRNL) != 0 && now.c_iflag & tcflag_t(ICRNL) == 0
-        let sequence = drewScreen ? "\u{1B}[0m\u{1B}(B\u{1B}[?25h\u{1B}[?1l\u{1B}>\u{1B}[?1049l\r\n" : "\r\n"
-        var octets = Array(sequence.utf8)
-        _ = unsafe write(descriptor, &octets, octets.count)
+        let octets = TerminalReset.octets(drewScreen: drewScreen)
+        _ = unsafe write(descriptor, octets, octets.count)
     }
 
     private static func areSame(_ one: termios, _ other: termios) -> Bool {

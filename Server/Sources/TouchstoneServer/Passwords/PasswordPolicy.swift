@@ -1,3 +1,5 @@
+internal import FrequentWords
+
 /// Which passwords may be chosen (NIST SP 800-63B-4, section 3.1.1; ASVS 6.2): long enough, not among those that are tried
 /// first, not the user's name; no rules of composition.
 struct PasswordPolicy: Sendable {
@@ -18,7 +20,7 @@ struct PasswordPolicy: Sendable {
         guard password.count <= Self.maximum else {
             throw Problem(.weakPassword, "at most \(Self.maximum) characters")
         }
-        guard !CommonPasswords.contains(password) else {
+        guard !FrequentWords.contains(password) else {
             throw Problem(.weakPassword, "it is among the passwords that are tried first")
         }
         guard !password.lowercased().contains(username) || username.count < 4 else {

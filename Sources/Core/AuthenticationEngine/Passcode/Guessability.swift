@@ -1,3 +1,5 @@
+internal import FrequentWords
+
 /// Estimates how many guesses, as a power of two, somebody needs who tries words and patterns first.
 ///
 /// The cheapest way to make the bytes counts: a listed word, also in capitals or with digits for letters, costs as

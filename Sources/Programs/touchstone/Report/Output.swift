@@ -18,13 +18,13 @@ enum Output {
     static func complain(_ line: String) {
         var text = line + "\n"
         text.withUTF8 { octets in
-            _ = unsafe writeAll(UnsafeRawBufferPointer(octets), to: STDERR_FILENO)
+            _ = unsafe Descriptor.write(UnsafeRawBufferPointer(octets), to: STDERR_FILENO)
         }
     }
 
     /// Writes bytes to standard output.
     static func write(_ octets: UnsafeRawBufferPointer) throws(CommandError) {
-        guard unsafe writeAll(octets, to: STDOUT_FILENO) else {
+        guard unsafe Descriptor.write(octets, to: STDOUT_FILENO) else {
             throw CommandError("cannot write to standard output: \(SystemError.name(of: errno))")
         }
     }
@@ -40,19 +40,5 @@ enum Output {
             }
         }
         if let failure { throw failure }
-    }
-
-    private static func writeAll(_ octets: UnsafeRawBufferPointer, to descriptor: CInt) -> Bool {
-        var written = 0
-        while written < octets.count {
-            let rest = unsafe UnsafeRawBufferPointer(rebasing: octets[written...])
-            let count = unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
-            if count > 0 {
-                written += count
-            } else if count == 0 || errno != EINTR {
-                return false
-            }
-        }
-        return true
     }
 }

@@ -1,16 +1,16 @@
 /// What people choose first, with how many guesses it takes to come to it: leaked passwords, words, names.
 ///
-/// Lies in the program's constants and is looked at only while a passcode is chosen. One line is a block of sixteen
+/// The lists are zxcvbn's. They lie in the program's constants, and are looked at only while a passcode or password is chosen. One line is a block of sixteen
 /// words in order; each word is a capital letter for how many bytes it shares with the one before (A for none), the
 /// other bytes, and a mark for its rank. No copy is made of what is looked up.
-enum FrequentWords {
+public enum FrequentWords {
     /// Shorter words are in half of all passcodes.
-    static let shortest = 3
+    package static let shortest = 3
     /// The longest word listed.
     static let longest = 25
 
     /// How digits and marks are read that stand for letters.
-    enum Reading: CaseIterable {
+    package enum Reading: CaseIterable {
         /// As themselves.
         case plain
         /// As the letters that they look like.
@@ -19,8 +19,20 @@ enum FrequentWords {
         case likenessWithL
     }
 
+    /// Whether a password is one of them, also in capitals or with digits and marks for letters (`P4$$w0rd`).
+    public static func contains(_ password: String) -> Bool {
+        let octets = Array(password.utf8)
+        return Reading.allCases.contains { reading in
+            var isListed = false
+            forEachWord(in: octets.span, at: 0, upTo: octets.count, reading: reading) { length, _ in
+                if length == octets.count { isListed = true }
+            }
+            return isListed
+        }
+    }
+
     /// Calls `body` with the length, and the rank as a power of two, of each word that stands at `start`.
-    static func forEachWord(
+    package static func forEachWord(
         in octets: Span<UInt8>,
         at start: Int,
         upTo end: Int,

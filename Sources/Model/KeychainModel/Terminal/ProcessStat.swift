@@ -1,28 +1,28 @@
 import Glibc
 
 /// What `/proc/PID/stat` says about a process and its terminal (proc(5)).
-struct ProcessStat: Equatable {
+package struct ProcessStat: Equatable {
     /// Field 4.
-    let parent: Int32
+    package let parent: Int32
     /// Field 5.
-    let processGroup: Int32
+    package let processGroup: Int32
     /// Field 6: the process number of the session's leader.
-    let session: Int32
+    package let session: Int32
     /// Field 7: the controlling terminal's device number; 0 without one.
-    let terminal: UInt64
+    package let terminal: UInt64
     /// Field 8: the foreground process group of that terminal; -1 without one.
-    let foregroundGroup: Int32
+    package let foregroundGroup: Int32
     /// Field 22: clock ticks since boot.
-    let start: UInt64
+    package let start: UInt64
 
     /// Reads it; nil for a process that is gone or cannot be seen.
-    init?(of process: Int32) {
+    package init?(of process: Int32) {
         guard process > 0, let text = Self.contents(of: "/proc/\(process)/stat") else { return nil }
         self.init(text)
     }
 
     /// Parses the file's only line; the name in field 2 may hold anything, so fields count from its end.
-    init?(_ line: String) {
+    package init?(_ line: String) {
         guard let nameEnd = line.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
         let fields = line[line.utf8.index(after: nameEnd)...].split(separator: " ")
         guard fields.count > 19, let parent = Int32(fields[1]), let processGroup = Int32(fields[2]),
@@ -39,7 +39,7 @@ struct ProcessStat: Equatable {
     }
 
     /// Whether it may read from its terminal.
-    var isInForeground: Bool { processGroup == foregroundGroup }
+    package var isInForeground: Bool { processGroup == foregroundGroup }
 
     private static func contents(of path: String) -> String? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
