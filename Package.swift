@@ -81,6 +81,7 @@ let package = Package(
                 ])
             ]
         ),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
         .systemLibrary(name: "CTSS2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
 
@@ -107,10 +108,9 @@ let package = Package(
         .target(
             name: "KeychainEngine",
             dependencies: [
-                "CItemFiles", "CLinux", "KeychainModel", "SecretMemory", "CBOR",
+                "CItemFiles", "CLinux", "CSQLite", "KeychainModel", "SecretMemory", "CBOR",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: nearC
         ),
@@ -402,7 +402,7 @@ let package = Package(
 /// The layers, as folders under `Sources`: a target imports targets of its own folder or of one named before it
 /// (docs/ARCHITECTURE.md, section "Layers").
 let layers: KeyValuePairs = [
-    "C": ["CLinux", "CItemFiles", "COpenSSL", "CSystemd", "CTSS2"],
+    "C": ["CLinux", "CItemFiles", "COpenSSL", "CSQLite", "CSystemd", "CTSS2"],
     "Ground": ["SecretMemory", "CBOR", "FrequentWords", "Threads"],
     "Model": ["KeychainModel", "WebAuthnModel"],
     "Core": ["AuthenticationEngine", "KeychainEngine"],

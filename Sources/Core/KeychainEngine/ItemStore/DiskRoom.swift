@@ -1,5 +1,4 @@
 internal import CLinux
-internal import GRDB
 internal import Glibc
 internal import KeychainModel
 
@@ -61,8 +60,7 @@ extension ItemStore {
 
     /// What deletions left free in the file.
     private func freeByteCount() throws(KeychainError) -> Int {
-        try database.perform { try Int.fetchOne($0, sql: "PRAGMA freelist_count") ?? 0 }
-            * ItemSchema.pageByteCount
+        try database.pageCounts().free * ItemSchema.pageByteCount
     }
 
     func room() throws(KeychainError) -> Int {

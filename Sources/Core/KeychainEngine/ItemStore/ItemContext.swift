@@ -1,4 +1,3 @@
-internal import Foundation
 internal import KeychainModel
 
 /// What the store needs of the keybag for one operation, with its keys made ready once for many.

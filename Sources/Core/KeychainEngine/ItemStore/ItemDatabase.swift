@@ -1,7 +1,5 @@
 internal import CItemFiles
-internal import Foundation
-internal import GRDB
-internal import GRDBSQLite
+internal import CSQLite
 internal import Glibc
 internal import KeychainModel
 
@@ -15,9 +13,8 @@ final class ItemDatabase {
     /// Whether SQLite goes to its files as it is to; done at the first use, by one thread.
     static let hasFiles = citemfiles_register() == SQLITE_OK
 
-    private let queue: DatabaseQueue
-    /// The queue's own connection: whoever owns the store runs one thing at a time already.
-    private let connection: OpaquePointer
+    /// `sqlite3 *`, used by one thread at a time; nil once it is closed.
+    private var connection: OpaquePointer?
     /// The file's format.
     private(set) var version: Int
     /// How far the log is filled: what its last commit said.
@@ -40,34 +37,59 @@ final class ItemDatabase {
         if name == .items, try ItemLog.verdict(in: directory) == .damaged {
             throw KeychainError(.decode, cause: .logDamaged, remedy: .check)
         }
-        queue = try Self.connect(directory, name)
-        unsafe connection = try Self.connection(of: queue)
         version = 0
-        version = try perform { database in
-            let version = try ItemSchema.check(database)
-            try Self.configure(database)
+        unsafe connection = try Self.connect(directory, name)
+        version = try Self.translatingErrors {
+            try prepare()
+            let version = try ItemSchema.check(self)
+            try configure()
             return version
         }
-        takeHooks()
+        takeHook()
     }
 
     /// Makes a new file in the place of whatever is there.
     init(makingIn directory: StoreDirectory, _ name: StoreFile = .items) throws(KeychainError) {
         try directory.makeEmpty(name)
-        queue = try Self.connect(directory, name)
-        unsafe connection = try Self.connection(of: queue)
         version = ItemSchema.version
-        try perform { database in
-            try ItemSchema.make(in: database)
-            try Self.configure(database)
+        unsafe connection = try Self.connect(directory, name)
+        try Self.translatingErrors {
+            try prepare()
+            try ItemSchema.make(in: self)
+            try configure()
         }
-        takeHooks()
+        takeHook()
         guard fsync(directory.descriptor) == 0 else { throw FileError.keychainError(errno) }
     }
 
-    /// Runs `body` with GRDB's view of the connection; no transaction is opened for it.
-    func perform<R>(_ body: (Database) throws -> R) throws(KeychainError) -> R {
-        try Self.translatingErrors { try queue.inDatabase(body) }
+    /// Runs statements that answer with nothing that is wanted, compiled for this once.
+    func execute(_ sql: String) throws {
+        guard unsafe connection != nil else { throw SQLiteError(SQLITE_MISUSE) }
+        guard unsafe sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK else {
+            throw unsafe SQLiteError(of: connection)
+        }
+    }
+
+    /// The first column of the first row, as a number; 0 where there is none.
+    func number(_ sql: StaticString) throws -> Int {
+        var number = 0
+        let statement = try statement(sql)
+        try statement.forEach {
+            number = Int(statement.columns.number(0))
+            return false
+        }
+        return number
+    }
+
+    /// The first column of all rows that have a text there.
+    func texts(_ sql: StaticString) throws -> [String] {
+        var texts: [String] = []
+        let statement = try statement(sql)
+        try statement.forEach {
+            if let text = statement.columns.text(0) { texts.append(text) }
+            return true
+        }
+        return texts
     }
 
     /// Runs `body`, whose errors may be SQLite's, ours, or that something is not authentic.
@@ -75,7 +97,7 @@ final class ItemDatabase {
         do {
             return try body()
         } catch {
-            throw keychainError(error)
+            throw KeychainError(inStore: error)
         }
     }
 
@@ -137,6 +159,7 @@ final class ItemDatabase {
 
     /// The first bytes of a row's data, without those behind them.
     func startOfData(of row: Int64, count: Int) throws -> [UInt8] {
+        guard unsafe connection != nil else { throw SQLiteError(SQLITE_MISUSE) }
         var blob: OpaquePointer?
         var result = unsafe sqlite3_blob_open(connection, "main", "items", "data", row, 0, &blob)
         defer { unsafe sqlite3_blob_close(blob) }
@@ -146,22 +169,23 @@ final class ItemDatabase {
                 unsafe sqlite3_blob_read(blob, $0.baseAddress, CInt(count), 0)
             }
         }
-        guard result == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: result)) }
+        guard result == SQLITE_OK else { throw SQLiteError(result) }
         return octets
     }
 
     /// Whether a transaction is open.
-    var isInsideTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
+    var isInsideTransaction: Bool { unsafe connection != nil && sqlite3_get_autocommit(connection) == 0 }
 
     /// Brings the write-ahead log into the file and empties it, so that deleted records are gone from both.
     func checkpoint() throws(KeychainError) {
-        try perform { try $0.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)") }
+        try Self.translatingErrors { try execute("PRAGMA wal_checkpoint(TRUNCATE)") }
     }
 
     /// Writes all that the file holds, without what is free in it, to an empty file; not flushed.
     ///
     /// - Throws: ``KeychainError`` with the cause ``DriverCause/interrupted`` once `isAwaited` says so.
     func write(copyTo path: String, unless isAwaited: () -> Bool) throws(KeychainError) {
+        guard unsafe connection != nil else { throw KeychainError(inStore: SQLiteError(SQLITE_MISUSE)) }
         let result = withoutActuallyEscaping(isAwaited) { isAwaited in
             let question = Question(isAwaited)
             let asked = unsafe Unmanaged.passUnretained(question).toOpaque()
@@ -186,9 +210,7 @@ final class ItemDatabase {
             }
         }
         guard result != SQLITE_INTERRUPT else { throw KeychainError(.notAvailable, cause: .interrupted) }
-        guard result == SQLITE_OK else {
-            throw Self.keychainError(DatabaseError(resultCode: ResultCode(rawValue: result)))
-        }
+        guard result == SQLITE_OK else { throw KeychainError(inStore: unsafe SQLiteError(of: connection)) }
     }
 
     private final class Question {
@@ -198,19 +220,14 @@ final class ItemDatabase {
 
     /// Closes the file; best effort, because SQLite recovers what is left.
     func shut() {
-        letGoOfStatements()
-        try? queue.close()
-    }
-
-    deinit {
-        letGoOfStatements()
-    }
-
-    /// Has to come before the end of the connection that they belong to.
-    private func letGoOfStatements() {
+        // They have to go before the connection that they belong to.
         unsafe statements = []
         composed = [:]
+        unsafe sqlite3_close_v2(connection)
+        unsafe connection = nil
     }
+
+    deinit { shut() }
 
     private static func logByteCount(pages: Int) -> Int { 32 + pages * (24 + ItemSchema.pageByteCount) }
 
@@ -229,44 +246,34 @@ final class ItemDatabase {
     private static func connect(
         _ directory: StoreDirectory,
         _ name: StoreFile
-    ) throws(KeychainError) -> DatabaseQueue {
-        var configuration = Configuration()
-        configuration.foreignKeysEnabled = true
-        configuration.busyMode = .immediateError
-        // The transactions are ours, and SQLite may be asked about its structures in the middle of one.
-        configuration.allowsUnsafeTransactions = true
-        configuration.label = "touchstone.items"
-        configuration.prepareDatabase { database in
-            // Before the first look at the file: then the log's index is in our memory, not in a file.
-            try database.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
-            try database.execute(sql: "PRAGMA trusted_schema = OFF")
-            try database.execute(sql: "PRAGMA cell_size_check = ON")
-            try database.execute(sql: "PRAGMA mmap_size = 0")
-        }
+    ) throws(KeychainError) -> OpaquePointer? {
         guard hasFiles else {
             throw KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: "vfs"))
         }
-        do {
-            return try DatabaseQueue(path: directory.path + "/" + name.rawValue, configuration: configuration)
-        } catch {
-            throw keychainError(error)
-        }
-    }
-
-    private static func connection(of queue: DatabaseQueue) throws(KeychainError) -> OpaquePointer {
-        guard let connection = unsafe queue.inDatabase({ unsafe $0.sqliteConnection }) else {
-            throw KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: "closed"))
+        var connection: OpaquePointer?
+        // Without SQLITE_OPEN_CREATE: the file is there. Without a mutex: there is one user at a time.
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
+        let result = unsafe sqlite3_open_v2(directory.path + "/" + name.rawValue, &connection, flags, nil)
+        guard result == SQLITE_OK else {
+            let error = unsafe SQLiteError(of: connection)
+            unsafe sqlite3_close_v2(connection)
+            throw KeychainError(inStore: error)
         }
         return unsafe connection
     }
 
-    /// Takes over what is called at commits.
-    ///
-    /// GRDB cannot follow those of statements that it did not make. SQLite's own hook writes the log back as this one
-    /// does, and does not tell how far it is filled.
-    private func takeHooks() {
-        unsafe sqlite3_commit_hook(connection, nil, nil)
-        unsafe sqlite3_rollback_hook(connection, nil, nil)
+    /// What has to be settled before the first look at the file.
+    private func prepare() throws {
+        // Then the log's index is in our memory, not in a file.
+        try execute("PRAGMA locking_mode = EXCLUSIVE")
+        try execute("PRAGMA trusted_schema = OFF")
+        try execute("PRAGMA cell_size_check = ON")
+        try execute("PRAGMA mmap_size = 0")
+    }
+
+    /// Takes over what is called at commits: SQLite's own hook writes the log back as this one does, and does not tell how
+    /// far it is filled.
+    private func takeHook() {
         let itself = unsafe Unmanaged.passUnretained(self).toOpaque()
         _ = unsafe sqlite3_wal_hook(
             connection,
@@ -285,10 +292,9 @@ final class ItemDatabase {
     }
 
     /// Sets what durability and hardening rest on, and reads it back.
-    private static func configure(_ database: Database) throws {
+    private func configure() throws {
         let wanted: [(name: String, value: String, reads: String)] = [
             ("journal_mode", "WAL", "wal"),
-            // GRDB leaves NORMAL, which loses acknowledged changes with the power.
             ("synchronous", "FULL", "2"),
             ("secure_delete", "ON", "1"),
             ("trusted_schema", "OFF", "0"),
@@ -300,12 +306,8 @@ final class ItemDatabase {
             ("cache_size", "-2048", "-2048"),
         ]
         for pragma in wanted {
-            _ = try Row.fetchAll(database, sql: "PRAGMA \(pragma.name) = \(pragma.value)")
-            let found = try DatabaseValue.fetchOne(database, sql: "PRAGMA \(pragma.name)")
-            let text = found.flatMap {
-                String.fromDatabaseValue($0) ?? Int.fromDatabaseValue($0).map(String.init)
-            }
-            guard text == pragma.reads else {
+            try execute("PRAGMA \(pragma.name) = \(pragma.value)")
+            guard try setting(pragma.name) == pragma.reads else {
                 throw KeychainError(
                     .internalComponent,
                     cause: DriverCause(domain: "sqlite", code: pragma.name)
@@ -313,30 +315,15 @@ final class ItemDatabase {
             }
         }
         // Answered with no row where memory mapping is compiled out.
-        guard try Int.fetchOne(database, sql: "PRAGMA mmap_size") ?? 0 == 0 else {
+        guard try setting("mmap_size") ?? "0" == "0" else {
             throw KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: "mmap_size"))
         }
     }
 
-    // MARK: Errors
-
-    static func keychainError(_ error: any Error) -> KeychainError {
-        if let error = error as? KeychainError { return error }
-        guard let error = error as? DatabaseError else {
-            return KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: "unknown"))
-        }
-        let cause = DriverCause(domain: "sqlite", code: "\(error.extendedResultCode.rawValue)")
-        switch error.resultCode {
-        case .SQLITE_FULL: return KeychainError(.diskFull, cause: cause)
-        case .SQLITE_IOERR: return KeychainError(.io, cause: cause)
-        case .SQLITE_READONLY, .SQLITE_PERM: return KeychainError(.readOnly, cause: cause)
-        // Our statements and the schema are known good: SQLITE_ERROR is a header that SQLite cannot follow.
-        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_MISMATCH, .SQLITE_ERROR: return .damaged
-        case .SQLITE_NOMEM: return KeychainError(.allocate, cause: cause)
-        case .SQLITE_CONSTRAINT: return KeychainError(.duplicateItem, cause: cause)
-        case .SQLITE_TOOBIG: return KeychainError(.dataTooLarge, cause: cause)
-        case .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_CANTOPEN: return KeychainError(.notAvailable, cause: cause)
-        default: return KeychainError(.internalComponent, cause: cause)
-        }
+    /// What a pragma is set to, as text; nil where it answers with no row.
+    private func setting(_ pragma: String) throws -> String? {
+        let statement = unsafe try ItemStatement("PRAGMA \(pragma)", on: connection)
+        guard try statement.step() else { return nil }
+        return statement.columns.text(0) ?? "\(statement.columns.number(0))"
     }
 }

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import KeychainModel
 
 /// A row as it comes from the file, before anything of it is believed: SQLite's own bytes, good until the

@@ -1,5 +1,3 @@
-internal import Foundation
-internal import GRDB
 internal import KeychainModel
 
 /// The tables, word for word: a file whose schema reads otherwise is refused.
@@ -43,35 +41,43 @@ enum ItemSchema {
         "item_set": "CREATE TABLE item_set (id INTEGER PRIMARY KEY, sealed BLOB NOT NULL) STRICT",
     ]
 
-    static func make(in database: Database) throws {
-        try database.execute(sql: "PRAGMA page_size = \(pageByteCount)")
-        try database.inTransaction(.exclusive) {
+    static func make(in database: ItemDatabase) throws {
+        try database.execute("PRAGMA page_size = \(pageByteCount)")
+        try database.execute("BEGIN EXCLUSIVE")
+        do {
             // A table comes before its indexes: "items" sorts before "items_…".
             for (_, statement) in statements.sorted(by: { $0.key < $1.key }) {
-                try database.execute(sql: statement)
+                try database.execute(statement)
             }
-            try database.execute(sql: "PRAGMA application_id = \(applicationID)")
-            try database.execute(sql: "PRAGMA user_version = \(version)")
-            return .commit
+            try database.execute("PRAGMA application_id = \(applicationID)")
+            try database.execute("PRAGMA user_version = \(version)")
+            try database.execute("COMMIT")
+        } catch {
+            // Some failures have ended it already.
+            try? database.execute("ROLLBACK")
+            throw error
         }
     }
 
     /// Compares what the file holds with what this program would make.
     ///
     /// - Returns: the file's format.
-    static func check(_ database: Database) throws -> Int {
-        let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
+    static func check(_ database: ItemDatabase) throws -> Int {
+        let found = try database.number("PRAGMA user_version")
         guard found <= version else { throw KeychainError.newerFormat }
         guard found == version || found == formerVersion,
-            try Int.fetchOne(database, sql: "PRAGMA application_id") == applicationID
+            try database.number("PRAGMA application_id") == applicationID
         else { throw KeychainError.damaged }
-        let rows = try Row.fetchAll(database, sql: "SELECT name, sql FROM sqlite_schema")
-        guard rows.count == statements.count else { throw KeychainError.damaged }
-        for row in rows {
-            guard let name: String = row["name"], let statement: String = row["sql"],
+        var count = 0
+        let rows = try database.statement("SELECT name, sql FROM sqlite_schema")
+        try rows.forEach {
+            count += 1
+            guard let name = rows.columns.text(0), let statement = rows.columns.text(1),
                 statements[name] == statement
             else { throw KeychainError.damaged }
+            return true
         }
+        guard count == statements.count else { throw KeychainError.damaged }
         return found
     }
 }

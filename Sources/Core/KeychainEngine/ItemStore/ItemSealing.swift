@@ -1,5 +1,4 @@
 internal import CBOR
-internal import Foundation
 internal import KeychainModel
 internal import SecretMemory
 

@@ -1,9 +1,7 @@
-internal import Foundation
-internal import GRDB
-internal import GRDBSQLite
+internal import CSQLite
 
-/// A prepared statement on GRDB's connection, stepped in place: what it reads are SQLite's own bytes, with no copy
-/// and no object for a row, which costs more than finding and opening an item.
+/// A prepared statement, stepped in place: what it reads are SQLite's own bytes, with no copy and no object for a row,
+/// which costs more than finding and opening an item.
 @safe
 final class ItemStatement {
     /// What digests and references fit into.
@@ -14,11 +12,11 @@ final class ItemStatement {
     private let places: UnsafeMutableRawBufferPointer
 
     /// Compiles one statement; it must be let go before its connection is closed.
-    init(_ sql: String, on connection: OpaquePointer) throws {
+    init(_ sql: String, on connection: OpaquePointer?) throws {
         var handle: OpaquePointer?
         let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
         let result = unsafe sqlite3_prepare_v3(connection, sql, -1, flags, &handle, nil)
-        guard result == SQLITE_OK, let handle = unsafe handle else { throw unsafe Self.error(connection) }
+        guard result == SQLITE_OK, let handle = unsafe handle else { throw unsafe SQLiteError(of: connection) }
         unsafe self.handle = handle
         let count = unsafe Int(sqlite3_bind_parameter_count(handle))
         unsafe places = .allocate(byteCount: count * Self.placeByteCount, alignment: 8)
@@ -69,7 +67,7 @@ final class ItemStatement {
             reset()
             return false
         default:
-            let error = unsafe Self.error(sqlite3_db_handle(handle))
+            let error = unsafe SQLiteError(of: sqlite3_db_handle(handle))
             reset()
             throw error
         }
@@ -93,10 +91,6 @@ final class ItemStatement {
 
     /// The row at hand.
     var columns: ItemColumns { unsafe ItemColumns(handle) }
-
-    private static func error(_ connection: OpaquePointer?) -> DatabaseError {
-        DatabaseError(resultCode: ResultCode(rawValue: unsafe sqlite3_extended_errcode(connection)))
-    }
 }
 
 /// The columns of the row that a statement is at, from 0; good until it moves on.
@@ -117,6 +111,14 @@ struct ItemColumns {
     }
 
     func isNull(_ column: CInt) -> Bool { unsafe sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+    /// The text; nil for whatever else.
+    func text(_ column: CInt) -> String? {
+        guard unsafe sqlite3_column_type(handle, column) == SQLITE_TEXT,
+            let text = unsafe sqlite3_column_text(handle, column)
+        else { return nil }
+        return unsafe String(cString: text)
+    }
 
     func number(_ column: CInt) -> Int64 {
         unsafe sqlite3_column_int64(handle, column)

@@ -1,4 +1,3 @@
-internal import GRDBSQLite
 internal import Glibc
 internal import KeychainModel
 
@@ -55,16 +54,7 @@ extension ItemDatabase {
     /// How many pages there are, and how many of them hold nothing.
     func pageCounts() throws(KeychainError) -> (free: Int, all: Int) {
         try Self.translatingErrors {
-            func number(_ sql: StaticString) throws -> Int {
-                var number = 0
-                let statement = try statement(sql)
-                try statement.forEach {
-                    number = Int(statement.columns.number(0))
-                    return false
-                }
-                return number
-            }
-            return (try number("PRAGMA freelist_count"), try number("PRAGMA page_count"))
+            (try number("PRAGMA freelist_count"), try number("PRAGMA page_count"))
         }
     }
 }

@@ -57,7 +57,7 @@ extension ItemStore {
             }
         } catch {
             itemSet.tags.rollBack(to: mark)
-            write.result = .failure(ItemDatabase.keychainError(error))
+            write.result = .failure(KeychainError(inStore: error))
             // Some failures end the whole transaction: then nobody's change is there.
             if alone || !database.isInsideTransaction { throw error }
         }

@@ -1,5 +1,3 @@
-internal import Foundation
-internal import GRDB
 internal import KeychainModel
 internal import SecretMemory
 
@@ -66,8 +64,9 @@ final class ItemStore {
         do throws(KeychainError) {
             let database = try ItemDatabase(openingIn: directory)
             defer { database.shut() }
-            return try database.perform { try Int.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM items)") }
-                == 1
+            return try ItemDatabase.translatingErrors {
+                try database.number("SELECT EXISTS (SELECT 1 FROM items)") == 1
+            }
         } catch {
             guard error.status == .decode else { throw error }
             // A new file has a page for each table and index; half of one cannot be opened, nor can a damaged one.
@@ -185,7 +184,9 @@ final class ItemStore {
     /// absent.
     func structureFaults() throws(KeychainError) -> [String] {
         if let integrityFaults { return integrityFaults }
-        let answers = try database.perform { try String.fetchAll($0, sql: "PRAGMA integrity_check(20)") }
+        let answers = try ItemDatabase.translatingErrors {
+            try database.texts("PRAGMA integrity_check(20)")
+        }
         let faults = answers.filter { $0 != "ok" }
         integrityFaults = faults
         return faults

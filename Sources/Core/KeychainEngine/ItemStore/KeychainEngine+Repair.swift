@@ -225,7 +225,7 @@ extension ItemStore {
         } catch is AEAD.NotAuthentic {
             return false
         } catch {
-            guard ItemDatabase.keychainError(error).status == .decode else { throw error }
+            guard KeychainError(inStore: error).status == .decode else { throw error }
             return false
         }
         return isReadable

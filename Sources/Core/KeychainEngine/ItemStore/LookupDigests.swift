@@ -1,5 +1,4 @@
 internal import CBOR
-internal import Foundation
 internal import KeychainModel
 
 /// The keyed digests by which an item is found: HMAC-SHA256, truncated to 8 bytes, so that the file tells neither

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import KeychainModel
 
 /// What comparing all rows with the set's tags came to.
@@ -76,7 +75,7 @@ extension ItemStore {
             do {
                 if try index.sum(in: database, seed: sums.seed) == sums[index] { continue }
             } catch {
-                guard ItemDatabase.keychainError(error).status == .decode else { throw error }
+                guard KeychainError(inStore: error).status == .decode else { throw error }
             }
             result.structure.append("the index \(index.rawValue) does not fit the items")
         }

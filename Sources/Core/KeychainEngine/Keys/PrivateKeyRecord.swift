@@ -1,6 +1,5 @@
 internal import CBOR
 internal import Crypto
-internal import Foundation
 internal import KeychainModel
 
 /// What a private key's representation holds: what rules its use, and its authorisation wrapped for exactly that.

@@ -1,5 +1,4 @@
 internal import Crypto
-internal import Foundation
 public import KeychainModel
 public import SecretMemory
 
