@@ -290,7 +290,7 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneDaemon",
+                "CBOR", "CLinux", "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneDaemon",
                 "TouchstoneTesting",
                 "touchstone",
                 "touchstoned", "touchstoned-testing",

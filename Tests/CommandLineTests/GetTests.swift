@@ -103,7 +103,7 @@ struct GetTests {
         run.terminal = terminal
         run.drawsOnTerminal = true
         #expect(try await run.run().status == 0)
-        try await terminal.wait(for: "tr0ub4dor")
+        try await Deadline.wait(for: "the line's end") { terminal.octets.last == 0x0A ? true : nil }
         #expect(terminal.octets == Array("tr0ub4dor\r\n".utf8))
         _ = keychain
     }

@@ -75,9 +75,10 @@ struct NarrowTerminalTests {
             run.terminal = terminal
             run.drawsOnTerminal = true
             #expect(try await run.run().status == 0)
-            try await terminal.wait(for: "2026-0")
-            let text = String(decoding: terminal.octets, as: UTF8.self)
-            #expect(text.contains("日本語"))
+            let text = try await Deadline.wait(for: "the last name") {
+                let text = String(decoding: terminal.octets, as: UTF8.self)
+                return text.contains("日本語") && text.contains("2026-0") ? text : nil
+            }
             for line in text.split(whereSeparator: \.isNewline) {
                 let width = line.unicodeScalars.reduce(0) { $0 + ($1.value >= 0x1100 ? 2 : 1) }
                 #expect(width <= Int(columns), "\(line)")

@@ -145,8 +145,9 @@ struct PromptTerminalTests {
         #expect(result.status != 0 && result.signal == nil, "\(result.errors)")
         #expect(try modes(of: terminal) == before)
         if program.hasSuffix("curses") {
-            let drawn = String(decoding: terminal.octets, as: UTF8.self)
-            #expect(drawn.contains("\u{1B}[?1049l"))
+            try await Deadline.wait(for: "the end of the other screen") {
+                String(decoding: terminal.octets, as: UTF8.self).contains("\u{1B}[?1049l") ? true : nil
+            }
         }
         // What was typed is nobody's next command.
         var waiting: CInt = 0

@@ -1,3 +1,4 @@
+import CLinux
 import Foundation
 import Glibc
 import KeychainClient
@@ -9,8 +10,7 @@ import TouchstoneTesting
 @Suite(
     "Memory that the system takes from the daemon",
     .enabled(if: Programs.isBuilt, "touchstoned is not built"),
-    .enabled(if: SwapFile.isPossible, "needs root and a place that can be swapped to"),
-    .enabled(if: MemoryGroup.isPossible, "needs root and the memory controller")
+    .enabled(if: SwapFile.isPossible, "needs root and a place that can be swapped to")
 )
 struct SwapTests {
     private static let secret = "marker-of-a-stored-secret-4c1e"
@@ -19,41 +19,35 @@ struct SwapTests {
     @Test("none of it that holds secrets is written to the swap file, with a request and a prompt under way")
     func noMarkers() async throws {
         let swap = try await SwapFile()
-        let group = try MemoryGroup()
         let keychain = try TemporaryKeychain()
-        try await keychain.start(through: group.wrapper)
+        try await keychain.start()
         try keychain.client.setUp(keychain.prompt())
         try Self.add(to: keychain)
 
         // The person is asked and does nothing: the new secret waits in the daemon, the keys are there.
         try keychain.tellPerson([.waits])
         let call = Task.detached { try Self.update(in: keychain) }
-        // Until then the prompt's program has the passcode in its script.
-        try await Deadline.wait(for: "the prompt") {
-            group.programs == ["sleep", "touchstoned-tes"] ? true : nil
-        }
-        // One squeeze takes pages of files first, and gives up soon.
-        let end = ContinuousClock.now + Deadline.patience
-        repeat {
-            try await group.squeeze()
-        } while Self.swapped(keychain.processID) <= 256 && ContinuousClock.now < end
-        try await Deadline.wait(for: "pages of the daemon in the swap file") {
-            Self.swapped(keychain.processID) > 256 ? true : nil
+        try await Deadline.wait(for: "the prompt") { Self.isAsking(keychain.processID) ? true : nil }
+        let memory = try Memory(of: keychain.processID)
+        // The look would see something: the text of the store's schema lies in ordinary memory. What is on its way to
+        // the file while it is found is there at the second look.
+        for _ in 0..<2 {
+            try await Deadline.wait(for: "ordinary memory in the swap file") {
+                try memory.pageOut()
+                return try await swap.octets().range(of: Data("CREATE INDEX items_first".utf8))
+            }
         }
 
-        let regions = try Self.lockedRegions(keychain.processID)
+        let regions = try memory.regions().filter(\.isLocked)
         #expect(!regions.isEmpty)
         for region in regions { #expect(region.swapped == 0, "\(region.name)") }
         let octets = try await swap.octets()
-        // The look would see something: the text of the store's schema lies in ordinary memory.
-        #expect(octets.range(of: Data("CREATE INDEX items_first".utf8)) != nil)
         for marker in [Self.secret, Self.newSecret, TemporaryKeychain.passcode] {
             #expect(octets.range(of: Data(marker.utf8)) == nil, "\(marker)")
         }
 
         keychain.stop(with: SIGKILL)
         await #expect(throws: KeychainError.self) { try await call.value }
-        try await group.remove()
         withExtendedLifetime(swap) {}
     }
 
@@ -85,27 +79,69 @@ struct SwapTests {
         try keychain.client.update(change)
     }
 
-    /// How much of a process is in the swap file, in KiB.
-    private static func swapped(_ process: Int32) -> Int {
-        let status = (try? String(contentsOf: "/proc/\(process)/status")) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmSwap:") }
-        return line.flatMap { Int($0.split(separator: " ")[1]) } ?? 0
+    /// Whether the program that asks the person runs, which until a moment ago had the passcode in its script.
+    private static func isAsking(_ daemon: Int32) -> Bool {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(daemon)/task")) ?? []
+        return threads.contains { thread in
+            let children = try? String(contentsOf: "/proc/\(daemon)/task/\(thread)/children")
+            return (children ?? "").split(separator: " ").contains { child in
+                (try? String(contentsOf: "/proc/\(child)/comm")) == "sleep\n"
+            }
+        }
+    }
+}
+
+/// The memory of a process that runs, as proc(5) `smaps` tells it.
+private struct Memory {
+    struct Region {
+        /// The line that begins it: addresses, rights and file.
+        let name: String
+        let addresses: Range<UInt64>
+        /// Whether it is the process's own, which a file does not have.
+        let isPrivate: Bool
+        /// How much of it is in the swap file, in KiB.
+        var swapped = 0
+        var isLocked = false
     }
 
-    /// How much of each locked region of a process is in the swap file, in KiB: proc(5), `smaps`.
-    private static func lockedRegions(_ process: Int32) throws -> [(name: String, swapped: Int)] {
-        var regions: [(String, Int)] = []
-        var (name, swapped) = ("", 0)
+    private let process: Int32
+    private let descriptor: CInt
+
+    init(of process: Int32) throws {
+        self.process = process
+        descriptor = clinux_pidfd_open(process)
+        guard descriptor >= 0 else { throw TestFailure.system(errno) }
+    }
+
+    func regions() throws -> [Region] {
+        var regions: [Region] = []
         for line in try String(contentsOf: "/proc/\(process)/smaps").split(separator: "\n") {
             let fields = line.split(separator: " ")
-            switch fields[0] {
-            case "Swap:": swapped = Int(fields[1]) ?? 0
-            case "VmFlags:": if fields.contains("lo") { regions.append((name, swapped)) }
-            case let first where !first.hasSuffix(":"): name = String(line)
-            default: break
+            if !fields[0].hasSuffix(":") {
+                let ends = fields[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
+                guard ends.count == 2 else { throw TestFailure.unexpected(String(line)) }
+                regions.append(
+                    Region(
+                        name: String(line),
+                        addresses: ends[0]..<ends[1],
+                        isPrivate: fields[1].hasPrefix("rw") && fields[1].hasSuffix("p")
+                    )
+                )
+            } else if fields[0] == "Swap:" {
+                regions[regions.count - 1].swapped = Int(fields[1]) ?? 0
+            } else if fields[0] == "VmFlags:" {
+                regions[regions.count - 1].isLocked = fields.contains("lo")
             }
         }
         return regions
+    }
+
+    /// Has the system write to the swap file what may be written there, as it does when memory is short: it refuses the
+    /// regions that are locked.
+    func pageOut() throws {
+        for region in try regions() where region.isPrivate {
+            _ = clinux_pages_out(descriptor, region.addresses.lowerBound, region.addresses.count)
+        }
     }
 }
 
@@ -121,15 +157,35 @@ private final class SwapFile: Sendable {
         let zswap = try? String(contentsOf: "/sys/module/zswap/parameters/enabled")
         guard zswap?.hasPrefix("Y") != true, let directory = try? TemporaryDirectory() else { return false }
         let file = directory.appending("swap")
+        guard run(script(file, megabytes: 4)) else { return false }
+        defer { _ = run("swapoff \(file)") }
+        let length = 1 << 20
+        let descriptor = clinux_pidfd_open(getpid())
+        let flags = MAP_PRIVATE | MAP_ANONYMOUS
+        guard descriptor >= 0, let pages = mmap(nil, length, PROT_READ | PROT_WRITE, flags, -1, 0),
+            pages != MAP_FAILED
+        else { return false }
+        defer {
+            munmap(pages, length)
+            close(descriptor)
+        }
+        memset(pages, 1, length)
+        guard clinux_pages_out(descriptor, UInt64(UInt(bitPattern: pages)), length) == 0 else { return false }
+        let status = (try? String(contentsOf: "/proc/self/status")) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmSwap:") }
+        return (line?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) > 0
+    }()
+
+    private static func run(_ script: String) -> Bool {
         let trial = Process()
         trial.executableURL = URL(fileURLWithPath: "/bin/sh")
-        trial.arguments = ["-c", script(file, megabytes: 1) + " && swapoff \(file)"]
+        trial.arguments = ["-c", script]
         trial.environment = ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
         (trial.standardOutput, trial.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
         guard (try? trial.run()) != nil else { return false }
         trial.waitUntilExit()
         return trial.terminationStatus == 0
-    }()
+    }
 
     private static func script(_ file: String, megabytes: Int) -> String {
         """
@@ -165,52 +221,5 @@ private final class SwapFile: Sendable {
             environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]
         )
         guard finished.status == 0 else { throw TestFailure.unexpected(finished.output) }
-    }
-}
-
-/// A memory control group: what is started in it can be made to give up its memory.
-private struct MemoryGroup {
-    private static let first = "/sys/fs/cgroup/memory"
-    private static let second = "/sys/fs/cgroup"
-    private let path: String
-
-    /// Whether there is a memory controller, of either version, that we may use.
-    static var isPossible: Bool { (try? MemoryGroup()).map { rmdir($0.path) == 0 } ?? false }
-
-    init() throws {
-        let isFirst = access(Self.first + "/memory.limit_in_bytes", F_OK) == 0
-        path = "\(isFirst ? Self.first : Self.second)/touchstone-test-\(UUID().uuidString)"
-        guard mkdir(path, 0o755) == 0 else { throw TestFailure.system(errno) }
-        guard access(limit, F_OK) == 0 else {
-            rmdir(path)
-            throw TestFailure.unexpected("no memory controller")
-        }
-    }
-
-    private var limit: String {
-        let first = path + "/memory.limit_in_bytes"
-        return access(first, F_OK) == 0 ? first : path + "/memory.high"
-    }
-
-    /// A command that runs another in the group.
-    var wrapper: [String] { ["/bin/sh", "-c", "echo $$ > \(path)/cgroup.procs && exec \"$@\"", "sh"] }
-
-    /// The names of the programs that run in the group.
-    var programs: [String] {
-        let processes = (try? String(contentsOf: path + "/cgroup.procs"))?.split(separator: "\n") ?? []
-        return processes.compactMap { process in
-            (try? String(contentsOf: "/proc/\(process)/comm")).map { String($0.dropLast()) }
-        }.sorted()
-    }
-
-    /// Takes from the group's processes all memory but a little.
-    func squeeze() async throws {
-        // It says that the limit cannot be kept, where not enough can be taken.
-        _ = try await Finished.running(["/bin/sh", "-c", "echo 1M > \(limit)"])
-    }
-
-    /// Removes the group, whose processes have ended.
-    func remove() async throws {
-        try await Deadline.wait(for: "the group's end") { rmdir(path) == 0 ? true : nil }
     }
 }

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 size_t clinux_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
@@ -24,4 +26,9 @@ void *clinux_pages_map(size_t length) {
 int clinux_pages_unmap(void *region, size_t length) {
     explicit_bzero(region, length);
     return munmap(region, length);
+}
+
+int clinux_pages_out(int pidfd, uint64_t address, size_t length) {
+    struct iovec region = {(void *)(uintptr_t)address, length};
+    return syscall(SYS_process_madvise, pidfd, &region, 1, MADV_PAGEOUT, 0) < 0 ? -1 : 0;
 }

@@ -39,6 +39,10 @@ void *_Nullable clinux_pages_map(size_t length);
 /// Wipes the region that `clinux_pages_map` returned, then munmap(2). 0 or -1.
 int clinux_pages_unmap(void *region, size_t length);
 
+/// process_madvise(2) `MADV_PAGEOUT` (Linux 5.10): has the system take pages of a process, whose pidfd it is, to the swap
+/// file or drop them where a file has them. 0 or -1; `EINVAL` where the region is locked.
+int clinux_pages_out(int pidfd, uint64_t address, size_t length);
+
 // MARK: stack.c
 
 /// Zeros the vector registers: ciphers leave round keys there, copying leaves text, and whatever stack comes next may get
