@@ -167,6 +167,6 @@ struct DamagedLogTests {
 extension KeychainEngine {
     /// Brings the log into the file and leaves it as long as it is: the next change begins it anew.
     fileprivate func beginLogAnew() throws {
-        try store?.database.perform { try $0.execute(sql: "PRAGMA wal_checkpoint") }
+        try store?.database.execute("PRAGMA wal_checkpoint")
     }
 }
