@@ -137,7 +137,7 @@ public enum FrequentWords {
     }
 
     /// The small letter or digit that a byte stands for; nil where it is none.
-    static func fold(_ octet: UInt8, _ reading: Reading) -> UInt8? {
+    package static func fold(_ octet: UInt8, _ reading: Reading) -> UInt8? {
         let small = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet + 0x20 : octet
         if reading != .plain, let letter = likeness(of: small, reading) { return letter }
         switch small {
