@@ -19,7 +19,7 @@ enum ItemTagsTarget: FuzzTarget {
         }
         var choices = Choices(input)
         var tags = ItemTags()
-        var digest = ItemSetDigest()
+        var sum = ItemSetSum()
         var taken: [Int64: [UInt8]] = [:]
         while !choices.isAtEnd {
             let number = Int64(bitPattern: choices.number())
@@ -30,7 +30,7 @@ enum ItemTagsTarget: FuzzTarget {
             }
             guard isTaken else { break }
             require(taken.updateValue(octets, forKey: number) == nil, "a group is taken once")
-            digest.insert(contribution)
+            sum.insert(contribution)
         }
         check(&tags, taken)
         // A change that was taken back leaves nothing.
@@ -39,8 +39,8 @@ enum ItemTagsTarget: FuzzTarget {
         if let first = rows.first, let last = rows.last { tags.set(tags[last], row: first) }
         tags.rollBack()
         check(&tags, taken)
-        for (number, octets) in taken { digest.remove(contribution(number, octets)) }
-        require(digest.hasItems(of: ItemSetDigest()), "what was inserted and removed is nothing")
+        for (number, octets) in taken { sum.remove(contribution(number, octets)) }
+        require(sum == ItemSetSum(), "what was inserted and removed is nothing")
     }
 
     private static func check(_ tags: inout ItemTags, _ taken: [Int64: [UInt8]]) {
@@ -66,7 +66,7 @@ enum ItemTagsTarget: FuzzTarget {
         // The last number there may be, one beyond, one below, and one twice.
         for number in [Int64.max >> 4, Int64.max >> 4 + 1, -1] { seeds.append(input([(number, 3)])) }
         seeds.append(input([(5, 3), (5, 3)]))
-        var digest = ItemSetDigest()
+        var sum = ItemSetSum()
         for generation in [0, 7, UInt64.max] {
             digest.generation = generation
             digest.insert(contribution(1, octets(28)))

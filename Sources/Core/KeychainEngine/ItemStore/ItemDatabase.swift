@@ -56,7 +56,7 @@ final class ItemDatabase {
         try directory.makeEmpty(name)
         queue = try Self.connect(directory, name)
         unsafe connection = try Self.connection(of: queue)
-        version = ItemSchema.version
+        version = ItemSchema.tagsVersion
         try perform { database in
             try ItemSchema.make(in: database)
             try Self.configure(database)
@@ -127,13 +127,13 @@ final class ItemDatabase {
         try statement("RELEASE part").run()
     }
 
-    /// Takes the file to the present format; inside a transaction.
-    func setVersion() throws {
-        try statement(composed: "PRAGMA user_version = \(ItemSchema.version)").run()
+    /// Takes the file to another format; inside a transaction.
+    func set(version: Int) throws {
+        try statement(composed: "PRAGMA user_version = \(version)").run()
     }
 
-    /// The transaction that called ``setVersion()`` is durable.
-    func hasSetVersion() { version = ItemSchema.version }
+    /// The transaction that called ``set(version:)`` is durable.
+    func hasSet(version: Int) { self.version = version }
 
     /// The first bytes of a row's data, without those behind them.
     func startOfData(of row: Int64, count: Int) throws -> [UInt8] {

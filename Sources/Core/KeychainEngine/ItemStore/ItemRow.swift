@@ -99,6 +99,18 @@ struct ItemRow {
             for (place, digest) in digests.enumerated() { statement.bind(CInt(place + 1), digest) }
             statement.bind(CInt(digests.count + 1), last)
             try statement.forEach { try body(ItemRow(statement.columns)) }
+        case .indexedName(let first, let name):
+            let columns = hasData ? whole : head
+            let statement = try database.statement(
+                composed: """
+                    SELECT \(columns) FROM items INDEXED BY items_first \
+                    WHERE first = ? AND name = ? AND id > ? ORDER BY id
+                    """
+            )
+            statement.bind(1, first)
+            statement.bind(2, name)
+            statement.bind(3, last)
+            try statement.forEach { try body(ItemRow(statement.columns)) }
         case .name(let name):
             // What is not among the tags is not there, whatever an index says.
             for id in tags.names[name] where id > last {

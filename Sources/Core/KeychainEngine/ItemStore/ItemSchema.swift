@@ -7,8 +7,12 @@ enum ItemSchema {
     /// `PRAGMA user_version`; a file with a greater one is of a newer program and left as it is.
     ///
     /// 1: the set's record (`item_set`) is one row, over the attributes of each item. 2: with the tags of all rows
-    /// (``ItemTags``). The tables are the same; a file of format 1 gets the new record at its first unlock.
-    static let version = 2
+    /// (``ItemTags``). 3: its digest has more than one section (``ItemSetDigest``). The tables are the same; a file of
+    /// format 1 gets the new record at its first unlock, and one of format 2 becomes one of format 3 when a change makes
+    /// it so large.
+    static let version = 3
+    static let sectionsVersion = 3
+    static let tagsVersion = 2
     static let formerVersion = 1
     /// `PRAGMA application_id`: "TchS".
     static let applicationID = 0x5463_6853
@@ -51,7 +55,7 @@ enum ItemSchema {
                 try database.execute(sql: statement)
             }
             try database.execute(sql: "PRAGMA application_id = \(applicationID)")
-            try database.execute(sql: "PRAGMA user_version = \(version)")
+            try database.execute(sql: "PRAGMA user_version = \(tagsVersion)")
             return .commit
         }
     }
@@ -62,7 +66,7 @@ enum ItemSchema {
     static func check(_ database: Database) throws -> Int {
         let found = try Int.fetchOne(database, sql: "PRAGMA user_version") ?? 0
         guard found <= version else { throw KeychainError.newerFormat }
-        guard found == version || found == formerVersion,
+        guard found >= formerVersion,
             try Int.fetchOne(database, sql: "PRAGMA application_id") == applicationID
         else { throw KeychainError.damaged }
         let rows = try Row.fetchAll(database, sql: "SELECT name, sql FROM sqlite_schema")

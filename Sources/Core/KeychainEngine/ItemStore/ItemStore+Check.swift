@@ -12,6 +12,7 @@ extension ItemStore {
             forgetStructure()
             report.faults += try structureFaults()
             comparison = nil
+            try readWholeSet(context)
             let compared = try compared(context)
             var count = 0
             let progress = WorkProgress.current
@@ -24,10 +25,9 @@ extension ItemStore {
                     inspect(row, context, readsData: true, &report)
                 }
             }
-            let recorded = try readSet(context)
-            if recorded == nil { report.faults.append(Self.setIsDamaged) }
-            report.isSetAuthentic =
-                compared.isWhole && recorded?.digest == itemSet.digest && count == itemSet.tags.count
+            let isRecorded = try isSetRecorded(context)
+            if !isRecorded { report.faults.append(Self.setIsDamaged) }
+            report.isSetAuthentic = compared.isWhole && isRecorded && count == itemSet.tags.count
         } catch {
             report.faults.append(Self.description(of: error))
         }
@@ -45,6 +45,10 @@ extension ItemStore {
     func sweep(_ context: ItemContext) -> StoreReport? {
         guard var sweep = sweepState, !needsReopening else { return health }
         do throws(KeychainError) {
+            guard itemSet.isWhole else {
+                try readNextSection(context)
+                return nil
+            }
             var stale: [Rewrapped] = []
             let last = try ItemDatabase.translatingErrors {
                 try ItemRow.forEach(database, hasData: false, after: sweep.row, atMost: Self.sweptAtOnce) {
@@ -58,7 +62,7 @@ extension ItemStore {
             try replaceKeys(stale, context)
             guard let last else {
                 // Each row that is there is one of the set's: as many as there are is all of them.
-                if try counts().count != itemSet.tags.count { sweep.report.isSetAuthentic = false }
+                if try count() != itemSet.tags.count { sweep.report.isSetAuthentic = false }
                 sweep.report.faults = health.faults
                 if sweep.report.damaged > 0 { forgetStructure() }
                 health = sweep.report
@@ -70,8 +74,8 @@ extension ItemStore {
             sweepState = sweep
             return nil
         } catch {
-            needsReopening = error.status == .io
-            health.faults.append(Self.description(of: error))
+            needsReopening = needsReopening || error.status == .io
+            if error.cause != .setDamaged { health.faults.append(Self.description(of: error)) }
             sweepState = nil
             return health
         }

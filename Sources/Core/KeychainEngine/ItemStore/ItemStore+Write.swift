@@ -12,6 +12,7 @@ extension ItemStore {
             guard itemSet.digest != nil else {
                 throw KeychainError(.decode, cause: .setDamaged, remedy: .check)
             }
+            try readWholeSet(context)
             let writes = try admit(writes)
             guard !writes.isEmpty else { return }
             do throws(KeychainError) {

@@ -13,6 +13,8 @@ final class ItemStore {
     var itemSet = ItemSetState()
     /// How far the items were looked through since the first unlock; nil when there is nothing more to look at.
     var sweepState: ItemSetSweep?
+    /// How many groups a section of the set has at most.
+    let mostGroups: Int
     /// How the rows compared with what is said of them; nil until they were.
     var comparison: StoreComparison?
     /// What is known of the items since the first unlock.
@@ -35,13 +37,22 @@ final class ItemStore {
     private var deletedCount = 0
 
     /// Opens the items that are there.
-    init(directory: StoreDirectory) throws(KeychainError) {
+    init(
+        directory: StoreDirectory,
+        mostGroups: Int = ItemSetDigest.mostGroups
+    ) throws(KeychainError) {
         self.directory = directory
+        self.mostGroups = mostGroups
         database = try ItemDatabase(openingIn: directory)
     }
 
-    init(directory: StoreDirectory, database: ItemDatabase) {
+    init(
+        directory: StoreDirectory,
+        database: ItemDatabase,
+        mostGroups: Int = ItemSetDigest.mostGroups
+    ) {
         self.directory = directory
+        self.mostGroups = mostGroups
         self.database = database
     }
 
@@ -50,9 +61,11 @@ final class ItemStore {
         in directory: StoreDirectory,
         storeID: [UInt8],
         setKey: Key,
-        generation: UInt64 = 0
+        generation: UInt64 = 0,
+        mostGroups: Int = ItemSetDigest.mostGroups
     ) throws(KeychainError) -> ItemStore {
-        let store = ItemStore(directory: directory, database: try ItemDatabase(makingIn: directory))
+        let database = try ItemDatabase(makingIn: directory)
+        let store = ItemStore(directory: directory, database: database, mostGroups: mostGroups)
         try store.writeEmptySet(with: setKey, storeID: storeID, generation: generation)
         store.integrityFaults = []
         store.comparison = StoreComparison()
@@ -86,26 +99,20 @@ final class ItemStore {
         integrityFaults = nil
         health = Self.unknown
         do throws(KeychainError) {
-            if database.version != ItemSchema.version, try !migrate(context) {
+            if database.version == ItemSchema.formerVersion, try !migrate(context) {
                 health.isSetAuthentic = false
                 health.faults.append(Self.setIsDamaged)
                 return false
             }
-            let recorded = try readSet(context)
-            let (count, last) = try counts()
-            health.items = count
-            if let recorded {
-                itemSet = recorded
-                sweepState = ItemSetSweep()
-                health.isSetAuthentic = recorded.tags.count == count
-            } else {
-                health.isSetAuthentic = false
-                health.faults.append(Self.setIsDamaged)
-            }
-            rows.start(after: max(itemSet.tags.last, last > Self.lastRow ? 0 : last))
+            let last = try lastRow()
+            rows.start(after: last > Self.lastRow ? 0 : last)
+            try takeSet(try readDigest(context), context)
+            sweepState = ItemSetSweep()
+            // Counting them goes through all rows: those of a large store are counted in the background.
+            if itemSet.isWhole { health.isSetAuthentic = itemSet.tags.count == (try count()) }
         } catch {
             health.isSetAuthentic = false
-            health.faults.append(Self.description(of: error))
+            if error.cause != .setDamaged { health.faults.append(Self.description(of: error)) }
         }
         return health.isWell
     }
@@ -113,16 +120,21 @@ final class ItemStore {
     /// More rows were never made: a greater number is not ours.
     private static let lastRow = Int64(1) << 48
 
-    /// How many rows there are, and the number of the last.
-    func counts() throws(KeychainError) -> (count: Int, last: Int64) {
+    /// How many rows there are.
+    func count() throws(KeychainError) -> Int { Int(try number("SELECT count(*) FROM items")) }
+
+    /// The number of the last row.
+    private func lastRow() throws(KeychainError) -> Int64 { try number("SELECT max(id) FROM items") }
+
+    private func number(_ sql: StaticString) throws(KeychainError) -> Int64 {
         try ItemDatabase.translatingErrors {
-            var result = (count: 0, last: Int64(0))
-            let statement = try database.statement("SELECT count(*), max(id) FROM items")
+            var number: Int64 = 0
+            let statement = try database.statement(sql)
             try statement.forEach {
-                result = (Int(statement.columns.number(0)), statement.columns.number(1))
+                number = statement.columns.number(0)
                 return false
             }
-            return result
+            return number
         }
     }
 
