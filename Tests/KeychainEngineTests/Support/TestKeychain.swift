@@ -19,8 +19,11 @@ final class TestKeychain: Sendable {
 
     let path: String
     let audit = RecordedAudit()
+    /// From how many groups of 16 items on the store is not read whole at the first unlock; nil as in a daemon.
+    let groupsInSection: Int?
 
-    init() {
+    init(groupsInSection: Int? = nil) {
+        self.groupsInSection = groupsInSection
         path = FileManager.default.temporaryDirectory.path + "/touchstone-" + UUID().uuidString
     }
 
@@ -38,6 +41,7 @@ final class TestKeychain: Sendable {
             directory: directory,
             sealer: FileKeySealer(directory: directory),
             derivation: .test,
+            groupsInSection: groupsInSection,
             isForTests: isForTests,
             wallClock: { time },
             audit: audit

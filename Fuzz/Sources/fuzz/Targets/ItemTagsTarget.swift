@@ -16,6 +16,11 @@ enum ItemTagsTarget: FuzzTarget {
         let opened = ItemSetDigest(opening: input.array, with: recordKey, storeID: storeID)
         if let opened {
             require(opened.sealed(with: recordKey, storeID: storeID).count == input.count, "one form")
+            for place in opened.sections.indices {
+                let groups = opened.groups(ofSection: place)
+                require(opened.section(of: groups.lowerBound) == place, "each group is in one section")
+                require(opened.section(of: groups.upperBound - 1) == place, "each group is in one section")
+            }
         }
         var choices = Choices(input)
         var tags = ItemTags()
@@ -66,10 +71,17 @@ enum ItemTagsTarget: FuzzTarget {
         // The last number there may be, one beyond, one below, and one twice.
         for number in [Int64.max >> 4, Int64.max >> 4 + 1, -1] { seeds.append(input([(number, 3)])) }
         seeds.append(input([(5, 3), (5, 3)]))
-        var sum = ItemSetSum()
+        var digest = ItemSetDigest()
         for generation in [0, 7, UInt64.max] {
             digest.generation = generation
-            digest.insert(contribution(1, octets(28)))
+            digest.insert(contribution(1, octets(28)), group: 1)
+            seeds.append(digest.sealed(with: recordKey, storeID: storeID))
+        }
+        // More than one section.
+        let groups = (1...9).map { (number: Int64($0), contribution: contribution(Int64($0), octets(28))) }
+        for group in groups.dropFirst() { digest.insert(group.contribution, group: group.number) }
+        for most in [4, 2, 1] {
+            digest.balance(most: most) { range in groups.filter { range.contains($0.number) } }
             seeds.append(digest.sealed(with: recordKey, storeID: storeID))
         }
         return seeds + damaged(seeds[9], most: 10) + damaged(seeds[31], most: 8)

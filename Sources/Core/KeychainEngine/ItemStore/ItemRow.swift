@@ -117,11 +117,12 @@ struct ItemRow {
                 guard try forPresentRow(id, database, body) else { return }
             }
         case .references(let references):
-            for (id, reference) in references where id > last && tags[id] != nil {
-                let isWanted = try forPresentRow(id, database) { row in
-                    unsafe row.reference.elementsEqual(reference.octets) ? try body(row) : true
-                }
-                guard isWanted else { return }
+            // Whether it has the reference is said by what is sealed (``ItemSearch/matches(_:_:)``): a row that has
+            // another one may be another's.
+            var former = last
+            for (id, _) in references where id > former && tags[id] != nil {
+                former = id
+                guard try forPresentRow(id, database, body) else { return }
             }
         }
     }

@@ -110,6 +110,17 @@ final class ItemSearch {
         return .indexedName(first: try context.lookup.first(query.attributes, itemClass, group), name)
     }
 
+    /// Whether an opened row is one of those asked for.
+    func matches(_ row: ItemRow, _ item: OpenedHeader) -> Bool {
+        if case .references(let references) = source {
+            let isWanted = references.contains {
+                unsafe $0.row == row.id && row.reference.elementsEqual($0.reference.octets)
+            }
+            guard isWanted else { return false }
+        }
+        return matches(item)
+    }
+
     /// Whether an opened item is one of those asked for.
     func matches(_ item: OpenedHeader) -> Bool {
         if let itemClass = query.itemClass, !item.has(itemClass) { return false }

@@ -97,9 +97,8 @@ struct ItemSetDigest: Equatable {
         sections[section(of: group)].sum.remove(contribution)
     }
 
-    /// Joins neighbours that fill half a section together, and splits what has more than `most` groups.
-    ///
-    /// - Parameter contributions: what the groups of a range contribute, in order.
+    /// Joins neighbours that fill half a section together, and splits what has more than `most` groups; `contributions`
+    /// says what the groups of a range contribute, in order.
     mutating func balance(
         most: Int,
         contributions: (Range<Int64>) -> [(number: Int64, contribution: SIMD4<UInt64>)]
@@ -182,7 +181,8 @@ struct ItemSetDigest: Equatable {
             )
             return section
         }
-        guard zip(sections, sections.dropFirst()).allSatisfy({ $0.first < $1.first }) else { return nil }
+        let isOrdered = zip(sections, sections.dropFirst()).allSatisfy { $0.first < $1.first }
+        guard isOrdered, sections[sections.count - 1].first < .max else { return nil }
     }
 }
 

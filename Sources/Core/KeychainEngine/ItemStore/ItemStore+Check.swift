@@ -62,7 +62,7 @@ extension ItemStore {
             try replaceKeys(stale, context)
             guard let last else {
                 // Each row that is there is one of the set's: as many as there are is all of them.
-                if try count() != itemSet.tags.count { sweep.report.isSetAuthentic = false }
+                if try counts().count != itemSet.tags.count { sweep.report.isSetAuthentic = false }
                 sweep.report.faults = health.faults
                 if sweep.report.damaged > 0 { forgetStructure() }
                 health = sweep.report

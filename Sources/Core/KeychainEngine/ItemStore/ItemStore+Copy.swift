@@ -109,7 +109,7 @@ extension ItemStore {
                     guard row.isCurrent(itemSet.tags) else { throw AEAD.NotAuthentic() }
                     if search.query.returns.contains(.data) { try checkAbsentData(of: row, context) }
                     return try row.open(in: context) { header in
-                        guard search.matches(header) else { return true }
+                        guard search.matches(row, header) else { return true }
                         if page.isFull {
                             next = ItemCursor(row: page.lastRow, returned: returned + page.count)
                             return false

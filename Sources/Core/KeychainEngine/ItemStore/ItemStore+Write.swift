@@ -172,7 +172,7 @@ extension ItemStore {
                 // Changing an item seals its data anew, or that it has none.
                 if authorization != nil { try checkAbsentData(of: row, context) }
                 try row.open(in: context) { header in
-                    guard search.matches(header) else { return }
+                    guard search.matches(row, header) else { return }
                     let old = OldRow(row, header)
                     let proofs = authorization ?? ItemAuthorization()
                     switch try ItemOpening(header, authorization: proofs, epoch: context.epoch) {

@@ -104,12 +104,12 @@ final class ItemStore {
                 health.faults.append(Self.setIsDamaged)
                 return false
             }
-            let last = try lastRow()
-            rows.start(after: last > Self.lastRow ? 0 : last)
             try takeSet(try readDigest(context), context)
             sweepState = ItemSetSweep()
-            // Counting them goes through all rows: those of a large store are counted in the background.
-            if itemSet.isWhole { health.isSetAuthentic = itemSet.tags.count == (try count()) }
+            // Those of a large store are counted in the background.
+            let (count, last): (Int?, Int64) = itemSet.isWhole ? try counts() : (nil, try lastRow())
+            if let count { health.isSetAuthentic = itemSet.tags.count == count }
+            rows.start(after: last > Self.lastRow ? 0 : last)
         } catch {
             health.isSetAuthentic = false
             if error.cause != .setDamaged { health.faults.append(Self.description(of: error)) }
@@ -120,21 +120,29 @@ final class ItemStore {
     /// More rows were never made: a greater number is not ours.
     private static let lastRow = Int64(1) << 48
 
-    /// How many rows there are.
-    func count() throws(KeychainError) -> Int { Int(try number("SELECT count(*) FROM items")) }
-
-    /// The number of the last row.
-    private func lastRow() throws(KeychainError) -> Int64 { try number("SELECT max(id) FROM items") }
-
-    private func number(_ sql: StaticString) throws(KeychainError) -> Int64 {
+    /// How many rows there are, and the number of the last.
+    func counts() throws(KeychainError) -> (count: Int, last: Int64) {
         try ItemDatabase.translatingErrors {
-            var number: Int64 = 0
-            let statement = try database.statement(sql)
+            var result = (count: 0, last: Int64(0))
+            let statement = try database.statement("SELECT count(*), max(id) FROM items")
             try statement.forEach {
-                number = statement.columns.number(0)
+                result = (Int(statement.columns.number(0)), statement.columns.number(1))
                 return false
             }
-            return number
+            return result
+        }
+    }
+
+    /// The number of the last row, with no look at the others.
+    private func lastRow() throws(KeychainError) -> Int64 {
+        try ItemDatabase.translatingErrors {
+            var last: Int64 = 0
+            let statement = try database.statement("SELECT max(id) FROM items")
+            try statement.forEach {
+                last = statement.columns.number(0)
+                return false
+            }
+            return last
         }
     }
 
