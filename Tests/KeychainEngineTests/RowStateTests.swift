@@ -268,19 +268,18 @@ struct RowStateTests {
         let keychain = TestKeychain()
         do {
             let (engine, _) = try await keychain.setUp()
-            for index in 0..<40 { try await engine.add("account \(index)", "secret \(index)") }
+            for index in 0..<400 { try await engine.add("account \(index)", "secret \(index)") }
             await engine.close()
         }
         let before = try keychain.octets("items.sqlite")
         var running: KeychainEngine? = try await keychain.restart()
-        // Longer than what is read at once.
-        _ = try await running?.update("account 3", secret: String(repeating: "newer ", count: 5000))
+        _ = try await running?.update("account 203", secret: "newer")
         await running?.close()
         running = nil
         running = try await keychain.restart()
         // What the daemon has not read yet is another file's now; its own lock does not keep others from writing.
         try keychain.write(before, to: "items.sqlite")
-        await #expect(throws: KeychainError(.decode)) { try await running?.secret("account 3") }
+        await #expect(throws: KeychainError(.decode)) { try await running?.secret("account 203") }
         #expect(try await running?.secret("account 30") == "secret 30")
     }
 
