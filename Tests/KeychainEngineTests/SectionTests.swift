@@ -201,6 +201,84 @@ struct SectionTests {
         }
     }
 
+    @Test("a new item never takes the place of one that is missing", arguments: [nil, 1])
+    func missingLast(groupsInSection: Int?) async throws {
+        let keychain = TestKeychain(groupsInSection: groupsInSection)
+        try await fill(keychain, 40)
+        try edit(keychain, "DELETE FROM items WHERE id = 40")
+        for round in 0..<2 {
+            let engine = try await keychain.restart()
+            if round == 0 {
+                try await engine.add("new")
+                #expect(try await engine.secret("new") == "secret")
+            }
+            await #expect(throws: KeychainError(.decode)) { try await engine.secret("account 39") }
+            let report = await engine.check()
+            #expect(!report.isSetAuthentic, "\(report)")
+            await engine.close()
+        }
+    }
+
+    @Test("of the size that a daemon divides at", .timeLimit(.minutes(30)))
+    func size() async throws {
+        // In full, with a daemon's own limit.
+        let isFull = CaseSize.isFull
+        let count = isFull ? 150_000 : 300
+        let keychain = TestKeychain(groupsInSection: isFull ? nil : 8)
+        let sections = 3
+        let older = keychain.file("older.sqlite")
+        do {
+            let (engine, _) = try await keychain.setUp()
+            for start in stride(from: 0, to: count, by: 500) {
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for index in start..<min(start + 500, count) {
+                        tasks.addTask { try await engine.add("account \(index)", "secret \(index)") }
+                    }
+                    try await tasks.waitForAll()
+                }
+            }
+            #expect(await engine.readSections == (sections, sections))
+            await engine.close()
+        }
+        try FileManager.default.copyItem(atPath: keychain.file("items.sqlite"), toPath: older)
+        let places = [0, count / 2, count - 1]
+        do {
+            let engine = try await keychain.restart()
+            #expect(await engine.readSections == (0, sections))
+            #expect(try await engine.secret("account \(count / 2)") == "secret \(count / 2)")
+            #expect(await engine.readSections == (1, sections))
+            for index in places {
+                #expect(try await engine.update("account \(index)", secret: "newer") == .updated(1))
+                try await engine.delete("account \(index + (index == 0 ? 1 : -1))")
+            }
+            await engine.close()
+        }
+        let columns = "reference, scope, first, name, second, label, attributes, keys, data"
+        try edit(
+            keychain,
+            """
+            ATTACH '\(older)' AS older;
+            INSERT INTO items SELECT * FROM older.items o WHERE o.id NOT IN (SELECT id FROM main.items);
+            UPDATE items SET (\(columns)) = (SELECT \(columns) FROM older.items o WHERE o.id = items.id)
+            WHERE (name, attributes) NOT IN (SELECT name, attributes FROM older.items);
+            DETACH older;
+            """
+        )
+        for index in places {
+            let engine = try await keychain.restart()
+            await #expect(throws: KeychainError(.decode)) { try await engine.secret("account \(index)") }
+            let deleted = "account \(index + (index == 0 ? 1 : -1))"
+            await #expect(throws: KeychainError(.itemNotFound)) { try await engine.secret(deleted) }
+            #expect(try await engine.secret("account \(count / 3)") == "secret \(count / 3)")
+            await engine.close()
+        }
+        let engine = try await keychain.restart()
+        await #expect(throws: KeychainError(.decode)) { try await engine.all(returns: [.attributes]) }
+        let report = await engine.check()
+        #expect(!report.isSetAuthentic, "\(report)")
+        await engine.close()
+    }
+
     @Test("tags that nobody asked for are looked at in the background, and told")
     func background() async throws {
         let keychain = TestKeychain(groupsInSection: 1)

@@ -118,6 +118,7 @@ extension ItemStore {
     static let setIsDamaged = "the record of the set of items is damaged"
 
     static func description(of error: KeychainError) -> String {
+        if error.cause == .setDamaged { return setIsDamaged }
         let cause = error.cause.map { " (\($0.domain) \($0.code))" } ?? ""
         return "the items cannot be read: status \(error.status.rawValue)\(cause)"
     }

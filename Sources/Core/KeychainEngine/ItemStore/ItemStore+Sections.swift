@@ -52,8 +52,9 @@ extension ItemStore {
                 try readSection(place, of: digest, into: &itemSet.tags, context)
             }
         } catch {
-            // A part of the section may be among the tags.
             guard error.status == .decode else {
+                // A part of the section may be among the tags.
+                itemSet = ItemSetState()
                 needsReopening = true
                 throw error
             }

@@ -152,8 +152,8 @@ final class ItemStore {
         database.shut()
         database = try ItemDatabase(openingIn: directory)
         logLength = logByteCount()
-        _ = load(context)
         needsReopening = false
+        _ = load(context)
     }
 
     /// Closes the file, with nothing left in the log.
