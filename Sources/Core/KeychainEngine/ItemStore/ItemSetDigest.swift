@@ -41,7 +41,7 @@ struct ItemSetSum: Equatable {
 /// removed, doubled or put back from an older file shows, and a group of tags that was put back with it. It is the root of
 /// a tree: what a section holds is proved by reading that section, and no other.
 struct ItemSetDigest: Equatable {
-    /// How many groups a section has at most: 65,536 rows, whose tags take 17 ms of the processor to read (release,
+    /// How many groups a section has at most: 65,536 rows, whose tags take 10 ms of the processor to read (release,
     /// AMD64).
     ///
     /// A store of one section is read whole at the first unlock; of a larger one, a section is read when it is needed.
