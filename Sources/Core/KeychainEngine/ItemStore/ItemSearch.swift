@@ -113,9 +113,14 @@ final class ItemSearch {
     /// Whether an opened row is one of those asked for.
     func matches(_ row: ItemRow, _ item: OpenedHeader) -> Bool {
         if case .references(let references) = source {
-            let isWanted = references.contains {
-                unsafe $0.row == row.id && row.reference.elementsEqual($0.reference.octets)
+            // There may be thousands, in the order of their rows.
+            var (start, end) = (0, references.count)
+            while start < end {
+                let middle = (start + end) / 2
+                if references[middle].row < row.id { start = middle + 1 } else { end = middle }
             }
+            let ofRow = references[start...].prefix { $0.row == row.id }
+            let isWanted = ofRow.contains { unsafe row.reference.elementsEqual($0.reference.octets) }
             guard isWanted else { return false }
         }
         return matches(item)
