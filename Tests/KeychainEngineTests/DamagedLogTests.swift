@@ -128,6 +128,7 @@ struct DamagedLogTests {
 
     @Test("after a while without changes nothing is in the log")
     func idle() async throws {
+        let keychain = TestKeychain(idleDelay: .seconds(1))
         let (engine, _) = try await keychain.setUp()
         try await engine.add("account", "secret")
         let isEmpty = try? await Deadline.wait(for: "an empty log") {

@@ -8,11 +8,10 @@ import TouchstoneTesting
 
 @Suite("From the first answer on, no deleted or replaced value is current and no present item is absent")
 struct RowStateTests {
-    let keychain = TestKeychain()
     private static let count = 60
     private static let row = "reference, scope, first, name, second, label, attributes, keys, data"
 
-    private func edit(_ body: (Database) throws -> Void) throws {
+    private func edit(_ keychain: TestKeychain, _ body: (Database) throws -> Void) throws {
         let queue = try DatabaseQueue(path: keychain.file("items.sqlite"))
         try queue.writeWithoutTransaction { database in
             try body(database)
@@ -24,7 +23,7 @@ struct RowStateTests {
 
     /// A closed keychain of 60 items, and beside it the file as it was before "account 20" was changed, "account 21"
     /// deleted and "account 22" (which demands the passcode) changed.
-    private func prepare() async throws -> String {
+    private func prepare(_ keychain: TestKeychain) async throws -> String {
         let key: PasscodeKey
         let passcode = try AccessControl(accessibility: .whenUnlocked, flags: [.devicePasscode])
         do {
@@ -53,6 +52,8 @@ struct RowStateTests {
         case removed, emptied, older, olderContent, olderProtected, returned, exchanged, renamed, indexEntry
         /// Rows and what is said of them, from the older file; but not the record over all.
         case olderWithTags
+        /// What is said of rows, and the record over all, alone.
+        case tagsRemoved, tagsExchanged, tagsAdded, olderRecord
 
         /// The items that are not what they were.
         var touched: Set<Int> {
@@ -60,8 +61,17 @@ struct RowStateTests {
             case .removed, .renamed, .emptied: [10]
             case .older, .olderContent, .olderWithTags: [20]
             case .olderProtected: [22]
+            case .tagsRemoved, .tagsExchanged, .tagsAdded, .olderRecord: []
             case .returned, .indexEntry: []
             case .exchanged: [10, 11]
+            }
+        }
+
+        /// Whether nothing that depends on the altered part can be told from what is right: it is refused.
+        var isOfTags: Bool {
+            switch self {
+            case .olderWithTags, .tagsRemoved, .tagsExchanged, .tagsAdded, .olderRecord: true
+            default: false
             }
         }
 
@@ -91,6 +101,17 @@ struct RowStateTests {
                     "UPDATE sqlite_schema SET sql = 'CREATE INDEX items_scope ON items (scope)' WHERE name = 'items_scope'",
                     "PRAGMA writable_schema = OFF",
                 ]
+            case .tagsRemoved: ["DELETE FROM item_set WHERE id = 1"]
+            case .tagsExchanged:
+                [
+                    "UPDATE item_set SET id = 500 WHERE id = 1", "UPDATE item_set SET id = 1 WHERE id = 2",
+                    "UPDATE item_set SET id = 2 WHERE id = 500",
+                ]
+            case .tagsAdded: ["INSERT INTO item_set SELECT 77, sealed FROM item_set WHERE id = 1"]
+            case .olderRecord:
+                [
+                    "UPDATE item_set SET sealed = (SELECT sealed FROM older.item_set o WHERE o.id = item_set.id) WHERE id > 1000"
+                ]
             case .olderWithTags:
                 [
                     put(21, RowStateTests.row),
@@ -100,10 +121,14 @@ struct RowStateTests {
         }
     }
 
-    @Test("whatever rows were put back, removed or exchanged", arguments: Change.allCases)
-    func rows(_ change: Change) async throws {
-        let older = try await prepare()
-        try edit { database in
+    /// Read whole at the first unlock, and of one section for each group.
+    private static let sizes: [Int?] = [nil, 1]
+
+    @Test("whatever rows were put back, removed or exchanged", arguments: Change.allCases, sizes)
+    func rows(_ change: Change, groupsInSection: Int?) async throws {
+        let keychain = TestKeychain(groupsInSection: groupsInSection)
+        let older = try await prepare(keychain)
+        try edit(keychain) { database in
             try database.execute(sql: "ATTACH '\(older)' AS older")
             for sql in change.sql { try database.execute(sql: sql) }
             try database.execute(sql: "DETACH older")
@@ -120,12 +145,12 @@ struct RowStateTests {
             } catch let error as KeychainError {
                 if index == 21 {
                     #expect(
-                        error == KeychainError(.itemNotFound) || change == .olderWithTags,
+                        error == KeychainError(.itemNotFound) || change.isOfTags,
                         "\(index): \(error)"
                     )
                 } else {
                     #expect(error == KeychainError(.decode), "\(index): \(error)")
-                    #expect(change.touched.contains(index) || change == .olderWithTags, "\(index) is whole")
+                    #expect(change.touched.contains(index) || change.isOfTags, "\(index) is whole")
                 }
             }
             await engine.close()
@@ -156,27 +181,114 @@ struct RowStateTests {
         #expect(keychain.audit.kinds.contains(.tamperDetected))
     }
 
+    @Test(
+        "by whatever door: a reference, an attribute, a change, an add, a deletion",
+        arguments: Change.allCases,
+        sizes
+    )
+    func doors(_ change: Change, groupsInSection: Int?) async throws {
+        let keychain = TestKeychain(groupsInSection: groupsInSection)
+        let older = try await prepare(keychain)
+        var references: [Int: PersistentReference] = [:]
+        do {
+            let engine = try await keychain.restart()
+            for index in [10, 20, 30] {
+                let found = try await engine.all(
+                    [.account: .string("account \(index)")],
+                    returns: [.persistentRef]
+                )
+                references[index] = found.first?.reference
+            }
+            await engine.close()
+        }
+        try edit(keychain) { database in
+            try database.execute(sql: "ATTACH '\(older)' AS older")
+            for sql in change.sql { try database.execute(sql: sql) }
+            try database.execute(sql: "DETACH older")
+        }
+        func value(_ index: Int) -> String { (index == 20 ? "newer" : "secret") + " \(index)" }
+        let isUntouched = { (index: Int) in
+            !change.isOfTags && !change.touched.contains(index) && !(change == .indexEntry && index == 10)
+        }
+        for (index, reference) in references {
+            let engine = try await keychain.restart()
+            do {
+                let found = try await engine.all(limit: .one, references: [reference])
+                #expect(found.map(\.text) == [value(index)])
+            } catch let error as KeychainError {
+                #expect(
+                    error == KeychainError(.decode) && !isUntouched(index),
+                    "reference \(index): \(error)"
+                )
+            }
+            await engine.close()
+        }
+        do {
+            let engine = try await keychain.restart()
+            let found = try await engine.all([.service: .string("tests")], limit: .one)
+            #expect(found.first?.text == "secret 0")
+            await engine.close()
+        } catch let error as KeychainError {
+            #expect(error == KeychainError(.decode) && change.isOfTags && groupsInSection == nil, "\(error)")
+        }
+        // What is there is not added again; what is not there may be.
+        for index in [10, 20, 30] {
+            let engine = try await keychain.restart()
+            let error = await #expect(throws: KeychainError.self) {
+                try await engine.add("account \(index)", "again")
+            }
+            let isDamage = error == KeychainError(.decode) && !isUntouched(index)
+            #expect(error == KeychainError(.duplicateItem) || isDamage, "add \(index)")
+            do {
+                let label: ItemAttributes = [.label: .string("x")]
+                #expect(try await engine.update("account \(index)", attributes: label) == .updated(1))
+                #expect(try await engine.secret("account \(index)") == value(index), "\(change) \(index)")
+            } catch let error as KeychainError {
+                #expect(error == KeychainError(.decode) && !isUntouched(index), "update \(index): \(error)")
+            }
+            do {
+                #expect(try await engine.delete("account \(index)") == 1)
+            } catch let error as KeychainError {
+                #expect(error == KeychainError(.decode) && !isUntouched(index), "delete \(index): \(error)")
+            }
+            await engine.close()
+        }
+        let engine = try await keychain.restart()
+        do {
+            try await engine.add("account 21", "new 21")
+            #expect(try await engine.secret("account 21") == "new 21")
+        } catch let error as KeychainError {
+            #expect(error == KeychainError(.decode) && change.isOfTags || change == .returned, "\(error)")
+        }
+        await engine.close()
+    }
+
     @Test("a row that is changed under the running daemon is not served either")
     func underRunning() async throws {
+        let keychain = TestKeychain()
         do {
             let (engine, _) = try await keychain.setUp()
-            for index in 0..<40 { try await engine.add("account \(index)", "secret \(index)") }
+            for index in 0..<400 { try await engine.add("account \(index)", "secret \(index)") }
             await engine.close()
         }
         let before = try keychain.octets("items.sqlite")
         var running: KeychainEngine? = try await keychain.restart()
-        _ = try await running?.update("account 3", secret: "newer")
+        _ = try await running?.update("account 203", secret: "newer")
         await running?.close()
         running = nil
         running = try await keychain.restart()
         // What the daemon has not read yet is another file's now; its own lock does not keep others from writing.
         try keychain.write(before, to: "items.sqlite")
-        await #expect(throws: KeychainError(.decode)) { try await running?.secret("account 3") }
+        await #expect(throws: KeychainError(.decode)) { try await running?.secret("account 203") }
         #expect(try await running?.secret("account 30") == "secret 30")
     }
 
-    @Test("what was changed, added and deleted in one run is what the next one finds, in every group of rows")
-    func manyChanges() async throws {
+    @Test(
+        "what was changed, added and deleted in one run is what the next one finds, in every group of rows",
+        arguments: [nil, 1, 2]
+    )
+    func manyChanges(groupsInSection: Int?) async throws {
+        let keychain = TestKeychain(groupsInSection: groupsInSection)
         var expected: [String: String] = [:]
         var coins = SplitMix64(seed: 5)
         do { _ = try await keychain.setUp() }

@@ -90,13 +90,13 @@ struct ItemSetDigestTests {
         let items = (0..<64).map { _ in
             SIMD4<UInt64>(.random(in: 0...(.max)), .random(in: 0...(.max)), .random(in: 0...(.max)), .max)
         }
-        var one = ItemSetDigest()
+        var one = ItemSetSum()
         for item in items { one.insert(item) }
-        var other = ItemSetDigest()
+        var other = ItemSetSum()
         for item in items.reversed() { other.insert(item) }
         #expect(one == other)
         for item in items.shuffled() { one.remove(item) }
-        #expect(one == ItemSetDigest())
+        #expect(one == ItemSetSum())
     }
 
     @Test("sealed, it opens with its key and its store alone")
@@ -104,7 +104,7 @@ struct ItemSetDigestTests {
         let key = Key.random().symmetric
         let storeID = RandomBytes.array(count: 16)
         var digest = ItemSetDigest()
-        digest.insert(SIMD4(1, 2, 3, 4))
+        digest.insert(SIMD4(1, 2, 3, 4), group: 0)
         let sealed = digest.sealed(with: key, storeID: storeID)
         #expect(ItemSetDigest(opening: sealed, with: key, storeID: storeID) == digest)
         #expect(ItemSetDigest(opening: sealed, with: Key.random().symmetric, storeID: storeID) == nil)

@@ -11,8 +11,8 @@ struct ShrinkTests {
     private static let large = 900_000
 
     /// A keychain with a few small items, of which large ones were deleted.
-    private func deleted(_ count: Int) async throws -> KeychainEngine {
-        let (engine, _) = try await keychain.setUp()
+    private func deleted(_ count: Int, in keychain: TestKeychain? = nil) async throws -> KeychainEngine {
+        let (engine, _) = try await (keychain ?? self.keychain).setUp()
         for index in 0..<20 { try await engine.add("account \(index)", "secret \(index)") }
         for index in 0..<count {
             try await engine.add("large \(index)", String(repeating: "x", count: Self.large))
@@ -45,7 +45,8 @@ struct ShrinkTests {
 
     @Test("after a while without changes, by itself")
     func byItself() async throws {
-        let engine = try await deleted(3)
+        let keychain = TestKeychain(idleDelay: .seconds(1))
+        let engine = try await deleted(3, in: keychain)
         let isSmall = try? await Deadline.wait(for: "a small file") {
             try keychain.octets("items.sqlite").count < 100_000 ? true : nil
         }

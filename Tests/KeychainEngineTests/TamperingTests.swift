@@ -302,7 +302,7 @@ struct TamperingTests {
     @Test("a newer format is refused and left as it is")
     func newerFormat() async throws {
         try await fill(2)
-        try edit { try $0.execute(sql: "PRAGMA user_version = 3") }
+        try edit { try $0.execute(sql: "PRAGMA user_version = 4") }
         let before = try keychain.octets("items.sqlite")
         let error = #expect(throws: KeychainError(.notAvailable)) { try keychain.start() }
         #expect(error?.cause?.code == "newer format")

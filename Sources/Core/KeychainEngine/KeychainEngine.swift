@@ -19,6 +19,10 @@ public actor KeychainEngine {
     let keybagFile: AtomicFile
     let wallClock: @Sendable () -> Int64
     let requestedCost: PasscodeDerivation.Cost?
+    /// How many groups a section of the items' record has at most.
+    let mostGroups: Int
+    /// For how long no change must have come before the log is brought into the file.
+    let idleDelay: Duration
     /// Whether a part of this daemon is a test part: then it opens only keybags that are `test` already.
     let isForTests: Bool
 
@@ -73,6 +77,10 @@ public actor KeychainEngine {
     ///   - attester: vouches for private keys that hardware keeps; nil where there is none.
     ///   - derivation: the cost of deriving a passcode's key in keybags made here; nil measures it, so that one
     ///     derivation takes at least 500 ms. A keybag that exists keeps its own.
+    ///   - groupsInSection: how many groups of 16 items are proved together, so that a larger store is not read whole at
+    ///     its first unlock; nil for as many as take less than 20 ms.
+    ///   - idleDelay: for how long no change must have come before the log of changes is brought into the file, and the
+    ///     disk gets back what deletions left free.
     ///   - isForTests: a part of the daemon is a test part. Keybags made here are `test` for good; one that is more
     ///     is not opened.
     ///   - wallClock: microseconds since 1970, for the dates of items.
@@ -86,6 +94,8 @@ public actor KeychainEngine {
         privateKeys: (any PrivateKeyHardware)? = nil,
         attester: (any KeyAttester)? = nil,
         derivation: PasscodeDerivation.Cost? = nil,
+        groupsInSection: Int? = nil,
+        idleDelay: Duration = .seconds(10),
         isForTests: Bool = false,
         wallClock: @escaping @Sendable () -> Int64 = KeychainEngine.systemWallClock,
         audit: (any AuditLog)? = nil
@@ -99,6 +109,8 @@ public actor KeychainEngine {
         self.audit = audit
         self.wallClock = wallClock
         requestedCost = derivation
+        self.idleDelay = idleDelay
+        mostGroups = groupsInSection ?? ItemSetDigest.mostGroups
         self.isForTests = isForTests
         attempts = AttemptFile(directory: directory, audit: audit)
         keybagFile = AtomicFile(.keybag, in: directory, longest: KeybagRecord.longestFile)
@@ -115,7 +127,7 @@ public actor KeychainEngine {
         case .damaged: isKeybagDamaged = true
         }
         do throws(KeychainError) {
-            store = try ItemStore(directory: directory)
+            store = try ItemStore(directory: directory, mostGroups: mostGroups)
         } catch {
             // Unreadable items leave a keybag that can say so; a newer format must not be touched at all.
             if error.cause == KeychainError.newerFormat.cause { throw error }

@@ -19,8 +19,14 @@ final class TestKeychain: Sendable {
 
     let path: String
     let audit = RecordedAudit()
+    /// From how many groups of 16 items on the store is not read whole at the first unlock; nil as in a daemon.
+    let groupsInSection: Int?
+    /// When the log is brought into the file by itself: by default in no test, however busy the machine.
+    let idleDelay: Duration
 
-    init() {
+    init(groupsInSection: Int? = nil, idleDelay: Duration = .seconds(86_400)) {
+        self.groupsInSection = groupsInSection
+        self.idleDelay = idleDelay
         path = FileManager.default.temporaryDirectory.path + "/touchstone-" + UUID().uuidString
     }
 
@@ -38,6 +44,8 @@ final class TestKeychain: Sendable {
             directory: directory,
             sealer: FileKeySealer(directory: directory),
             derivation: .test,
+            groupsInSection: groupsInSection,
+            idleDelay: idleDelay,
             isForTests: isForTests,
             wallClock: { time },
             audit: audit

@@ -16,10 +16,15 @@ enum ItemTagsTarget: FuzzTarget {
         let opened = ItemSetDigest(opening: input.array, with: recordKey, storeID: storeID)
         if let opened {
             require(opened.sealed(with: recordKey, storeID: storeID).count == input.count, "one form")
+            for place in opened.sections.indices {
+                let groups = opened.groups(ofSection: place)
+                require(opened.section(of: groups.lowerBound) == place, "each group is in one section")
+                require(opened.section(of: groups.upperBound - 1) == place, "each group is in one section")
+            }
         }
         var choices = Choices(input)
         var tags = ItemTags()
-        var digest = ItemSetDigest()
+        var sum = ItemSetSum()
         var taken: [Int64: [UInt8]] = [:]
         while !choices.isAtEnd {
             let number = Int64(bitPattern: choices.number())
@@ -30,7 +35,7 @@ enum ItemTagsTarget: FuzzTarget {
             }
             guard isTaken else { break }
             require(taken.updateValue(octets, forKey: number) == nil, "a group is taken once")
-            digest.insert(contribution)
+            sum.insert(contribution)
         }
         check(&tags, taken)
         // A change that was taken back leaves nothing.
@@ -39,8 +44,8 @@ enum ItemTagsTarget: FuzzTarget {
         if let first = rows.first, let last = rows.last { tags.set(tags[last], row: first) }
         tags.rollBack()
         check(&tags, taken)
-        for (number, octets) in taken { digest.remove(contribution(number, octets)) }
-        require(digest.hasItems(of: ItemSetDigest()), "what was inserted and removed is nothing")
+        for (number, octets) in taken { sum.remove(contribution(number, octets)) }
+        require(sum == ItemSetSum(), "what was inserted and removed is nothing")
     }
 
     private static func check(_ tags: inout ItemTags, _ taken: [Int64: [UInt8]]) {
@@ -69,7 +74,14 @@ enum ItemTagsTarget: FuzzTarget {
         var digest = ItemSetDigest()
         for generation in [0, 7, UInt64.max] {
             digest.generation = generation
-            digest.insert(contribution(1, octets(28)))
+            digest.insert(contribution(1, octets(28)), group: 1)
+            seeds.append(digest.sealed(with: recordKey, storeID: storeID))
+        }
+        // More than one section.
+        let groups = (1...9).map { (number: Int64($0), contribution: contribution(Int64($0), octets(28))) }
+        for group in groups.dropFirst() { digest.insert(group.contribution, group: group.number) }
+        for most in [4, 2, 1] {
+            digest.balance(most: most) { range in groups.filter { range.contains($0.number) } }
             seeds.append(digest.sealed(with: recordKey, storeID: storeID))
         }
         return seeds + damaged(seeds[9], most: 10) + damaged(seeds[31], most: 8)

@@ -51,7 +51,7 @@ final class ItemDatabase {
     /// Makes a new file in the place of whatever is there.
     init(makingIn directory: StoreDirectory, _ name: StoreFile = .items) throws(KeychainError) {
         try directory.makeEmpty(name)
-        version = ItemSchema.version
+        version = ItemSchema.tagsVersion
         unsafe connection = try Self.connect(directory, name)
         try Self.translatingErrors {
             try prepare()
@@ -149,13 +149,13 @@ final class ItemDatabase {
         try statement("RELEASE part").run()
     }
 
-    /// Takes the file to the present format; inside a transaction.
-    func setVersion() throws {
-        try statement(composed: "PRAGMA user_version = \(ItemSchema.version)").run()
+    /// Takes the file to another format; inside a transaction.
+    func set(version: Int) throws {
+        try statement(composed: "PRAGMA user_version = \(version)").run()
     }
 
-    /// The transaction that called ``setVersion()`` is durable.
-    func hasSetVersion() { version = ItemSchema.version }
+    /// The transaction that called ``set(version:)`` is durable.
+    func hasSet(version: Int) { self.version = version }
 
     /// The first bytes of a row's data, without those behind them.
     func startOfData(of row: Int64, count: Int) throws -> [UInt8] {

@@ -98,17 +98,30 @@ struct ItemRow {
             for (place, digest) in digests.enumerated() { statement.bind(CInt(place + 1), digest) }
             statement.bind(CInt(digests.count + 1), last)
             try statement.forEach { try body(ItemRow(statement.columns)) }
+        case .indexedName(let first, let name):
+            let columns = hasData ? whole : head
+            let statement = try database.statement(
+                composed: """
+                    SELECT \(columns) FROM items INDEXED BY items_first \
+                    WHERE first = ? AND name = ? AND id > ? ORDER BY id
+                    """
+            )
+            statement.bind(1, first)
+            statement.bind(2, name)
+            statement.bind(3, last)
+            try statement.forEach { try body(ItemRow(statement.columns)) }
         case .name(let name):
             // What is not among the tags is not there, whatever an index says.
             for id in tags.names[name] where id > last {
                 guard try forPresentRow(id, database, body) else { return }
             }
         case .references(let references):
-            for (id, reference) in references where id > last && tags[id] != nil {
-                let isWanted = try forPresentRow(id, database) { row in
-                    unsafe row.reference.elementsEqual(reference.octets) ? try body(row) : true
-                }
-                guard isWanted else { return }
+            // Whether it has the reference is said by what is sealed (``ItemSearch/matches(_:_:)``): a row that has
+            // another one may be another's.
+            var former = last
+            for (id, _) in references where id > former && tags[id] != nil {
+                former = id
+                guard try forPresentRow(id, database, body) else { return }
             }
         }
     }

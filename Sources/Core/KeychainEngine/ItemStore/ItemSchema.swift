@@ -5,8 +5,12 @@ enum ItemSchema {
     /// `PRAGMA user_version`; a file with a greater one is of a newer program and left as it is.
     ///
     /// 1: the set's record (`item_set`) is one row, over the attributes of each item. 2: with the tags of all rows
-    /// (``ItemTags``). The tables are the same; a file of format 1 gets the new record at its first unlock.
-    static let version = 2
+    /// (``ItemTags``). 3: its digest has more than one section (``ItemSetDigest``). The tables are the same; a file of
+    /// format 1 gets the new record at its first unlock, and one of format 2 becomes one of format 3 when a change makes
+    /// it so large.
+    static let version = 3
+    static let sectionsVersion = 3
+    static let tagsVersion = 2
     static let formerVersion = 1
     /// `PRAGMA application_id`: "TchS".
     static let applicationID = 0x5463_6853
@@ -50,7 +54,7 @@ enum ItemSchema {
                 try database.execute(statement)
             }
             try database.execute("PRAGMA application_id = \(applicationID)")
-            try database.execute("PRAGMA user_version = \(version)")
+            try database.execute("PRAGMA user_version = \(tagsVersion)")
             try database.execute("COMMIT")
         } catch {
             // Some failures have ended it already.
@@ -65,7 +69,7 @@ enum ItemSchema {
     static func check(_ database: ItemDatabase) throws -> Int {
         let found = try database.number("PRAGMA user_version")
         guard found <= version else { throw KeychainError.newerFormat }
-        guard found == version || found == formerVersion,
+        guard found >= formerVersion,
             try database.number("PRAGMA application_id") == applicationID
         else { throw KeychainError.damaged }
         var count = 0

@@ -7,14 +7,19 @@ final class ItemSearch {
     enum Source {
         /// Rows whose column has one of these digests.
         case rows(Column, [[UInt8]])
-        /// Rows of one name.
+        /// Rows of one name, which the tags of all rows lead to.
         case name([UInt8])
+        /// Rows of one name and first attribute, which the index leads to.
+        case indexedName(first: [UInt8], [UInt8])
         /// These rows, with the references that led to them, in the order of their numbers.
         case references([(row: Int64, reference: PersistentReference)])
 
         /// Whether an index says which rows there are; of the others the set's tags do.
         var needsIndex: Bool {
-            if case .rows = self { true } else { false }
+            switch self {
+            case .rows, .indexedName: true
+            case .name, .references: false
+            }
         }
     }
 
@@ -94,6 +99,30 @@ final class ItemSearch {
             )
         }
         return .rows(.scope, groups.map { digester.scope(itemClass, $0) })
+    }
+
+    /// Where candidates come from while not all tags were read: what is found is there, and what is not may be.
+    func partialSource(in context: ItemContext) throws(KeychainError) -> Source {
+        guard case .name(let name) = source, let itemClass = query.itemClass, let group = groups.first else {
+            return source
+        }
+        return .indexedName(first: try context.lookup.first(query.attributes, itemClass, group), name)
+    }
+
+    /// Whether an opened row is one of those asked for.
+    func matches(_ row: ItemRow, _ item: OpenedHeader) -> Bool {
+        if case .references(let references) = source {
+            // There may be thousands, in the order of their rows.
+            var (start, end) = (0, references.count)
+            while start < end {
+                let middle = (start + end) / 2
+                if references[middle].row < row.id { start = middle + 1 } else { end = middle }
+            }
+            let ofRow = references[start...].prefix { $0.row == row.id }
+            let isWanted = ofRow.contains { unsafe row.reference.elementsEqual($0.reference.octets) }
+            guard isWanted else { return false }
+        }
+        return matches(item)
     }
 
     /// Whether an opened item is one of those asked for.

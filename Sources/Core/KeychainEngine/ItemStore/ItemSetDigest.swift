@@ -1,16 +1,65 @@
 internal import KeychainModel
 
-/// A digest over the set of items that grows and shrinks with it: the sum, modulo 2^256, of a keyed digest of each
-/// group of rows' tags (``ItemTags``).
+/// The sum, modulo 2^256, of a keyed digest of each group of rows' tags (``ItemTags``): it grows and shrinks with them.
+struct ItemSetSum: Equatable {
+    /// How many contributions it is the sum of.
+    fileprivate(set) var count: UInt64 = 0
+    fileprivate var words: SIMD4<UInt64> = .zero
+
+    mutating func insert(_ contribution: SIMD4<UInt64>) {
+        count &+= 1
+        words = Self.sum(words, contribution)
+    }
+
+    mutating func remove(_ contribution: SIMD4<UInt64>) {
+        count &-= 1
+        // Minus x is the complement of x, plus one.
+        words = Self.sum(Self.sum(words, ~contribution), SIMD4(1, 0, 0, 0))
+    }
+
+    fileprivate mutating func insert(_ other: ItemSetSum) {
+        count &+= other.count
+        words = Self.sum(words, other.words)
+    }
+
+    private static func sum(_ one: SIMD4<UInt64>, _ other: SIMD4<UInt64>) -> SIMD4<UInt64> {
+        var result = SIMD4<UInt64>.zero
+        var carry: UInt64 = 0
+        for index in 0..<4 {
+            let (partial, firstCarry) = one[index].addingReportingOverflow(other[index])
+            let (total, secondCarry) = partial.addingReportingOverflow(carry)
+            result[index] = total
+            carry = firstCarry || secondCarry ? 1 : 0
+        }
+        return result
+    }
+}
+
+/// The digests over the set of items: one for each section, which is a row of neighbouring groups of tags.
 ///
 /// Kept sealed in the file and changed in the same transaction as the rows and their tags, so that a row which was
-/// removed, doubled or put back from an older file shows, and a group of tags that was put back with it.
+/// removed, doubled or put back from an older file shows, and a group of tags that was put back with it. It is the root of
+/// a tree: what a section holds is proved by reading that section, and no other.
 struct ItemSetDigest: Equatable {
+    /// How many groups a section has at most: 65,536 rows, whose tags take 10 ms of the processor to read (release,
+    /// AMD64).
+    ///
+    /// A store of one section is read whole at the first unlock; of a larger one, a section is read when it is needed.
+    /// Each section is 48 bytes of the sealed record.
+    static let mostGroups = 4096
+
+    struct Section: Equatable {
+        /// The number of the first group that it may have; it ends before that of the next section.
+        fileprivate(set) var first: Int64
+        fileprivate(set) var sum = ItemSetSum()
+    }
+
     /// What hardware's counter said when the store was last counted on; 0 without hardware.
     var generation: UInt64 = 0
-    /// How many contributions it is the sum of.
-    private(set) var count: UInt64 = 0
-    private var words: SIMD4<UInt64> = .zero
+    /// In order; at least one, and the first begins before any group.
+    private(set) var sections = [Section(first: .min)]
+
+    init() {}
 
     /// What one group contributes.
     static func contribution(
@@ -27,30 +76,54 @@ struct ItemSetDigest: Equatable {
         }
     }
 
-    /// Whether both are of the same items, whatever their generations.
-    func hasItems(of other: ItemSetDigest) -> Bool { count == other.count && words == other.words }
+    // MARK: Sections
 
-    mutating func insert(_ contribution: SIMD4<UInt64>) {
-        count &+= 1
-        words = Self.sum(words, contribution)
+    /// The place of the section that a group is in.
+    func section(of group: Int64) -> Int {
+        // The last one first: that is where new rows are.
+        sections.lastIndex { $0.first <= group } ?? 0
     }
 
-    mutating func remove(_ contribution: SIMD4<UInt64>) {
-        count &-= 1
-        // Minus x is the complement of x, plus one.
-        words = Self.sum(Self.sum(words, ~contribution), SIMD4(1, 0, 0, 0))
+    /// The groups that a section may have.
+    func groups(ofSection place: Int) -> Range<Int64> {
+        sections[place].first..<(place + 1 < sections.count ? sections[place + 1].first : .max)
     }
 
-    private static func sum(_ one: SIMD4<UInt64>, _ other: SIMD4<UInt64>) -> SIMD4<UInt64> {
-        var result = SIMD4<UInt64>.zero
-        var carry: UInt64 = 0
-        for index in 0..<4 {
-            let (partial, firstCarry) = one[index].addingReportingOverflow(other[index])
-            let (total, secondCarry) = partial.addingReportingOverflow(carry)
-            result[index] = total
-            carry = firstCarry || secondCarry ? 1 : 0
+    mutating func insert(_ contribution: SIMD4<UInt64>, group: Int64) {
+        sections[section(of: group)].sum.insert(contribution)
+    }
+
+    mutating func remove(_ contribution: SIMD4<UInt64>, group: Int64) {
+        sections[section(of: group)].sum.remove(contribution)
+    }
+
+    /// Joins neighbours that fill half a section together, and splits what has more than `most` groups; `contributions`
+    /// says what the groups of a range contribute, in order.
+    mutating func balance(
+        most: Int,
+        contributions: (Range<Int64>) -> [(number: Int64, contribution: SIMD4<UInt64>)]
+    ) {
+        var place = 0
+        while place + 1 < sections.count {
+            let (one, other) = (sections[place].sum, sections[place + 1].sum)
+            if one.count == 0 || other.count == 0 || one.count &+ other.count <= UInt64(most / 2) {
+                sections[place].sum.insert(other)
+                sections.remove(at: place + 1)
+            } else {
+                place += 1
+            }
         }
-        return result
+        while let place = sections.firstIndex(where: { $0.sum.count > UInt64(most) }) {
+            let all = contributions(groups(ofSection: place))
+            guard all.count == sections[place].sum.count else { return }
+            // New rows come last: the sections before them stay full.
+            let parts = stride(from: 0, to: all.count, by: most).map { start in
+                var part = Section(first: start == 0 ? sections[place].first : all[start].number)
+                for group in all[start..<min(start + most, all.count)] { part.sum.insert(group.contribution) }
+                return part
+            }
+            sections.replaceSubrange(place...place, with: parts)
+        }
     }
 
     // MARK: Sealed form
@@ -60,18 +133,25 @@ struct ItemSetDigest: Equatable {
         Array("touchstone \(version) item set ".utf8) + storeID
     }
 
-    func sealed(with key: AEADKey, storeID: [UInt8]) -> [UInt8] {
-        let numbers = [generation, count, words[0], words[1], words[2], words[3]].map { $0.littleEndian }
+    /// Six numbers for each section: where it begins, how many groups it has, and its sum; the first one has the generation
+    /// instead of where it begins.
+    func sealed(
+        with key: AEADKey,
+        storeID: [UInt8],
+        version: Int = ItemSchema.version
+    ) -> [UInt8] {
+        var numbers: [UInt64] = []
+        numbers.reserveCapacity(6 * sections.count)
+        for (place, section) in sections.enumerated() {
+            let words = section.sum.words
+            numbers.append(place == 0 ? generation : UInt64(bitPattern: section.first))
+            numbers += [section.sum.count, words[0], words[1], words[2], words[3]]
+        }
+        for place in numbers.indices { numbers[place] = numbers[place].littleEndian }
         return unsafe numbers.withUnsafeBytes {
-            unsafe AEAD.seal(
-                $0,
-                with: key,
-                authenticating: Self.context(storeID, ItemSchema.version)
-            )
+            unsafe AEAD.seal($0, with: key, authenticating: Self.context(storeID, version))
         }
     }
-
-    init() {}
 
     /// Opens a sealed digest; nil when it is not authentic.
     init?(
@@ -86,10 +166,23 @@ struct ItemSetDigest: Equatable {
                 unsafe UInt64(littleEndian: octets.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
             }
         }
-        guard let numbers, numbers.count == 6 else { return nil }
+        guard let numbers, !numbers.isEmpty, numbers.count % 6 == 0,
+            numbers.count == 6 || version >= ItemSchema.sectionsVersion
+        else { return nil }
         generation = numbers[0]
-        count = numbers[1]
-        words = SIMD4(numbers[2], numbers[3], numbers[4], numbers[5])
+        sections = stride(from: 0, to: numbers.count, by: 6).map { start in
+            var section = Section(first: start == 0 ? .min : Int64(bitPattern: numbers[start]))
+            section.sum.count = numbers[start + 1]
+            section.sum.words = SIMD4(
+                numbers[start + 2],
+                numbers[start + 3],
+                numbers[start + 4],
+                numbers[start + 5]
+            )
+            return section
+        }
+        let isOrdered = zip(sections, sections.dropFirst()).allSatisfy { $0.first < $1.first }
+        guard isOrdered, sections[sections.count - 1].first < .max else { return nil }
     }
 }
 
@@ -98,7 +191,13 @@ struct ItemSetState {
     /// Nil before the first unlock, or when the recorded one is damaged: then nothing says which rows are the newest,
     /// and none is read.
     var digest: ItemSetDigest?
+    /// Those of the sections that were read.
     var tags = ItemTags()
+    /// The places of the digest's sections whose tags were not read yet; as long as there are any, no tag changes.
+    var unread: Set<Int> = []
+
+    /// Whether the tags say which rows there are, and which there are not.
+    var isWhole: Bool { unread.isEmpty }
 
     /// The generation as the last commit left it.
     var generation: UInt64? { digest?.generation }

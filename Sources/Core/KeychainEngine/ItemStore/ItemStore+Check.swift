@@ -11,6 +11,7 @@ extension ItemStore {
             forgetStructure()
             report.faults += try structureFaults()
             comparison = nil
+            try readWholeSet(context)
             let compared = try compared(context)
             var count = 0
             let progress = WorkProgress.current
@@ -23,10 +24,9 @@ extension ItemStore {
                     inspect(row, context, readsData: true, &report)
                 }
             }
-            let recorded = try readSet(context)
-            if recorded == nil { report.faults.append(Self.setIsDamaged) }
-            report.isSetAuthentic =
-                compared.isWhole && recorded?.digest == itemSet.digest && count == itemSet.tags.count
+            let isRecorded = try isSetRecorded(context)
+            if !isRecorded { report.faults.append(Self.setIsDamaged) }
+            report.isSetAuthentic = compared.isWhole && isRecorded && count == itemSet.tags.count
         } catch {
             report.faults.append(Self.description(of: error))
         }
@@ -44,6 +44,10 @@ extension ItemStore {
     func sweep(_ context: ItemContext) -> StoreReport? {
         guard var sweep = sweepState, !needsReopening else { return health }
         do throws(KeychainError) {
+            guard itemSet.isWhole else {
+                try readNextSection(context)
+                return nil
+            }
             var stale: [Rewrapped] = []
             let last = try ItemDatabase.translatingErrors {
                 try ItemRow.forEach(database, hasData: false, after: sweep.row, atMost: Self.sweptAtOnce) {
@@ -69,8 +73,8 @@ extension ItemStore {
             sweepState = sweep
             return nil
         } catch {
-            needsReopening = error.status == .io
-            health.faults.append(Self.description(of: error))
+            needsReopening = needsReopening || error.status == .io
+            if error.cause != .setDamaged { health.faults.append(Self.description(of: error)) }
             sweepState = nil
             return health
         }
@@ -113,6 +117,7 @@ extension ItemStore {
     static let setIsDamaged = "the record of the set of items is damaged"
 
     static func description(of error: KeychainError) -> String {
+        if error.cause == .setDamaged { return setIsDamaged }
         let cause = error.cause.map { " (\($0.domain) \($0.code))" } ?? ""
         return "the items cannot be read: status \(error.status.rawValue)\(cause)"
     }

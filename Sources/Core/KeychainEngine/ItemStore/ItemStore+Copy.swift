@@ -36,6 +36,9 @@ extension ItemStore {
     }
 
     /// Reads the next page of a search.
+    ///
+    /// While not all tags were read, one item that is found is proved by the tags of its own section; that there is none,
+    /// or no more, by all of them.
     func page(
         _ search: ItemSearch,
         _ context: ItemContext,
@@ -43,6 +46,47 @@ extension ItemStore {
         password: Key?,
         after cursor: ItemCursor?
     ) throws(KeychainError) -> PageOutcome {
+        func page(from source: ItemSearch.Source, isPartial: Bool) throws(KeychainError) -> PageOutcome? {
+            try self.page(
+                search,
+                from: source,
+                isPartial: isPartial,
+                context,
+                authorization: authorization,
+                password: password,
+                after: cursor
+            )
+        }
+        if !itemSet.isWhole {
+            if case .references(let references) = search.source {
+                for reference in references { try readSection(of: reference.row, context) }
+            } else if search.limit == 1, cursor == nil,
+                let outcome = try page(from: search.partialSource(in: context), isPartial: true)
+            {
+                return outcome
+            } else {
+                try readWholeSet(context)
+            }
+        }
+        // Only a partial look comes to nothing.
+        guard let outcome = try page(from: search.source, isPartial: false) else {
+            throw KeychainError(.internalComponent)
+        }
+        return outcome
+    }
+
+    /// Reads the next page from some rows.
+    ///
+    /// - Returns: nil when `isPartial` and no item was found.
+    private func page(
+        _ search: ItemSearch,
+        from source: ItemSearch.Source,
+        isPartial: Bool,
+        _ context: ItemContext,
+        authorization: ItemAuthorization,
+        password: Key?,
+        after cursor: ItemCursor?
+    ) throws(KeychainError) -> PageOutcome? {
         let returned = cursor?.returned ?? 0
         let most = search.limit - returned
         guard most > 0 else { return .page(ItemPage(expectsMany: false), next: nil) }
@@ -60,10 +104,11 @@ extension ItemStore {
         try ItemDatabase.translatingErrors {
             func take(_ row: ItemRow) throws -> Bool {
                 do {
+                    try readSection(of: row.id, context)
                     guard row.isCurrent(itemSet.tags) else { throw AEAD.NotAuthentic() }
                     if search.query.returns.contains(.data) { try checkAbsentData(of: row, context) }
                     return try row.open(in: context) { header in
-                        guard search.matches(header) else { return true }
+                        guard search.matches(row, header) else { return true }
                         if page.isFull {
                             next = ItemCursor(row: page.lastRow, returned: returned + page.count)
                             return false
@@ -77,13 +122,13 @@ extension ItemStore {
                 }
             }
             // Who wants all is not given less.
-            if search.source.needsIndex, search.limit > 1, cursor == nil, try mayHideItems(context) {
+            if source.needsIndex, search.limit > 1, cursor == nil, try mayHideItems(context) {
                 throw KeychainError.damaged
             }
             do {
                 try ItemRow.forEach(
                     database,
-                    search.source,
+                    source,
                     hasData: search.query.returns.contains(.data),
                     after: cursor?.row ?? 0,
                     tags: itemSet.tags,
@@ -94,10 +139,11 @@ extension ItemStore {
             }
         }
         if !reader.needed.isEmpty { return .needsAuthentication(reader.needed) }
+        if isPartial, page.count == 0 { return nil }
         if reader.isDamageSeen, search.limit > 1 || page.count == 0 { throw .damaged }
         if page.count == 0, cursor == nil {
             if reader.isInvalidatedSeen { throw KeychainError(.itemNotFound, cause: .invalidated) }
-            if search.source.needsIndex, try mayHideItems(context) { throw .damaged }
+            if source.needsIndex, try mayHideItems(context) { throw .damaged }
             throw KeychainError(.itemNotFound)
         }
         return .page(page, next: next)

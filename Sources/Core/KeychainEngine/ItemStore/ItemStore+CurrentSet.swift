@@ -7,6 +7,7 @@ extension ItemStore {
     /// - Returns: how many items can never be opened again.
     func dropCurrentSetWraps(_ context: ItemContext) throws(KeychainError) -> Int {
         try reopenIfNeeded(context)
+        try readWholeSet(context)
         var stale: [Rewrapped] = []
         try ItemDatabase.translatingErrors {
             _ = try ItemRow.forEach(database, hasData: false, after: .min, atMost: .max) { row in

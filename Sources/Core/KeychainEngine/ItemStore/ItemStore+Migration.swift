@@ -4,14 +4,14 @@ internal import KeychainModel
 extension ItemStore {
     /// Gives the file the present record, all or nothing; one that does not fit its own record stays as it is.
     ///
-    /// - Returns: whether it has the present format now.
+    /// - Returns: whether it has the tags of all rows now.
     func migrate(_ context: ItemContext) throws(KeychainError) -> Bool {
         guard let former = try readFormerSet(context) else { return false }
-        var found = ItemSetDigest()
+        var found = ItemSetSum()
         var isWhole = true
         itemSet = ItemSetState(digest: ItemSetDigest())
         itemSet.digest?.generation = former.generation
-        defer { if database.version != ItemSchema.version { itemSet = ItemSetState() } }
+        defer { if database.version == ItemSchema.formerVersion { itemSet = ItemSetState() } }
         try ItemDatabase.translatingErrors {
             _ = try ItemRow.forEach(database, hasData: false, after: .min, atMost: .max) { row in
                 guard let row, row.id > 0, let contribution = try? row.formerContribution(context) else {
@@ -22,13 +22,11 @@ extension ItemStore {
                 itemSet.tags.set(try row.tag(database, context), row: row.id)
             }
         }
-        guard isWhole, former.hasItems(of: found) else { return false }
+        guard isWhole, former.sections[0].sum == found else { return false }
         try changeSet(context) {
             try database.statement("DELETE FROM item_set").run()
-            try database.setVersion()
             return true
         }
-        database.hasSetVersion()
         return true
     }
 

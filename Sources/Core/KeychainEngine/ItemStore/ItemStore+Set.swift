@@ -6,15 +6,20 @@ extension ItemStore {
     private static let digestRow = Int64.max
 
     /// Runs `body` in a transaction that records the tags which it changed; false takes all of it back.
+    ///
+    /// Tags change where all of them were read (``readWholeSet(_:)``) alone.
     func changeSet(_ context: ItemContext, _ body: () throws -> Bool) throws(KeychainError) {
         let former = itemSet.digest
-        var written: [(number: Int64, contribution: SIMD4<UInt64>?)] = []
+        var written = WrittenSet()
         var isWritten = false
         var isDone = false
         defer {
             if isDone {
-                for group in written { itemSet.tags.setContribution(group.contribution, of: group.number) }
+                for group in written.groups {
+                    itemSet.tags.setContribution(group.contribution, of: group.number)
+                }
                 itemSet.tags.keep()
+                database.hasSet(version: written.version)
             } else {
                 itemSet.tags.rollBack()
                 itemSet.digest = former
@@ -29,34 +34,55 @@ extension ItemStore {
         isDone = isWritten
     }
 
+    /// What a transaction recorded.
+    private struct WrittenSet {
+        /// What the changed groups contribute now; nil for those that went.
+        var groups: [(number: Int64, contribution: SIMD4<UInt64>?)] = []
+        /// The file's format.
+        var version = 0
+    }
+
     /// Writes the groups that changed, and the digest; inside a transaction.
-    ///
-    /// - Returns: what the changed groups contribute now.
     private func writeSet(
         with recordKey: AEADKey,
         _ digestKey: KeyedDigest,
         storeID: [UInt8]
-    ) throws -> [(number: Int64, contribution: SIMD4<UInt64>?)] {
+    ) throws -> WrittenSet {
         guard var digest = itemSet.digest else { throw KeychainError.damaged }
-        var written: [(number: Int64, contribution: SIMD4<UInt64>?)] = []
-        for number in itemSet.tags.changedGroups {
-            if let former = itemSet.tags.contribution(of: number) { digest.remove(former) }
+        var written = WrittenSet()
+        let changed = itemSet.tags.changedGroups
+        guard changed.isEmpty || itemSet.isWhole else { throw KeychainError(.internalComponent) }
+        for number in changed {
+            if let former = itemSet.tags.contribution(of: number) { digest.remove(former, group: number) }
             guard let octets = itemSet.tags.encoded(number) else {
                 let statement = try database.statement("DELETE FROM item_set WHERE id = ?")
                 statement.bind(1, number)
                 try statement.run()
-                written.append((number, nil))
+                written.groups.append((number, nil))
                 continue
             }
             let contribution = unsafe octets.withUnsafeBytes {
                 unsafe ItemSetDigest.contribution(group: number, $0, key: digestKey)
             }
-            digest.insert(contribution)
+            digest.insert(contribution, group: number)
             try write(octets, row: number)
-            written.append((number, contribution))
+            written.groups.append((number, contribution))
         }
+        if itemSet.isWhole {
+            digest.balance(most: mostGroups) { range in
+                var found = itemSet.tags.contributions(in: range)
+                for group in written.groups where range.contains(group.number) {
+                    found[group.number] = group.contribution
+                }
+                return found.map { ($0.key, $0.value) }.sorted { $0.0 < $1.0 }
+            }
+        }
+        let needed = digest.sections.count > 1 ? ItemSchema.sectionsVersion : ItemSchema.tagsVersion
+        written.version = max(database.version, needed)
+        if written.version != database.version { try database.set(version: written.version) }
         itemSet.digest = digest
-        try write(digest.sealed(with: recordKey, storeID: storeID), row: Self.digestRow)
+        let sealed = digest.sealed(with: recordKey, storeID: storeID, version: written.version)
+        try write(sealed, row: Self.digestRow)
         return written
     }
 
@@ -79,49 +105,70 @@ extension ItemStore {
         }
     }
 
-    /// The recorded set; nil when it is not authentic.
-    func readSet(_ context: ItemContext) throws(KeychainError) -> ItemSetState? {
-        let recordKey = try context.setRecord
-        let digestKey = try context.itemSet
+    /// The recorded digest; nil when it is not authentic.
+    func readDigest(_ context: ItemContext) throws(KeychainError) -> ItemSetDigest? {
+        let key = try context.setRecord
         return try ItemDatabase.translatingErrors {
-            var tags = ItemTags()
-            var found = ItemSetDigest()
             var recorded: ItemSetDigest?
-            var isWhole = true
-            if let last = try lastGroup() { tags.reserve(last) }
-            let statement = try database.statement("SELECT id, sealed FROM item_set ORDER BY id")
+            let statement = try database.statement("SELECT sealed FROM item_set WHERE id = ?")
+            statement.bind(1, Self.digestRow)
             try statement.forEach {
-                let number = statement.columns.number(0)
-                guard let octets = unsafe statement.columns.octets(1) else {
-                    isWhole = false
-                    return false
-                }
-                if number == Self.digestRow {
-                    recorded = unsafe ItemSetDigest(
-                        opening: Array(octets),
-                        with: recordKey,
-                        storeID: context.storeID
+                recorded = unsafe statement.columns.octets(0).flatMap {
+                    ItemSetDigest(
+                        opening: unsafe Array($0),
+                        with: key,
+                        storeID: context.storeID,
+                        version: database.version
                     )
-                    return true
                 }
-                let contribution = unsafe ItemSetDigest.contribution(group: number, octets, key: digestKey)
-                found.insert(contribution)
-                isWhole = unsafe tags.take(octets, number: number, contribution: contribution)
-                return isWhole
+                return false
             }
-            guard isWhole, let recorded, recorded.hasItems(of: found) else { return nil }
-            return ItemSetState(digest: recorded, tags: tags)
+            return recorded
         }
     }
 
-    /// How many groups there may be, at most as many as fit into the file.
-    private func lastGroup() throws -> Int? {
-        var count: Int?
-        let statement = try database.statement("SELECT count(*) FROM item_set")
-        try statement.forEach {
-            count = Int(statement.columns.number(0))
-            return false
+    /// Whether the file records the set that is in memory, all of which was read.
+    func isSetRecorded(_ context: ItemContext) throws(KeychainError) -> Bool {
+        guard let digest = try readDigest(context), digest == itemSet.digest else { return false }
+        return try ItemDatabase.translatingErrors {
+            for place in digest.sections.indices {
+                var tags = ItemTags()
+                guard try readSection(place, of: digest, into: &tags, context) else { return false }
+            }
+            return true
         }
-        return count
+    }
+
+    /// Reads the tags of one section.
+    ///
+    /// - Returns: whether they are those that the digest is of; the others are among the tags too then.
+    func readSection(
+        _ place: Int,
+        of digest: ItemSetDigest,
+        into tags: inout ItemTags,
+        _ context: ItemContext
+    ) throws -> Bool {
+        let key = try context.itemSet
+        let groups = digest.groups(ofSection: place)
+        let wanted = digest.sections[place].sum
+        var found = ItemSetSum()
+        var isWhole = true
+        let statement = try database.statement(
+            "SELECT id, sealed FROM item_set WHERE id >= ? AND id < ? ORDER BY id"
+        )
+        statement.bind(1, groups.lowerBound)
+        statement.bind(2, groups.upperBound)
+        try statement.forEach {
+            let number = statement.columns.number(0)
+            guard found.count < wanted.count, let octets = unsafe statement.columns.octets(1) else {
+                isWhole = false
+                return false
+            }
+            let contribution = unsafe ItemSetDigest.contribution(group: number, octets, key: key)
+            found.insert(contribution)
+            isWhole = unsafe tags.take(octets, number: number, contribution: contribution)
+            return isWhole
+        }
+        return isWhole && found == wanted
     }
 }

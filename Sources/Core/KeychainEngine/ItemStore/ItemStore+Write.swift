@@ -12,6 +12,7 @@ extension ItemStore {
             guard itemSet.digest != nil else {
                 throw KeychainError(.decode, cause: .setDamaged, remedy: .check)
             }
+            try readWholeSet(context)
             let writes = try admit(writes)
             guard !writes.isEmpty else { return }
             do throws(KeychainError) {
@@ -171,7 +172,7 @@ extension ItemStore {
                 // Changing an item seals its data anew, or that it has none.
                 if authorization != nil { try checkAbsentData(of: row, context) }
                 try row.open(in: context) { header in
-                    guard search.matches(header) else { return }
+                    guard search.matches(row, header) else { return }
                     let old = OldRow(row, header)
                     let proofs = authorization ?? ItemAuthorization()
                     switch try ItemOpening(header, authorization: proofs, epoch: context.epoch) {

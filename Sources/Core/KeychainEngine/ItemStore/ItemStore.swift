@@ -11,6 +11,8 @@ final class ItemStore {
     var itemSet = ItemSetState()
     /// How far the items were looked through since the first unlock; nil when there is nothing more to look at.
     var sweepState: ItemSetSweep?
+    /// How many groups a section of the set has at most.
+    let mostGroups: Int
     /// How the rows compared with what is said of them; nil until they were.
     var comparison: StoreComparison?
     /// What is known of the items since the first unlock.
@@ -33,13 +35,22 @@ final class ItemStore {
     private var deletedCount = 0
 
     /// Opens the items that are there.
-    init(directory: StoreDirectory) throws(KeychainError) {
+    init(
+        directory: StoreDirectory,
+        mostGroups: Int = ItemSetDigest.mostGroups
+    ) throws(KeychainError) {
         self.directory = directory
+        self.mostGroups = mostGroups
         database = try ItemDatabase(openingIn: directory)
     }
 
-    init(directory: StoreDirectory, database: ItemDatabase) {
+    init(
+        directory: StoreDirectory,
+        database: ItemDatabase,
+        mostGroups: Int = ItemSetDigest.mostGroups
+    ) {
         self.directory = directory
+        self.mostGroups = mostGroups
         self.database = database
     }
 
@@ -48,9 +59,11 @@ final class ItemStore {
         in directory: StoreDirectory,
         storeID: [UInt8],
         setKey: Key,
-        generation: UInt64 = 0
+        generation: UInt64 = 0,
+        mostGroups: Int = ItemSetDigest.mostGroups
     ) throws(KeychainError) -> ItemStore {
-        let store = ItemStore(directory: directory, database: try ItemDatabase(makingIn: directory))
+        let database = try ItemDatabase(makingIn: directory)
+        let store = ItemStore(directory: directory, database: database, mostGroups: mostGroups)
         try store.writeEmptySet(with: setKey, storeID: storeID, generation: generation)
         store.integrityFaults = []
         store.comparison = StoreComparison()
@@ -85,26 +98,20 @@ final class ItemStore {
         integrityFaults = nil
         health = Self.unknown
         do throws(KeychainError) {
-            if database.version != ItemSchema.version, try !migrate(context) {
+            if database.version == ItemSchema.formerVersion, try !migrate(context) {
                 health.isSetAuthentic = false
                 health.faults.append(Self.setIsDamaged)
                 return false
             }
-            let recorded = try readSet(context)
-            let (count, last) = try counts()
-            health.items = count
-            if let recorded {
-                itemSet = recorded
-                sweepState = ItemSetSweep()
-                health.isSetAuthentic = recorded.tags.count == count
-            } else {
-                health.isSetAuthentic = false
-                health.faults.append(Self.setIsDamaged)
-            }
-            rows.start(after: max(itemSet.tags.last, last > Self.lastRow ? 0 : last))
+            try takeSet(try readDigest(context), context)
+            sweepState = ItemSetSweep()
+            // Those of a large store are counted in the background.
+            let (count, last): (Int?, Int64) = itemSet.isWhole ? try counts() : (nil, try lastRow())
+            if let count { health.isSetAuthentic = itemSet.tags.count == count }
+            rows.start(after: last > Self.lastRow ? 0 : last)
         } catch {
             health.isSetAuthentic = false
-            health.faults.append(Self.description(of: error))
+            if error.cause != .setDamaged { health.faults.append(Self.description(of: error)) }
         }
         return health.isWell
     }
@@ -125,14 +132,27 @@ final class ItemStore {
         }
     }
 
+    /// The number of the last row, with no look at the others.
+    private func lastRow() throws(KeychainError) -> Int64 {
+        try ItemDatabase.translatingErrors {
+            var last: Int64 = 0
+            let statement = try database.statement("SELECT max(id) FROM items")
+            try statement.forEach {
+                last = statement.columns.number(0)
+                return false
+            }
+            return last
+        }
+    }
+
     /// Opens the file anew after a failed write, and looks through it as at the first unlock.
     func reopenIfNeeded(_ context: ItemContext) throws(KeychainError) {
         guard needsReopening else { return }
         database.shut()
         database = try ItemDatabase(openingIn: directory)
         logLength = logByteCount()
-        _ = load(context)
         needsReopening = false
+        _ = load(context)
     }
 
     /// Closes the file, with nothing left in the log.

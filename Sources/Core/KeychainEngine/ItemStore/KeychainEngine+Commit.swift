@@ -94,24 +94,21 @@ extension KeychainEngine {
         store?.purge()
     }
 
-    /// For how long no change must have come before the log is brought into the file.
-    private static let idleDelay = Duration.seconds(10)
-
     /// Brings the log into the file once no more changes come, and gives the disk back what deletions left free: what is
     /// in one place alone is lost with that place.
     private func settleLater() {
         lastCommit = .now
         guard settling == nil else { return }
-        settling = Task(priority: .background) { [weak self] in
+        settling = Task(priority: .background) { [weak self, idleDelay] in
             repeat {
-                guard (try? await Task.sleep(for: Self.idleDelay)) != nil else { return }
+                guard (try? await Task.sleep(for: idleDelay)) != nil else { return }
             } while await self?.settle() == true
         }
     }
 
     /// - Returns: whether to wait once more.
     private func settle() -> Bool {
-        guard ContinuousClock.now - lastCommit >= Self.idleDelay else { return true }
+        guard ContinuousClock.now - lastCommit >= idleDelay else { return true }
         settling = nil
         guard let store else { return false }
         store.settleLog()

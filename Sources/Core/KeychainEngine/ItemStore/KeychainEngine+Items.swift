@@ -350,8 +350,10 @@ extension KeychainEngine {
     ) throws(KeychainError) -> SealedItem {
         try checkMayAdd(item.accessControl)
         let context = try context()
-        let rows = try usableStore(context).rows
-        let sealing = ItemSealing(context: context, rows: rows, wallClock: wallClock)
+        let store = try usableStore(context)
+        // A new item has the number of no other, of one that is missing neither.
+        try store.readWholeSet(context)
+        let sealing = ItemSealing(context: context, rows: store.rows, wallClock: wallClock)
         self.sealing.withLock { $0 = sealing }
         return try sealing.seal(item, group, password)
     }

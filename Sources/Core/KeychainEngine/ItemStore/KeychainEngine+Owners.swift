@@ -46,6 +46,7 @@ extension KeychainEngine: ItemOwners {
     {
         let context = try context()
         let store = try usableStore(context)
+        try store.readWholeSet(context)
         let search = try ItemSearch(query, groups: groups, in: context)
         var name: String?
         try ItemDatabase.translatingErrors {

@@ -80,7 +80,7 @@ extension KeychainEngine {
         store = nil
         storeFault = .damaged
         let aside = try ItemReplacement(in: directory).run()
-        let fresh = try ItemStore(directory: directory)
+        let fresh = try ItemStore(directory: directory, mostGroups: mostGroups)
         let isWell = fresh.load(context)
         store = fresh
         storeFault = nil
@@ -146,6 +146,7 @@ extension ItemStore {
     ) throws(KeychainError) -> (StoreRepair, [Int64]) {
         let progress = WorkProgress.current
         var repair = StoreRepair()
+        try readWholeSetIfSound(context)
         repair.isRecordDamaged = itemSet.digest == nil
         var good: [Int64] = []
         var seen: Set<Int64> = []
@@ -240,7 +241,8 @@ extension ItemStore {
         guard let setKey = context.keys[.itemSet] else { throw .locked }
         let new = ItemStore(
             directory: directory,
-            database: try ItemDatabase(makingIn: directory, .newItems)
+            database: try ItemDatabase(makingIn: directory, .newItems),
+            mostGroups: mostGroups
         )
         let progress = WorkProgress.current
         do throws(KeychainError) {

@@ -41,6 +41,7 @@ extension ItemStore {
     /// Nothing is opened for it; it takes about a microsecond for each row and for each of its entries in an index.
     func compared(_ context: ItemContext) throws(KeychainError) -> StoreComparison {
         if let comparison { return comparison }
+        try readWholeSet(context)
         var result = StoreComparison()
         do throws(KeychainError) {
             try ItemDatabase.translatingErrors { try compareRows(context, &result) }

@@ -123,7 +123,8 @@ extension KeychainEngine {
             in: directory,
             storeID: record.storeID,
             setKey: try ring.require(.itemSet),
-            generation: generation ?? 0
+            generation: generation ?? 0,
+            mostGroups: mostGroups
         )
         let context = ItemContext(
             storeID: record.storeID,

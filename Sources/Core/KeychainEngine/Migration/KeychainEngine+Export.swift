@@ -13,6 +13,7 @@ extension KeychainEngine {
         guard let store else { throw storeFault ?? .damaged }
         try store.reopenIfNeeded(recovered.context)
         if store.itemSet.digest == nil { _ = store.load(recovered.context) }
+        try store.readWholeSetIfSound(recovered.context)
         let export = try store.export(with: recovered, code: code, into: UnnamedFile(in: directory))
         let leftOut = export.report.leftOut.values.reduce(0, +)
         report(.keybagRecovered, detail: "export of \(export.report.items) items, \(leftOut) left out")
