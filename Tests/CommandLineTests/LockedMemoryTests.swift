@@ -95,7 +95,7 @@ struct LockedMemoryTests {
             Verb("repair"), Verb("repair", "--accept"), Verb("repair", "--json"),
             Verb("setup"), Verb("setup", "--set-lockout-auth"),
             Verb("migrate"), Verb("migrate", "--export", "\(home.path)/export", "--replace"),
-            Verb("migrate", "--import", "\(home.path)/backup"),
+            Verb("migrate", "--import", "\(home.path)/secret"),
             Verb("recover"), Verb("lock"), Verb("unlock"),
             edit, typed,
         ]

@@ -10,7 +10,7 @@
 
         /// Runs `body`, and has a signal store the registers that it leaves.
         ///
-        /// - Returns: the stack that the signal's handler had.
+        /// - Returns: what the signal put on the stack of its handler.
         private static func registers(after body: () -> Void) -> [UInt8] {
             let octetCount = 64 * 1024
             let memory = UnsafeMutableRawPointer.allocate(byteCount: octetCount, alignment: 64)
@@ -35,7 +35,7 @@
             pthread_sigmask(SIG_SETMASK, &formerSignals, nil)
             sigaction(SIGUSR2, &formerAction, nil)
             sigaltstack(&formerStack, nil)
-            return Array(UnsafeRawBufferPointer(start: memory, count: octetCount))
+            return Array(UnsafeRawBufferPointer(start: memory, count: octetCount).drop { $0 == 0 })
         }
 
         /// Whether 16 bytes of `secret`, as many as the smallest vector register holds, are among `octets`.
