@@ -87,7 +87,16 @@ struct LockedMemoryTests {
             Verb("docker-credential", "list"),
             Verb("docker-credential", "erase", input: "s.example"),
             Verb("---clipboard", "xclip", "/bin/true", "0", input: "secret"),
-            Verb("backup", "\(home.path)/backup"), Verb("passcode"), Verb("unlock"),
+            Verb("backup", "\(home.path)/backup"), Verb("passcode"), Verb("passcode", "change"),
+            Verb("apps"), Verb("apps", "list", "--json"),
+            Verb("apps", "move", "/usr/bin/true", "/usr/bin/false", "--dry-run"),
+            Verb("attest", "--nonce", "00ff"), Verb("attest", "--require", "passcode"),
+            Verb("doctor"), Verb("doctor", "--json"),
+            Verb("repair"), Verb("repair", "--accept"), Verb("repair", "--json"),
+            Verb("setup"), Verb("setup", "--set-lockout-auth"),
+            Verb("migrate"), Verb("migrate", "--export", "\(home.path)/export", "--replace"),
+            Verb("migrate", "--import", "\(home.path)/secret"),
+            Verb("recover"), Verb("lock"), Verb("unlock"),
             edit, typed,
         ]
     }

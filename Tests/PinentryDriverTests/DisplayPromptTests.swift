@@ -33,21 +33,21 @@ struct DisplayPromptTests {
         let name: String
         private let server: Process
 
-        init() throws {
+        init() async throws {
             // A number that no other run takes at this time.
             let number = 1000 + Int.random(in: 0..<60_000)
             name = ":\(number)"
-            server = Process()
+            let server = Process()
+            self.server = server
             server.executableURL = URL(fileURLWithPath: "/usr/bin/Xvfb")
             server.arguments = [name, "-screen", "0", "800x600x24", "-nolisten", "tcp"]
             server.standardInput = FileHandle.nullDevice
             server.standardOutput = FileHandle.nullDevice
             server.standardError = FileHandle.nullDevice
             try server.run()
-            let end = ContinuousClock.now + Deadline.patience
-            while access("/tmp/.X11-unix/X\(number)", F_OK) != 0 {
-                guard server.isRunning, ContinuousClock.now < end else { throw Timeout() }
-                usleep(50_000)
+            try await Deadline.wait(for: "the display's socket") {
+                guard server.isRunning else { throw Timeout() }
+                return access("/tmp/.X11-unix/X\(number)", F_OK) == 0 ? true : nil
             }
         }
 
@@ -82,22 +82,19 @@ struct DisplayPromptTests {
 
         /// Waits for a box that has the keyboard: without a window manager nobody else gives it.
         func box() async throws -> String {
-            var box: String?
-            try await eventually {
-                usleep(100_000)
-                box = try boxes().last
-                return box != nil
+            let window = try await Deadline.wait(for: "a box") { try boxes().last }
+            try await Deadline.wait(for: "the box to have the keyboard") {
+                try tool("windowfocus", window)
+                let focused = try tool("getwindowfocus")?.trimmingCharacters(in: .whitespacesAndNewlines)
+                return focused == window ? true : nil
             }
-            let window = try #require(box)
-            try tool("windowfocus", window)
-            usleep(300_000)
             return window
         }
     }
 
     @Test("the passcode that is typed comes back", arguments: Windows.programs)
     func typed(program: String) async throws {
-        let display = try Display()
+        let display = try await Display()
         async let answer = Answer(
             PinentryPrompter(program),
             .unlock(timeout: .seconds(60)),
@@ -112,7 +109,7 @@ struct DisplayPromptTests {
 
     @Test("Escape cancels", arguments: Windows.programs)
     func escape(program: String) async throws {
-        let display = try Display()
+        let display = try await Display()
         async let answer = Answer(
             PinentryPrompter(program),
             .unlock(timeout: .seconds(60)),
@@ -125,7 +122,7 @@ struct DisplayPromptTests {
 
     @Test("a finger that was accepted takes the box away", arguments: Windows.programs)
     func touched(program: String) async throws {
-        let display = try Display()
+        let display = try await Display()
         let prompt = Prompt(.touch, requester: "app", heading: "Unlock the keychain", timeout: .seconds(60))
         let origin = display.origin
         let asking = Task { try await Answer(PinentryPrompter(program), prompt, at: origin) }
@@ -138,7 +135,7 @@ struct DisplayPromptTests {
 
     @Test("a new passcode is typed twice in one box", arguments: Windows.programs)
     func newSecret(program: String) async throws {
-        let display = try Display()
+        let display = try await Display()
         let prompt = Prompt(
             .newSecret,
             requester: "app",
@@ -162,7 +159,7 @@ struct DisplayPromptTests {
         .enabled(if: Windows.hasGNOME, "pinentry-gnome3 is not installed")
     )
     func noSessionBus() async throws {
-        let display = try Display()
+        let display = try await Display()
         let prompter = PinentryPrompter(
             program: PinentryProgram(["/usr/bin/pinentry-gnome3"]),
             environment: PinentryEnvironment()
@@ -181,7 +178,7 @@ struct DisplayPromptTests {
         .enabled(if: Windows.hasGNOME, "pinentry-gnome3 is not installed")
     )
     func noSessionBusOnTerminal() async throws {
-        let display = try Display()
+        let display = try await Display()
         let terminal = try PseudoTerminal()
         var origin = terminal.origin
         origin.display = display.name

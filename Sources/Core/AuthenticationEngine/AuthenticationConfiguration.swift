@@ -47,6 +47,4 @@ extension DriverCause {
     public static let attemptsUnavailable = DriverCause(.attemptsUnavailable)
     /// What was typed is not the recovery code.
     public static let recoveryCode = DriverCause(.recoveryCode)
-    /// What was typed cannot be a recovery code.
-    public static let mistypedRecoveryCode = DriverCause(.mistypedRecoveryCode)
 }

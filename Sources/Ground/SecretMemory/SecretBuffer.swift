@@ -1,5 +1,3 @@
-import Glibc
-
 /// Secret bytes that arrive bit by bit, in one block of ``LockedPages`` that grows.
 ///
 /// Growing moves the bytes to a larger block and wipes the old one. Like ``SecretBytes`` it cannot be copied or
@@ -72,10 +70,10 @@ public struct SecretBuffer: ~Copyable {
     /// Appends `octets`, which must not be this buffer's own.
     @inlinable
     public mutating func append(contentsOf octets: UnsafeRawBufferPointer) {
-        guard let source = octets.baseAddress, octets.count > 0 else { return }
+        guard octets.count > 0 else { return }
         let newCount = count + octets.count
         if newCount > capacity, !grow(to: newCount) { return }
-        unsafe (block.baseAddress.unsafelyUnwrapped + count).copyMemory(from: source, byteCount: octets.count)
+        unsafe copySecret(octets, to: UnsafeMutableRawBufferPointer(rebasing: block[count...]))
         used = newCount
     }
 
@@ -90,9 +88,9 @@ public struct SecretBuffer: ~Copyable {
         guard octets.count > 0, capacity >= count + octets.count || grow(to: count + octets.count) else {
             return
         }
-        let start = unsafe block.baseAddress.unsafelyUnwrapped
-        unsafe memmove(start + octets.count, start, count)
-        unsafe block.copyMemory(from: octets)
+        let held = unsafe UnsafeRawBufferPointer(rebasing: block[..<count])
+        unsafe copySecret(held, to: UnsafeMutableRawBufferPointer(rebasing: block[octets.count...]))
+        unsafe copySecret(octets, to: block)
         used += octets.count
     }
 
@@ -181,7 +179,7 @@ public struct SecretBuffer: ~Copyable {
     }
 
     private mutating func move(to larger: UnsafeMutableRawBufferPointer) {
-        unsafe larger.copyMemory(from: UnsafeRawBufferPointer(start: block.baseAddress, count: count))
+        unsafe copySecret(UnsafeRawBufferPointer(start: block.baseAddress, count: count), to: larger)
         unsafe LockedPages.release(block)
         unsafe block = larger
     }

@@ -96,7 +96,7 @@ extension SecretBytes {
     public init(copying octets: Span<UInt8>) {
         self.init(count: octets.count) { copy in
             unsafe octets.withUnsafeBytes { octets in
-                unsafe copy.withUnsafeMutableBytes { unsafe $0.copyMemory(from: octets) }
+                unsafe copy.withUnsafeMutableBytes { unsafe copySecret(octets, to: $0) }
             }
         }
     }
@@ -107,7 +107,7 @@ extension SecretBytes {
     public init(lockedCopy octets: Span<UInt8>) throws(SecretMemoryError) {
         try self.init(lockedCount: octets.count) { copy in
             unsafe octets.withUnsafeBytes { octets in
-                unsafe copy.withUnsafeMutableBytes { unsafe $0.copyMemory(from: octets) }
+                unsafe copy.withUnsafeMutableBytes { unsafe copySecret(octets, to: $0) }
             }
         }
     }
@@ -119,7 +119,7 @@ extension SecretBytes {
 
     /// Copies `octets`, whose owner still has to wipe them.
     public init(copying octets: UnsafeRawBufferPointer) {
-        unsafe self.init(octetCount: octets.count, unsafelyFilledBy: { unsafe $0.copyMemory(from: octets) })
+        unsafe self.init(octetCount: octets.count, unsafelyFilledBy: { unsafe copySecret(octets, to: $0) })
     }
 
     /// Moves a secret that arrived in an array: copies it, wipes the array and leaves it empty.

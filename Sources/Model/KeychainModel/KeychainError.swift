@@ -86,6 +86,8 @@ public struct DriverCause: Error, Hashable, Sendable {
     public static let notSetUp = DriverCause(.notSetUp)
     /// There is a keybag already.
     public static let alreadySetUp = DriverCause(.alreadySetUp)
+    /// What was typed cannot be a recovery code.
+    public static let mistypedRecoveryCode = DriverCause(.mistypedRecoveryCode)
 }
 
 /// What the user can do about an error.

@@ -15,6 +15,12 @@
 /// explicit_bzero(3): a wipe the optimiser may not remove. `buffer` may be null when `length` is 0.
 void clinux_wipe(void *_Nullable buffer, size_t length);
 
+/// memmove(3) of what is secret, which then wipes the vector registers, as `clinux_wipe_vector_registers` does: it copies
+/// through them, and they keep its last pieces (all of a key) until something else is copied.
+///
+/// Both may be null when `length` is 0.
+void clinux_copy_secret(void *_Nullable to, const void *_Nullable from, size_t length);
+
 // MARK: random.c
 
 /// getrandom(2) until `length` bytes are filled; waits for the kernel's generator at early boot. 0 or -1.

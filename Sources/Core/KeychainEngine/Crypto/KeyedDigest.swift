@@ -46,7 +46,10 @@ final class KeyedDigest: Sendable {
         unsafe states.withUnsafeBytes { states in
             let states = unsafe states.bindMemory(to: SHA256_CTX.self)
             var state = unsafe states[0]
-            defer { unsafe clinux_wipe(&state, MemoryLayout<SHA256_CTX>.size) }
+            defer {
+                unsafe clinux_wipe(&state, MemoryLayout<SHA256_CTX>.size)
+                clinux_wipe_vector_registers()
+            }
             unsafe CCryptoBoringSSL_SHA256_Update(&state, octets.baseAddress, octets.count)
             unsafe withUnsafeMutableBytes(of: &digest) { digest in
                 let inner = unsafe digest.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self)

@@ -18,7 +18,7 @@ struct RandomSupply: ~Copyable {
         let next = used..<(used + room.count)
         guard next.upperBound <= octets.count else { return unsafe RandomBytes.fill(room) }
         unsafe octets.withUnsafeBytes { octets in
-            unsafe room.copyMemory(from: UnsafeRawBufferPointer(rebasing: octets[next]))
+            unsafe copySecret(UnsafeRawBufferPointer(rebasing: octets[next]), to: room)
         }
         used = next.upperBound
     }

@@ -2,7 +2,6 @@ internal import CBOR
 internal import Glibc
 public import KeychainModel
 internal import SecretMemory
-internal import Synchronization
 
 /// Keeps the counts of failed attempts in a file of two slots, written in turn.
 ///

@@ -154,7 +154,9 @@ extension KeychainEngine: KeybagKeeper {
         newPasscode: consuming SecretBytes
     ) async throws(KeychainError) {
         let passcode = try Self.acceptable(newPasscode)
-        guard let code = RecoveryCode.parse(code) else { throw KeychainError(.authFailed, cause: .mistyped) }
+        guard let code = RecoveryCode.parse(code) else {
+            throw KeychainError(.authFailed, cause: .mistypedRecoveryCode)
+        }
         await enterKeybag()
         defer { leaveKeybag() }
         let (former, keybagKey, privateKey) = try openWithRecovery(code)
@@ -181,7 +183,7 @@ extension KeychainEngine: KeybagKeeper {
     /// - Throws: ``KeychainError`` with `errSecParam` when its check symbols say that it was mistyped.
     public func accepts(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> Bool {
         guard let code = RecoveryCode.parse(recoveryCode) else {
-            throw KeychainError(.param, cause: .mistyped, remedy: .retry)
+            throw KeychainError(.param, cause: .mistypedRecoveryCode, remedy: .retry)
         }
         await enterKeybag()
         defer { leaveKeybag() }
@@ -279,7 +281,6 @@ extension KeychainEngine {
 extension DriverCause {
     /// A keybag that was made without test parts, and a daemon that has some.
     public static let notForTests = DriverCause(domain: "keybag", code: "not for tests")
-    static let mistyped = DriverCause(.mistypedRecoveryCode)
 }
 
 extension KeychainError {

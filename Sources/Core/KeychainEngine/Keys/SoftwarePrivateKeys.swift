@@ -77,7 +77,7 @@ public struct SoftwarePrivateKeys: PrivateKeyHardware {
             return try own.sharedSecretFromKeyAgreement(with: peer)
         }
         return unsafe SecretBytes(octetCount: 32) { target in
-            unsafe secret.withUnsafeBytes { unsafe target.copyMemory(from: $0) }
+            unsafe secret.withUnsafeBytes { unsafe copySecret($0, to: target) }
         }
     }
 

@@ -5,7 +5,7 @@ extension KeychainEngine {
     /// Seals all items that may leave this machine; nothing of the keychain changes.
     public func export(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> KeychainExport {
         guard let code = RecoveryCode.parse(recoveryCode) else {
-            throw KeychainError(.authFailed, cause: .mistyped)
+            throw KeychainError(.authFailed, cause: .mistypedRecoveryCode)
         }
         await enterKeybag()
         defer { leaveKeybag() }

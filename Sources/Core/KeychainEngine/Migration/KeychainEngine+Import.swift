@@ -19,7 +19,7 @@ extension KeychainEngine: KeychainArchive {
         of export: any ExportFile
     ) async throws(KeychainError) -> Bool {
         guard let code = RecoveryCode.parse(recoveryCode) else {
-            throw KeychainError(.param, cause: .mistyped, remedy: .retry)
+            throw KeychainError(.param, cause: .mistypedRecoveryCode, remedy: .retry)
         }
         var reader = try ExportReader(export, code: code)
         guard try reader.start() else { return false }
@@ -35,7 +35,7 @@ extension KeychainEngine: KeychainArchive {
         enrolled: Enrolment? = nil
     ) async throws(KeychainError) -> Int {
         guard let code = RecoveryCode.parse(recoveryCode) else {
-            throw KeychainError(.authFailed, cause: .mistyped)
+            throw KeychainError(.authFailed, cause: .mistypedRecoveryCode)
         }
         var reader = try ExportReader(export, code: code)
         guard try reader.start() else { throw KeychainError(.authFailed) }

@@ -1,7 +1,6 @@
 internal import Glibc
 internal import KeychainModel
 internal import SecretMemory
-internal import Synchronization
 
 /// An export's bytes in a file that has no name any more: whatever ends its owner frees them too.
 final class UnnamedFile: ExportFile {

@@ -8,9 +8,9 @@ public import Security
 extension SecureEnclave.P256.KeyAgreement {
     /// A private key that agrees on secrets with ECDH over P-256.
     public struct PrivateKey: HPKEDiffieHellmanPrivateKey, Sendable {
-        private let vaultKey: VaultKey
+        private let vaultKey: VaultKey<Crypto.P256.KeyAgreement.PublicKey>
         /// The public half, for others to agree with.
-        public let publicKey: Crypto.P256.KeyAgreement.PublicKey
+        public var publicKey: Crypto.P256.KeyAgreement.PublicKey { vaultKey.publicKey }
 
         /// Makes a key.
         ///
@@ -24,12 +24,10 @@ extension SecureEnclave.P256.KeyAgreement {
             accessControl: SecAccessControl,
             authenticationContext: LAContext? = nil
         ) throws {
-            try self.init(
-                VaultKey(
-                    compactRepresentable: compactRepresentable,
-                    accessControl: accessControl,
-                    context: authenticationContext
-                )
+            vaultKey = try VaultKey(
+                compactRepresentable: compactRepresentable,
+                accessControl: accessControl,
+                context: authenticationContext
             )
         }
 
@@ -37,10 +35,7 @@ extension SecureEnclave.P256.KeyAgreement {
         ///
         /// - Throws: `LAError` where the user was needed, otherwise an `NSError` with an `OSStatus`.
         public init(compactRepresentable: Bool = true) throws {
-            try self.init(
-                compactRepresentable: compactRepresentable,
-                accessControl: .ofUnlockedKeychain
-            )
+            try self.init(compactRepresentable: compactRepresentable, accessControl: .ofUnlockedKeychain)
         }
 
         /// Takes a key that was made before by the same program on this machine.
@@ -48,19 +43,14 @@ extension SecureEnclave.P256.KeyAgreement {
         /// - Throws: an `NSError` with `errSecDecode` for anything else, and with `errSecItemNotFound` when the
         ///   enrolled fingers that it was bound to have changed.
         public init(dataRepresentation: Data, authenticationContext: LAContext? = nil) throws {
-            try self.init(VaultKey(dataRepresentation: dataRepresentation, context: authenticationContext))
-        }
-
-        private init(_ vaultKey: VaultKey) throws {
-            self.vaultKey = vaultKey
-            publicKey = try Crypto.P256.KeyAgreement.PublicKey(x963Representation: vaultKey.key.publicKey)
+            vaultKey = try VaultKey(dataRepresentation: dataRepresentation, context: authenticationContext)
         }
 
         /// What brings the key back: sealed, so that it needs no hiding.
-        public var dataRepresentation: Data { Data(vaultKey.key.representation) }
+        public var dataRepresentation: Data { vaultKey.dataRepresentation }
 
         /// Touchstone's own, not Apple's: whether a TPM made the key and keeps it.
-        public var isHardwareBacked: Bool { vaultKey.key.isHardware }
+        public var isHardwareBacked: Bool { vaultKey.isHardwareBacked }
 
         /// Agrees on a secret with the owner of another key; the user is asked where the access control demands
         /// it.

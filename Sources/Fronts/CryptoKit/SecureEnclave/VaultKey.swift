@@ -6,9 +6,23 @@ import LocalAuthentication
 import SecretMemory
 import Security
 
-/// A key of the daemon's vault, with the context that it is used in.
-struct VaultKey: Sendable {
-    let key: EnclaveKey
+/// A public key of P-256, whatever it is used for.
+protocol P256PublicKey: Sendable {
+    /// Takes an uncompressed point (X9.63).
+    init<Octets: ContiguousBytes>(x963Representation octets: Octets) throws
+}
+
+extension P256.Signing.PublicKey: P256PublicKey {}
+extension P256.KeyAgreement.PublicKey: P256PublicKey {}
+
+/// A key of the daemon's vault, with the context that it is used in: what the private keys for signing and for agreement
+/// share.
+///
+/// They are types of their own, as Apple's are, and not one generic type: apps conform both to the same protocol.
+struct VaultKey<PublicKey: P256PublicKey>: Sendable {
+    private let key: EnclaveKey
+    /// The public half.
+    let publicKey: PublicKey
     private let context: LAContext?
     private let keychain: RemoteKeychain
     private let promptOrigin: PromptOrigin?
@@ -60,7 +74,14 @@ struct VaultKey: Sendable {
         } catch {
             throw error.errorForApps
         }
+        publicKey = try PublicKey(x963Representation: self.key.publicKey)
     }
+
+    /// What brings the key back.
+    var dataRepresentation: Data { Data(key.representation) }
+
+    /// Whether a TPM made the key and keeps it.
+    var isHardwareBacked: Bool { key.isHardware }
 
     /// Uses the key; the user is asked where its access control demands it.
     ///

@@ -1,0 +1,99 @@
+#if arch(x86_64)
+    import Glibc
+    import SecretMemory
+    import Testing
+
+    /// What copying leaves in the vector registers, as the frame of a signal shows it.
+    @Suite("Registers after a copy")
+    struct SecretCopyTests {
+        private static let counts = [16, 17, 24, 32, 33, 48, 64, 96, 128, 200, 1000]
+
+        /// Runs `body`, and has a signal store the registers that it leaves.
+        ///
+        /// - Returns: what the signal put on the stack of its handler.
+        private static func registers(after body: () -> Void) -> [UInt8] {
+            let octetCount = 64 * 1024
+            let memory = UnsafeMutableRawPointer.allocate(byteCount: octetCount, alignment: 64)
+            defer { memory.deallocate() }
+            memset(memory, 0, octetCount)
+            var stack = stack_t(ss_sp: memory, ss_flags: 0, ss_size: octetCount)
+            var formerStack = stack_t()
+            var action = sigaction()
+            action.__sigaction_handler.sa_handler = { _ in }
+            action.sa_flags = SA_ONSTACK
+            var formerAction = sigaction()
+            var signals = sigset_t()
+            sigemptyset(&signals)
+            sigaddset(&signals, SIGUSR2)
+            var formerSignals = sigset_t()
+            let isReady =
+                sigaltstack(&stack, &formerStack) == 0 && sigaction(SIGUSR2, &action, &formerAction) == 0
+                && pthread_sigmask(SIG_UNBLOCK, &signals, &formerSignals) == 0
+            #expect(isReady)
+            body()
+            raise(SIGUSR2)
+            pthread_sigmask(SIG_SETMASK, &formerSignals, nil)
+            sigaction(SIGUSR2, &formerAction, nil)
+            sigaltstack(&formerStack, nil)
+            return Array(UnsafeRawBufferPointer(start: memory, count: octetCount).drop { $0 == 0 })
+        }
+
+        /// Whether 16 bytes of `secret`, as many as the smallest vector register holds, are among `octets`.
+        private static func leaves(_ secret: [UInt8], in octets: [UInt8]) -> Bool {
+            let pieces = stride(from: 0, through: secret.count - 16, by: 16).map { secret[$0..<($0 + 16)] }
+            return (pieces + [secret.suffix(16)]).contains { octets.firstRange(of: $0) != nil }
+        }
+
+        @Test("an ordinary copy leaves what it copied: the control")
+        func control() {
+            let left = Self.counts.filter { count in
+                let secret = RandomBytes.array(count: count)
+                var target = [UInt8](repeating: 0, count: count)
+                let octets = target.withUnsafeMutableBytes { target in
+                    secret.withUnsafeBytes { secret in
+                        Self.registers { target.copyMemory(from: secret) }
+                    }
+                }
+                return Self.leaves(secret, in: octets)
+            }
+            #expect(!left.isEmpty)
+        }
+
+        @Test("a secret's copy leaves nothing", arguments: counts)
+        func secretBytes(_ count: Int) {
+            let secret = RandomBytes.array(count: count)
+            var held = SecretBytes.random(count: 0)
+            #expect(!Self.leaves(secret, in: Self.registers { held = SecretBytes(copying: secret) }))
+            var copy = SecretBytes.random(count: 0)
+            #expect(!Self.leaves(secret, in: Self.registers { copy = held.copy() }))
+            let areEqual = held.matches(copy)
+            #expect(areEqual)
+            #expect(held.count == count)
+        }
+
+        @Test("a buffer that is filled, grows or gets bytes before its own leaves nothing", arguments: counts)
+        func secretBuffer(_ count: Int) {
+            let secret = RandomBytes.array(count: count)
+            var buffer = SecretBuffer(minimumCapacity: count)
+            #expect(!Self.leaves(secret, in: Self.registers { buffer.append(contentsOf: secret.span) }))
+            #expect(!Self.leaves(secret, in: Self.registers { buffer.reserve(8 * count) }))
+            let prepended = Self.registers {
+                secret.withUnsafeBytes { buffer.prepend(contentsOf: $0) }
+            }
+            #expect(!Self.leaves(secret, in: prepended))
+            let held = buffer.finish()
+            let areEqual = held.withOctets { ConstantTime.areEqual($0, (secret + secret).span) }
+            #expect(areEqual)
+        }
+
+        @Test("a comparison leaves nothing", arguments: counts)
+        func comparison(_ count: Int) {
+            let secret = SecretBytes.random(count: count)
+            let other = secret.copy()
+            let octets = secret.withOctets { octets in octets.indices.map { octets[$0] } }
+            var areEqual = false
+            #expect(!Self.leaves(octets, in: Self.registers { areEqual = secret.matches(other) }))
+            #expect(areEqual)
+        }
+    }
+#endif
