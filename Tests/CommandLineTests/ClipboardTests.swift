@@ -30,7 +30,8 @@ struct ClipboardTests {
         /// What reads the clipboard, and what copies standard input to it.
         var paste: [String] {
             self == .wayland
-                ? ["/usr/bin/wl-paste", "--no-newline"] : ["/usr/bin/xclip", "-selection", "clipboard", "-out"]
+                ? ["/usr/bin/wl-paste", "--no-newline"]
+                : ["/usr/bin/xclip", "-selection", "clipboard", "-out"]
         }
         var copy: [String] {
             self == .wayland ? ["/usr/bin/wl-copy"] : ["/usr/bin/xclip", "-selection", "clipboard", "-in"]

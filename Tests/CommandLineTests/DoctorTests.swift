@@ -47,7 +47,8 @@ struct DoctorTests {
         }
     }
 
-    private static func report(_ damaged: Int, _ invalidated: Int, isSetAuthentic: Bool = true) -> StoreReport {
+    private static func report(_ damaged: Int, _ invalidated: Int, isSetAuthentic: Bool = true) -> StoreReport
+    {
         StoreReport(
             items: 3,
             invalidated: invalidated,
@@ -221,7 +222,10 @@ struct DoctorTests {
         _ = daemon
     }
 
-    @Test("keeps to the width of its terminal, whatever it says, and loses no word", arguments: [60, 80, 120])
+    @Test(
+        "keeps to the width of its terminal, whatever it says, and loses no word",
+        arguments: [60, 80, 120]
+    )
     func width(columns: Int) async throws {
         for told in Self.facts + Self.warnings + Self.failures {
             let home = try TemporaryHome()

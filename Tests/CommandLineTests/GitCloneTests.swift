@@ -46,7 +46,10 @@ struct GitCloneTests {
                 """
             try answers.write(toFile: home + "/askpass", atomically: true, encoding: .utf8)
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: home + "/askpass")
-            var run = CommandRun(arguments: ["-c", "credential.helper=touchstone"] + arguments, home: keychain.home)
+            var run = CommandRun(
+                arguments: ["-c", "credential.helper=touchstone"] + arguments,
+                home: keychain.home
+            )
             run.program = "/usr/bin/git"
             run.input = .octets(Array(input.utf8))
             run.terminal = try PseudoTerminal()
@@ -123,11 +126,14 @@ struct GitCloneTests {
         #expect(try await person.clone("again").status == 0)
     }
 
-    @Test("stop at once where the prompt for it is cancelled: git asks for no password, and nothing is forgotten")
+    @Test(
+        "stop at once where the prompt for it is cancelled: git asks for no password, and nothing is forgotten"
+    )
     func cancelled() async throws {
         let person = try await Person()
         let host = person.server.address.replacing("http://", with: "")
-        let right = "protocol=http\nhost=\(host)\nusername=\(GitServer.user)\npassword=\(GitServer.password)\n"
+        let right =
+            "protocol=http\nhost=\(host)\nusername=\(GitServer.user)\npassword=\(GitServer.password)\n"
         let approved = try await person.git("credential", "approve", input: right, require: "passcode")
         #expect(approved.status == 0, "\(approved)")
         try person.keychain.setCancels(true)

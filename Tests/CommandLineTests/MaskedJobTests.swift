@@ -74,9 +74,18 @@ struct MaskedJobTests {
     private func wait(for process: pid_t, toBeStopped isStopped: Bool) async throws {
         try await Deadline.wait(for: "\(process) to be \(isStopped ? "stopped" : "running")") { () -> Bool? in
             let line = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
-            guard let letter = line.split(separator: ")").last?.first(where: { $0 != " " }) else { return nil }
+            guard let letter = line.split(separator: ")").last?.first(where: { $0 != " " }) else {
+                return nil
+            }
             return (letter == "T") == isStopped ? true : nil
         }
+    }
+
+    /// Whether a process has its terminal's keys (proc(5): the fields `pgrp` and `tpgid`).
+    private func isInForeground(_ process: pid_t) -> Bool {
+        let line = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+        let fields = (line.split(separator: ")").last ?? "").split(separator: " ")
+        return fields.count > 5 && fields[2] == fields[5]
     }
 
     /// The modes of the shell's terminal while a command of the shell runs.
@@ -175,6 +184,11 @@ struct MaskedJobTests {
             try await terminal.wait(for: "script")
             try await wait(for: job, toBeStopped: false)
             try await wait(for: command, toBeStopped: false)
+            // The shell names the job before it gives it the keys.
+            try await Deadline.wait(for: "the foreground") { isInForeground(job) ? true : nil }
+            if streams == .terminal {
+                try await Deadline.wait(for: "raw mode") { terminal.isEchoing ? nil : true }
+            }
         }
         try "".write(toFile: home.path + "/go", atomically: true, encoding: .utf8)
         try await terminal.wait(for: "ended=5")

@@ -39,7 +39,9 @@ struct OlderCopyTests {
     }
 
     /// That every command works, and finds nothing wrong.
-    private static func expectWorking(_ keychain: TemporaryKeychain, _ value: String, _ when: String) async throws {
+    private static func expectWorking(_ keychain: TemporaryKeychain, _ value: String, _ when: String)
+        async throws
+    {
         let got = try await keychain.command("get one")
         #expect(got.status == 0 && got.output == value, "\(when): \(got)")
         for arguments in ["list", "status", "doctor", "repair"] {
@@ -61,7 +63,8 @@ struct OlderCopyTests {
         let keychain = machine.keychain
         let newer = try await Self.olderKeychain(keychain, copy)
         let cause = "the store is an older copy of itself: the TPM counted further"
-        let advice = "put the newer data directory back while the daemon is stopped, or accept this one with the"
+        let advice =
+            "put the newer data directory back while the daemon is stopped, or accept this one with the"
             + " recovery code: touchstone recover"
         // Before the passcode nobody can tell: the commands that ask for it say so at once.
         for round in ["locked", "unlocked", "restarted", "restarted and unlocked"] {
@@ -69,7 +72,10 @@ struct OlderCopyTests {
             if round == "restarted" { try await machine.restart() }
             let isLocked = !round.hasSuffix("unlocked")
             for arguments in isLocked ? ["get one"] : Self.commands {
-                let result = try await keychain.command(arguments, input: arguments.hasPrefix("set") ? "two" : nil)
+                let result = try await keychain.command(
+                    arguments,
+                    input: arguments.hasPrefix("set") ? "two" : nil
+                )
                 #expect(result.status == 9, "\(round), \(arguments): \(result)")
                 #expect(result.output.contains(cause), "\(round), \(arguments): \(result)")
                 #expect(result.output.contains(advice), "\(round), \(arguments): \(result)")
@@ -99,7 +105,10 @@ struct OlderCopyTests {
         }
     }
 
-    @Test("without a TPM it is the keychain of that day, and no command says otherwise", arguments: Copy.allCases)
+    @Test(
+        "without a TPM it is the keychain of that day, and no command says otherwise",
+        arguments: Copy.allCases
+    )
     func inSoftware(_ copy: Copy) async throws {
         let keychain = try await TemporaryKeychain.ready()
         let newer = try await Self.olderKeychain(keychain, copy)

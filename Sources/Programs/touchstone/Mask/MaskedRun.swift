@@ -20,6 +20,8 @@ final class MaskedRun {
     private let signals: CInt
     private let processID: pid_t
     private var status: CInt?
+    /// Whether the command is stopped, and nobody wanted it to go on yet.
+    private var isStopped = false
 
     /// Starts the command.
     init(_ image: borrowing ProcessImage, masking secrets: ReleasedSecrets) throws(CommandError) {
@@ -86,6 +88,8 @@ final class MaskedRun {
             case SIGCONT: goOn()
             case SIGWINCH where terminal != nil: terminal?.copySize()
             case SIGPIPE: break
+            // The key came before the keys were the command's, and took back the signal to go on.
+            case SIGTSTP where terminal != nil && isStopped: stop(as: number)
             // The terminal sends it to the command as well, where both share one.
             case _ where fromTerminal && terminal == nil: break
             default: send(number)
@@ -121,14 +125,20 @@ final class MaskedRun {
             return
         }
         for stream in streams where stream.isReady { stream.pass() }
+        isStopped = true
+        stop(as: (status >> 8) & 0xFF)
+    }
+
+    private func stop(as number: CInt) {
         terminal?.restore()
-        let isContinued = Self.stop(as: (status >> 8) & 0xFF, withGroup: terminal != nil)
+        let isContinued = Self.stop(as: number, withGroup: terminal != nil)
         // Otherwise the signal that continued this process is about to be read.
         if !isContinued { goOn() }
     }
 
     /// The shell, or whoever it was, wants both to go on.
     private func goOn() {
+        isStopped = false
         terminal?.takeKeys()
         send(SIGCONT)
     }
@@ -175,4 +185,3 @@ final class MaskedRun {
         return left.st_dev == right.st_dev && left.st_ino == right.st_ino
     }
 }
-

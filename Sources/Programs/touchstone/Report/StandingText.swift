@@ -37,7 +37,8 @@ extension StatusReply {
         }
         guard !storeFaults.isEmpty else { return nil }
         return (
-            "damaged: " + storeFaults.joined(separator: "; "), "touchstone repair shows what is wrong, by name"
+            "damaged: " + storeFaults.joined(separator: "; "),
+            "touchstone repair shows what is wrong, by name"
         )
     }
 
