@@ -70,7 +70,12 @@ final class MaskedRun {
             var entries = [signals, report].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             entries += streams.map { pollfd(fd: $0.source, events: Int16(POLLIN), revents: 0) }
             if let terminal, status == nil { entries += terminal.entries }
-            guard unsafe poll(&entries, nfds_t(entries.count), -1) > 0 else { continue }
+            // A shell need not tell a job that runs that it is in the foreground now.
+            let isWaiting = status == nil && terminal?.hasKeys == false
+            guard unsafe poll(&entries, nfds_t(entries.count), isWaiting ? 200 : -1) > 0 else {
+                if isWaiting { terminal?.takeKeys() }
+                continue
+            }
             if entries[0].revents != 0 { passSignals() }
             if entries[1].revents != 0 { hear() }
             for (stream, entry) in zip(streams, entries.dropFirst(2)) where entry.revents != 0 {

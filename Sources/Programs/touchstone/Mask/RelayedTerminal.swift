@@ -10,6 +10,8 @@ final class RelayedTerminal {
     private(set) var secondary: CInt
     private var before = termios()
     private var isRaw = false
+    /// Whether every key comes here, and not to the shell.
+    var hasKeys: Bool { isRaw }
     private var isOpen = true
     /// What was typed and not yet taken.
     private var typed: [UInt8] = []
