@@ -11,55 +11,178 @@ struct ClipboardTests {
 
     init() throws { home = try TemporaryHome() }
 
-    private static let programs = ["xclip", "xsel"].filter { Programs.isBuilt("/usr/bin/\($0)") }
-    private static var hasDisplays: Bool { Programs.isBuilt("/usr/bin/Xvfb") && programs.count == 2 }
+    private static let isPossible = [
+        "/usr/bin/Xvfb", "/usr/bin/xclip", "/usr/bin/xsel", "/usr/bin/weston", "/usr/bin/wl-copy",
+    ].allSatisfy(Programs.isBuilt)
 
-    /// What the clipboard of a display holds.
-    private func held(_ display: String) async throws -> String {
-        var run = CommandRun("-selection", "clipboard", "-out", home: home)
-        run.program = "/usr/bin/xclip"
-        run.environment = ["DISPLAY": display]
-        return try await run.run().text
+    /// A desktop with a clipboard, and the program through which it is reached.
+    enum Desktop: CaseIterable {
+        case xclip, xsel, wayland
+
+        var programs: [String] {
+            switch self {
+            case .xclip: ["xclip"]
+            case .xsel: ["xsel"]
+            case .wayland: ["wl-copy", "wl-paste"]
+            }
+        }
+
+        /// What reads the clipboard, and what copies standard input to it.
+        var paste: [String] {
+            self == .wayland
+                ? ["/usr/bin/wl-paste", "--no-newline"]
+                : ["/usr/bin/xclip", "-selection", "clipboard", "-out"]
+        }
+        var copy: [String] {
+            self == .wayland ? ["/usr/bin/wl-copy"] : ["/usr/bin/xclip", "-selection", "clipboard", "-in"]
+        }
+    }
+
+    /// A desktop that runs, until it is let go.
+    private struct Running {
+        let home: TemporaryHome
+        let desktop: Desktop
+        let environment: [String: String]
+        private let servers: [StartedCommand]
+
+        /// Starts the servers: of X, and for Wayland a compositor on it, which has a keyboard then.
+        init(_ desktop: Desktop, _ home: TemporaryHome) async throws {
+            (self.home, self.desktop) = (home, desktop)
+            // Xvfb chooses a display that is free and writes its number to standard output, which the shell leaves it.
+            let number = home.path + "/display"
+            var server = CommandRun(
+                "-c",
+                "exec /usr/bin/Xvfb -displayfd 1 > \(number) 2> /dev/null",
+                home: home
+            )
+            server.program = "/bin/sh"
+            var servers = [try server.start()]
+            let display = try await Deadline.wait(for: "the display") {
+                let text = (try? String(contentsOfFile: number, encoding: .utf8)) ?? ""
+                return text.hasSuffix("\n") ? ":" + text.dropLast() : nil
+            }
+            if desktop == .wayland {
+                // The socket's directory has to be short, and its owner's alone.
+                let directory = home.path + "/w"
+                try FileManager.default.createDirectory(
+                    atPath: directory,
+                    withIntermediateDirectories: false,
+                    attributes: [.posixPermissions: 0o700]
+                )
+                var compositor = CommandRun(
+                    "-c",
+                    "exec /usr/bin/weston --backend=x11-backend.so --socket=w --no-config --idle-time=0 2> /dev/null",
+                    home: home
+                )
+                compositor.program = "/bin/sh"
+                compositor.environment = [
+                    "DISPLAY": display, "XDG_RUNTIME_DIR": directory, "HOME": home.path,
+                ]
+                servers.append(try compositor.start())
+                try await Deadline.wait(for: "the compositor") {
+                    FileManager.default.fileExists(atPath: directory + "/w") ? true : nil
+                }
+                environment = ["WAYLAND_DISPLAY": "w", "XDG_RUNTIME_DIR": directory]
+            } else {
+                environment = ["DISPLAY": display]
+            }
+            self.servers = servers
+        }
+
+        /// What the clipboard holds; empty where it holds nothing, which wl-paste calls a failure.
+        func held() async throws -> String {
+            let paste = desktop.paste
+            var run = CommandRun(arguments: Array(paste.dropFirst()), home: home)
+            run.program = paste[0]
+            run.environment = environment
+            return try await run.run().text
+        }
+
+        func wait(toHold text: String) async throws {
+            let deadline = ContinuousClock.now + Deadline.patience
+            while try await held() != text {
+                guard ContinuousClock.now < deadline else {
+                    throw TestKitError.unexpected("the clipboard holds '\(try await held())'")
+                }
+                try await Task.sleep(for: .milliseconds(200))
+            }
+        }
+
+        /// Copies a text as somebody else does.
+        func copy(_ text: String) async throws {
+            let copy = desktop.copy
+            // The program stays behind to serve it, and must not keep what is read here open.
+            var run = CommandRun("-c", "exec \"$@\" > /dev/null 2>&1", "sh", home: home)
+            run.arguments += copy
+            run.program = "/bin/sh"
+            run.input = .octets(Array(text.utf8))
+            run.environment = environment
+            #expect(try await run.run().status == 0)
+            try await wait(toHold: text)
+        }
+
+        /// Copies the secret by the command.
+        func copySecret(seconds: Int) async throws {
+            let bin = home.path + "/bin"
+            try? FileManager.default.removeItem(atPath: bin)
+            try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
+            for program in desktop.programs {
+                try FileManager.default.createSymbolicLink(
+                    atPath: "\(bin)/\(program)",
+                    withDestinationPath: "/usr/bin/\(program)"
+                )
+            }
+            var run = CommandRun("get", "mail", "-c", "--clear-after", String(seconds), home: home)
+            // xsel writes a log to the home directory, and ends without one; wl-copy runs cat(1) and rm(1).
+            let path = desktop == .wayland ? "\(bin):/usr/bin:/bin" : bin
+            run.environment = environment.merging(["PATH": path, "HOME": home.path]) { $1 }
+            let copied = try await run.run()
+            #expect(copied.status == 0)
+            #expect(copied.output.isEmpty)
+            #expect(copied.errors == "Copied to the clipboard; it is cleared in \(seconds) s.\n")
+        }
+
+        /// The processes that wait to clear the clipboard.
+        var keepers: Int {
+            let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+            return processes.count { process in
+                let path = "/proc/\(process)"
+                let line = (try? String(contentsOfFile: path + "/cmdline", encoding: .utf8)) ?? ""
+                let variables = (try? String(contentsOfFile: path + "/environ", encoding: .utf8)) ?? ""
+                return line.contains("---clipboard") && variables.contains("TOUCHSTONE_HOME=\(home.path)")
+            }
+        }
     }
 
     @Test(
-        "holds a secret for as long as was said, and is cleared only if it still does",
-        .enabled(if: hasDisplays, "Xvfb, xclip and xsel are not all there"),
-        arguments: programs
+        "holds a secret for as long as was said, and is cleared then",
+        .enabled(if: isPossible, "Xvfb, xclip, xsel, weston and wl-clipboard are not all there"),
+        arguments: Desktop.allCases
     )
-    func clearing(program: String) async throws {
+    func clearing(desktop: Desktop) async throws {
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: Array("s3cret\n".utf8))])
-        // Xvfb chooses a display that is free and writes its number to standard output, which the shell leaves it.
-        let number = home.path + "/display"
-        var server = CommandRun("-c", "exec /usr/bin/Xvfb -displayfd 1 > \(number) 2> /dev/null", home: home)
-        server.program = "/bin/sh"
-        let screen = try server.start()
-        let display = try await Deadline.wait(for: "the display") {
-            let text = (try? String(contentsOfFile: number, encoding: .utf8)) ?? ""
-            return text.hasSuffix("\n") ? ":" + text.dropLast() : nil
-        }
-        let bin = home.path + "/bin"
-        try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
-        try FileManager.default.createSymbolicLink(
-            atPath: "\(bin)/\(program)",
-            withDestinationPath: "/usr/bin/\(program)"
-        )
-        var run = CommandRun("get", "mail", "-c", "--clear-after", "3", home: home)
-        // xsel writes a log to the home directory, and ends without one.
-        run.environment = ["DISPLAY": display, "PATH": bin, "HOME": home.path]
-        let copied = try await run.run()
-        #expect(copied.status == 0)
-        #expect(copied.output.isEmpty)
-        #expect(copied.errors == "Copied to the clipboard; it is cleared in 3 s.\n")
-        #expect(try await held(display) == "s3cret\n")
-        var content = "s3cret\n"
-        let deadline = ContinuousClock.now + Deadline.patience
-        while !content.isEmpty, ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(200))
-            content = try await held(display)
-        }
-        #expect(content.isEmpty)
-        withExtendedLifetime((screen, keychain)) {}
+        let running = try await Running(desktop, home)
+        try await running.copySecret(seconds: 5)
+        #expect(try await running.held() == "s3cret\n")
+        #expect(running.keepers == 1)
+        try await running.wait(toHold: "")
+        try await Deadline.wait(for: "the end of who clears it") { running.keepers == 0 ? true : nil }
+        withExtendedLifetime((running, keychain)) {}
+    }
+
+    @Test(
+        "is left alone where somebody else put something there since",
+        .enabled(if: isPossible, "Xvfb, xclip, xsel, weston and wl-clipboard are not all there"),
+        arguments: Desktop.allCases
+    )
+    func others(desktop: Desktop) async throws {
+        let keychain = try ScriptedKeychain(home, ["mail": .init(octets: Array("s3cret\n".utf8))])
+        let running = try await Running(desktop, home)
+        try await running.copySecret(seconds: 2)
+        try await running.copy("somebody's own")
+        try await Deadline.wait(for: "the end of who clears it") { running.keepers == 0 ? true : nil }
+        #expect(try await running.held() == "somebody's own")
+        withExtendedLifetime((running, keychain)) {}
     }
 
     @Test("without a display or a program for it is refused with what to do, before anybody is asked")

@@ -63,15 +63,7 @@ struct TPMRepairTests {
         async throws
         -> Finished
     {
-        let terminal = keychain.prompt().origin.terminal ?? ""
-        let start = input.map { "printf '%s' '\($0)' |" } ?? "exec"
-        return try await Finished.running(
-            [
-                "/bin/sh", "-c",
-                "\(start) \(Programs.touchstone) \(arguments) 2>&1" + (input == nil ? " <\(terminal)" : ""),
-            ],
-            environment: ["TOUCHSTONE_HOME": keychain.home.path, "PATH": "/usr/bin:/bin"]
-        )
+        try await keychain.command(arguments, input: input)
     }
 
     private static func edit(_ keychain: TemporaryKeychain, _ sql: String) async throws {

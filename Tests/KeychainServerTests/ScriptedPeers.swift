@@ -242,6 +242,8 @@ actor ScriptedVault: ItemVault {
 
     func storeFaults() async -> [String] { [] }
 
+    func itemsFault() async -> DriverCause? { nil }
+
     func repair(
         proof: AuthenticationProof,
         accepting: Bool

@@ -38,6 +38,17 @@ struct TerminalPromptTests {
         #expect(terminal.isEchoing && terminal.isCanonical)
     }
 
+    @Test("what went wrong is drawn whole, also on a narrow terminal", arguments: programs, [60, 80])
+    func longError(program: String, columns: UInt16) async throws {
+        let terminal = try PseudoTerminal(columns: columns)
+        let error = "It is made of very common words or a known phrase. Five unrelated words are good."
+        let prompt = Prompt(.secret, requester: "app", heading: "Choose a passcode", error: error)
+        async let done: Void = ScriptedPerson(.sees("Passcode:", types: "a")).sit(at: terminal)
+        #expect(try await Answer(PinentryPrompter(program), prompt, at: terminal) == .entered("a"))
+        try await done
+        for word in error.split(separator: " ") { #expect(terminal.text.contains(word), "\(terminal.text)") }
+    }
+
     @Test("the box is announced after it was put up and before it is answered", arguments: programs)
     func announced(program: String) async throws {
         let shown = Mutex(0)

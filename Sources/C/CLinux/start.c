@@ -35,12 +35,22 @@ void clinux_release_signals(int descriptor) {
     holds = false;
 }
 
-// Runs between vfork(2) and execve(2), in the memory of the process: system calls and locals only.
+// These run between vfork(2) and execve(2), in the memory of the process: system calls and locals only.
+
+static void reset_signals(const sigset_t *mask) {
+    // The handlers of this process must not run in the child, and execve(2) resets them only later.
+    struct sigaction standard = {.sa_handler = SIG_DFL};
+    for (int number = 1; number < NSIG; number++) {
+        struct sigaction action;
+        if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+        (void)sigaction(number, &standard, NULL);
+    }
+    sigprocmask(SIG_SETMASK, mask, NULL);
+}
+
 static void become(
-    const char *path, char *const argv[], char *const envp[], const int given[3], bool owns_terminal,
-    const sigset_t *mask
+    const char *path, char *const argv[], char *const envp[], const int given[3], const sigset_t *mask
 ) {
-    if (owns_terminal && setsid() < 0) return;
     // Moved out of the way first: any of them may be one of the numbers wanted.
     int moved[3];
     for (int index = 0; index < 3; index++) {
@@ -50,21 +60,52 @@ static void become(
     for (int index = 0; index < 3; index++) {
         if (moved[index] >= 0 && dup2(moved[index], index) < 0) return;
     }
-    if (owns_terminal && ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0) return;
-    // The handlers of this process must not run in the child, and execve(2) resets them only later.
-    struct sigaction standard = {.sa_handler = SIG_DFL};
-    for (int number = 1; number < NSIG; number++) {
-        struct sigaction action;
-        if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_IGN) continue;
-        (void)sigaction(number, &standard, NULL);
-    }
-    sigprocmask(SIG_SETMASK, mask, NULL);
+    reset_signals(mask);
     execve(path, argv, envp);
 }
 
+// Leads a session with a terminal, with the program as its only child; returns with `errno` set.
+static void lead(
+    const char *path, char *const argv[], char *const envp[], const clinux_session *session,
+    char *const leader_argv[], const sigset_t *mask, volatile int *program
+) {
+    if (setsid() < 0 || ioctl(session->terminal, TIOCSCTTY, 0) != 0) return;
+    const int streams[3] = {session->terminal, session->terminal, session->errors};
+    volatile int reason = 0;
+    const pid_t child = vfork();
+    if (child == 0) {
+        // In the foreground before it is anything: no signal is let through yet, and so none stops this call.
+        if (setpgid(0, 0) == 0 && tcsetpgrp(session->terminal, getpid()) == 0) {
+            become(path, argv, envp, streams, mask);
+        }
+        reason = errno;
+        _exit(127);
+    }
+    if (child < 0) return;
+    *program = child;
+    if (reason == 0) {
+        const int own[3] = {session->terminal, session->report, session->terminal};
+        // What else is open is the program's.
+        if (dup2(own[0], 0) == 0 && dup2(own[1], 1) == 1 && dup2(own[2], 2) == 2 &&
+            close_range(3, ~0U, 0) == 0) {
+            reset_signals(mask);
+            execve("/proc/self/exe", leader_argv, environ);
+        }
+        reason = errno;
+        kill(child, SIGKILL);
+    }
+    siginfo_t information;
+    while (waitid(P_PID, (id_t)child, &information, WEXITED) < 0 && errno == EINTR) {}
+    errno = reason;
+}
+
+static void reap(pid_t child) {
+    siginfo_t information;
+    while (child > 0 && waitid(P_PID, (id_t)child, &information, WEXITED) < 0 && errno == EINTR) {}
+}
+
 int32_t clinux_start(
-    const char *path, char *const *argv, char *const *envp, int stdin_fd, int stdout_fd, int stderr_fd,
-    bool owns_terminal
+    const char *path, char *const *argv, char *const *envp, int stdin_fd, int stdout_fd, int stderr_fd
 ) {
     sigset_t all, mask;
     sigfillset(&all);
@@ -73,15 +114,36 @@ int32_t clinux_start(
     volatile int reason = 0;
     const pid_t child = vfork();
     if (child == 0) {
-        become(path, argv, envp, given, owns_terminal, holds ? &mask_before : &mask);
+        become(path, argv, envp, given, holds ? &mask_before : &mask);
         reason = errno;
         _exit(127);
     }
     if (child < 0) reason = errno;
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     if (reason == 0) return child;
-    siginfo_t information;
-    while (child > 0 && waitid(P_PID, (id_t)child, &information, WEXITED) < 0 && errno == EINTR) {}
+    reap(child);
+    errno = reason;
+    return -1;
+}
+
+int32_t clinux_start_session(
+    const char *path, char *const *argv, char *const *envp, const clinux_session *session,
+    char *const *leader_argv
+) {
+    sigset_t all, mask;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
+    volatile int reason = 0, program = -1;
+    const pid_t leader = vfork();
+    if (leader == 0) {
+        lead(path, argv, envp, session, leader_argv, holds ? &mask_before : &mask, &program);
+        reason = errno;
+        _exit(127);
+    }
+    if (leader < 0) reason = errno;
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    if (reason == 0) return program;
+    reap(leader);
     errno = reason;
     return -1;
 }

@@ -233,7 +233,8 @@ struct RequestHandler: Sendable {
             promptFault: await services.promptFault(prompt?.origin),
             daemonVersion: services.daemonVersion,
             daemonProcess: DaemonProcess.number,
-            storeFaults: await services.vault.storeFaults()
+            storeFaults: await services.vault.storeFaults(),
+            itemsFault: await services.vault.itemsFault()
         )
     }
 }

@@ -97,7 +97,7 @@ struct PinentryCommands {
 
     private static func field(for prompt: Prompt, _ flavor: PinentryFlavor) -> [Line] {
         var lines = [label(prompt.fieldLabel)]
-        if let error = prompt.error { lines.append(self.error(error)) }
+        if let error = prompt.error { lines.append(self.error(error, flavor)) }
         if prompt.input == .newSecret, flavor.asksTwice {
             if let judge = prompt.judge {
                 lines.append(Line(escaping: "SETQUALITYBAR ", qualityLabel))
@@ -125,7 +125,10 @@ struct PinentryCommands {
 
     /// The lines that ask anew after `message`.
     func anew(_ prompt: Prompt, _ message: String) -> [Line] {
-        [flavor.isGNOME ? Self.label(prompt.heading) : Self.label(prompt.fieldLabel), Self.error(message)]
+        [
+            flavor.isGNOME ? Self.label(prompt.heading) : Self.label(prompt.fieldLabel),
+            Self.error(message, flavor),
+        ]
     }
 
     /// The label of the bar that shows how good a new secret is.
@@ -136,8 +139,15 @@ struct PinentryCommands {
     static let repeatError = "The two are not the same."
 
     /// The line that says what went wrong.
-    static func error(_ text: String) -> Line {
-        Line(escaping: "SETERROR ", PromptText.ofOurs(text))
+    ///
+    /// Curses cuts it off at the terminal's width, where it wraps the description.
+    static func error(_ text: String, _ flavor: PinentryFlavor) -> Line {
+        let text = PromptText.ofOurs(text)
+        let columns = 56
+        return Line(
+            escaping: "SETERROR ",
+            flavor.drawsOnTerminal ? PromptText.broken(text, columns: columns) : text
+        )
     }
 
     /// The line that labels the field.

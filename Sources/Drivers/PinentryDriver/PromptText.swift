@@ -56,6 +56,22 @@ enum PromptText {
         line(text, characters: largestTitleCount, octets: largestByteCount)
     }
 
+    /// A line in lines of at most so many characters, broken at spaces; a word that is longer stays whole.
+    static func broken(_ line: String, columns: Int) -> String {
+        var text = ""
+        var used = 0
+        for word in line.split(separator: " ") {
+            if used > 0 {
+                let fits = used + 1 + word.count <= columns
+                text += fits ? " " : "\n"
+                used = fits ? used + 1 : 0
+            }
+            text += word
+            used += word.count
+        }
+        return text
+    }
+
     private static let ellipsis = "\u{2026}"
 
     /// White space of any kind and length as one space, none at either end, and only what can be seen.

@@ -48,6 +48,7 @@ struct Touchstone: ParsableCommand {
         StandardStreams.keepClosedOnes()
         StopKey.hold()
         ClipboardKeeper.runIfAsked(CommandLine.arguments)
+        SessionLeader.runIfAsked(CommandLine.arguments)
         do {
             if let name = GetCommand.plainName(in: CommandLine.arguments) {
                 return try GetCommand.write(name, show: false)

@@ -155,15 +155,37 @@ void clinux_release_signals(int descriptor);
 ///
 /// It has the given descriptors as 0, 1 and 2 (-1 leaves the one that is there), what else is open and not
 /// close-on-exec, default actions for all signals that are not ignored, and the signal mask of before
-/// `clinux_hold_signals`. With `owns_terminal` it leads a session whose terminal is its standard input.
+/// `clinux_hold_signals`.
 int32_t clinux_start(
     const char *path,
     char *_Nullable const *_Nonnull argv,
     char *_Nullable const *_Nonnull envp,
     int stdin_fd,
     int stdout_fd,
-    int stderr_fd,
-    bool owns_terminal
+    int stderr_fd
+);
+
+/// What a session is made of; all three numbers are above 2.
+typedef struct {
+    /// The terminal that it gets: standard input and output of the program.
+    int terminal;
+    /// The program's standard error.
+    int errors;
+    /// Standard output of the process that leads the session.
+    int report;
+} clinux_session;
+
+/// `clinux_start` in a session of its own, as the foreground of a terminal: the program's pid, or -1 and `errno`.
+///
+/// The session is led by this same program, started anew with `leader_argv`, whose only child the program is: it can be
+/// stopped by a key, which nobody's child cannot (POSIX.1, orphaned process groups). The leader has nothing of ours but
+/// terminal and report. Reap it with waitpid(2).
+int32_t clinux_start_session(
+    const char *path,
+    char *_Nullable const *_Nonnull argv,
+    char *_Nullable const *_Nonnull envp,
+    const clinux_session *session,
+    char *_Nullable const *_Nonnull leader_argv
 );
 
 // MARK: pty.c

@@ -89,6 +89,13 @@ extension KeychainEngine {
         return aside
     }
 
+    /// The cause that the use of an item would be refused with; nil where nothing is known to be wrong.
+    public func itemsFault() -> DriverCause? {
+        if let storeFault { return storeFault.cause ?? .damaged }
+        guard !storeFaults().isEmpty else { return nil }
+        return store?.itemSet.digest == nil ? .setDamaged : .damaged
+    }
+
     /// What is known to be wrong with the items, in words; empty where nothing is.
     public func storeFaults() -> [String] {
         if let storeFault {

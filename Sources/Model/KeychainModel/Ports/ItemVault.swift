@@ -78,6 +78,9 @@ public protocol ItemVault: Sendable {
     /// What is known to be wrong with the items, in words, without looking for more; empty where nothing is.
     func storeFaults() async -> [String]
 
+    /// The cause that the use of an item would be refused with; nil where ``storeFaults()`` is empty.
+    func itemsFault() async -> DriverCause?
+
     /// Looks for what is not as it was left; with `accepting`, makes what is good of it the present state.
     ///
     /// The proof must hold the passcode.

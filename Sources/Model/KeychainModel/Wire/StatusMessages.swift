@@ -18,6 +18,8 @@ public struct StatusReply: WireBody, Sendable, Equatable {
     public var daemonProcess: Int64
     /// What is known to be wrong with the items, in words.
     public var storeFaults: [String]
+    /// What keeps the items from being used, or from being whole; nil where nothing is known to.
+    public var itemsFault: DriverCause?
 
     /// Reports the state.
     public init(
@@ -28,7 +30,8 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         promptFault: String?,
         daemonVersion: String,
         daemonProcess: Int64,
-        storeFaults: [String] = []
+        storeFaults: [String] = [],
+        itemsFault: DriverCause? = nil
     ) {
         self.keybag = keybag
         self.assurance = assurance
@@ -38,12 +41,13 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         self.daemonVersion = daemonVersion
         self.daemonProcess = daemonProcess
         self.storeFaults = storeFaults
+        self.itemsFault = itemsFault
     }
 
     /// Writes the state.
     public func encode(to writer: inout WireWriter) {
         let status = authentication
-        writer.writeArrayHead(count: 22)
+        writer.writeArrayHead(count: 24)
         writer.write(unsigned: UInt64(keybag.rawValue))
         writer.write(unsigned: UInt64(assurance.rawValue))
         writer.write(texts: assuranceReasons)
@@ -66,11 +70,13 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         }
         writer.write(status.isTamperedWith)
         writer.write(texts: storeFaults)
+        writer.write(optionalText: itemsFault?.domain)
+        writer.write(optionalText: itemsFault?.code)
     }
 
     /// Reads the state.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(22)
+        try reader.readFields(24)
         guard let keybag = UInt8(exactly: try reader.readUnsigned()).flatMap(KeybagState.init),
             let assurance = Assurance(rawValue: Int(truncatingIfNeeded: try reader.readUnsigned()))
         else { throw WireError.malformed }
@@ -95,6 +101,7 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         status.storeFault = try Self.readCause(&reader)
         status.isTamperedWith = try reader.readBool()
         storeFaults = try reader.readTexts()
+        itemsFault = try Self.readCause(&reader)
         authentication = status
     }
 }

@@ -57,11 +57,13 @@ enum ClipboardProgram: String, CaseIterable {
         }
     }
 
-    /// The arguments that empty it; xclip copies the nothing of standard input.
+    /// The arguments that empty it; the nothing of standard input is copied.
+    ///
+    /// Where a clipboard of Wayland is cleared, what keeps its content for programs that end, as weston and Klipper do,
+    /// puts the last one back: an empty text takes its place.
     var clearing: [String] {
         switch self {
-        case .wlCopy: ["wl-copy", "--clear"]
-        case .xclip: copying
+        case .wlCopy, .xclip: copying
         case .xsel: ["xsel", "--clipboard", "--clear"]
         }
     }

@@ -75,10 +75,13 @@ struct DoctorCommand: ParsableCommand {
             var findings = KeychainChecks.findings(of: status)
             switch status.keybag {
             case .notSetUp, .damaged: break
-            case .locked where !status.storeFaults.isEmpty:
-                findings.append(KeychainChecks.damagedStore(status.storeFaults))
             case .locked:
-                findings.append(.ok("store", "read once the keychain was unlocked: touchstone unlock"))
+                let unread = Finding.ok("store", "read once the keychain was unlocked: touchstone unlock")
+                findings.append(KeychainChecks.knownFault(ofStoreIn: status) ?? unread)
+            // It may be whole: there is nothing to look for in it.
+            case .lockedAfterFirstUnlock where status.itemsFault == .rolledBack,
+                .unlocked where status.itemsFault == .rolledBack:
+                if let fault = KeychainChecks.knownFault(ofStoreIn: status) { findings.append(fault) }
             case .lockedAfterFirstUnlock, .unlocked:
                 let progress = Progress("Checking the store")
                 defer { progress.clear() }

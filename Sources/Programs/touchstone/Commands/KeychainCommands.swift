@@ -26,7 +26,9 @@ struct SetupCommand: ParsableCommand {
         }
         let status = try keychain.status()
         Output.print("The keychain is ready. Its assurance is \(status.assurance.name):")
-        for reason in status.assuranceReasons { Output.print("  \(Printable.text(reason))") }
+        for reason in status.assuranceReasons {
+            for line in Columns.lines("  ", Printable.text(reason)) { Output.print(line) }
+        }
         Output.print("Next: touchstone set NAME")
     }
 }

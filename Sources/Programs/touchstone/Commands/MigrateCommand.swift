@@ -143,7 +143,9 @@ struct MigrateCommand: ParsableCommand {
             return Output.print(JSONText.object(moved).rendered())
         }
         Output.print("The keychain is ready, with \(items) items. Its assurance is \(status.assurance.name):")
-        for reason in status.assuranceReasons { Output.print("  \(Printable.text(reason))") }
+        for reason in status.assuranceReasons {
+            for line in Columns.lines("  ", Printable.text(reason)) { Output.print(line) }
+        }
         Output.complain("The recovery code is the old keychain's; \(Printable.text(path)) can go now.")
     }
 }

@@ -41,10 +41,7 @@ extension StatusReply {
         if let hint = Hint.elsewhere(standing.hint) { lines.append(("", hint)) }
         lines.append(("Assurance", assurance.name))
         lines += assuranceReasons.map { ("", $0) }
-        if !storeFaults.isEmpty {
-            lines.append(("Items", "damaged: " + storeFaults.joined(separator: "; ")))
-            lines.append(("", "touchstone repair shows what is wrong, by name"))
-        }
+        if let itemsTrouble { lines += [("Items", itemsTrouble.message), ("", itemsTrouble.hint)] }
         lines.append(("Sensor", authentication.sensorSentence))
         lines.append(("Fingers", authentication.fingersSentence))
         lines.append(("Lockouts", keybag == .notSetUp ? "none" : authentication.lockoutSentence))
@@ -73,6 +70,7 @@ extension StatusReply {
             ("attemptsTamperedWith", .flag(authentication.isTamperedWith)),
             ("promptFault", .optional(promptFault)),
             ("storeFaults", .list(storeFaults.map(JSONText.text))),
+            ("itemsFault", .optional(itemsFault.map { "\($0.domain): \($0.code)" })),
             ("daemonVersion", .text(daemonVersion)),
             ("daemonProcess", .number(daemonProcess)),
         ])

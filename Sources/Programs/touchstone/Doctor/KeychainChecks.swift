@@ -10,12 +10,23 @@ enum KeychainChecks {
         ] + enrolment(status.authentication) + lockouts(status)
     }
 
+    /// What is known to be wrong with the items without a look through them; nil where nothing is.
+    static func knownFault(ofStoreIn status: StatusReply) -> Finding? {
+        status.itemsTrouble.map { .fail("store", $0.message, $0.hint) }
+    }
+
     /// What a check of the store found.
     static func store(_ report: StoreReport) -> Finding {
         var faults = report.faults
         if report.damaged > 0 { faults.append("\(report.damaged) damaged") }
         if !report.isSetAuthentic { faults.append("rows were added, removed or rolled back from outside") }
-        guard faults.isEmpty else { return damagedStore(faults) }
+        guard faults.isEmpty else {
+            return .fail(
+                "store",
+                "damaged: " + faults.joined(separator: "; "),
+                "touchstone repair shows what is wrong, by name"
+            )
+        }
         guard report.invalidated == 0 else {
             return .warn(
                 "store",
@@ -24,15 +35,6 @@ enum KeychainChecks {
             )
         }
         return .ok("store", report.items == 1 ? "1 item, authentic" : "\(report.items) items, all authentic")
-    }
-
-    /// Items that are not as they were left.
-    static func damagedStore(_ faults: [String]) -> Finding {
-        .fail(
-            "store",
-            "damaged: " + faults.joined(separator: "; "),
-            "touchstone repair shows what is wrong, by name"
-        )
     }
 
     private static func keychain(_ status: StatusReply) -> Finding {

@@ -13,7 +13,9 @@ enum PolkitRule {
             """
             polkit refuses it here: use a local session, or have root make \(file):
             polkit.addRule(function(action, subject) {
-                if (action.id == "net.reactivated.fprint.device.verify" && subject.user == "\(user)")
+                if (subject.user == "\(user)" &&
+                    action.id ==
+                    "net.reactivated.fprint.device.verify")
                     return polkit.Result.YES;
             });
             """

@@ -6,48 +6,57 @@ import SecretMemory
 /// A command that runs beside this process, with secrets masked in what it writes.
 ///
 /// Where standard input and output are a terminal, the command gets a terminal of its own in a session of its own, and
-/// otherwise pipes. Signals and the size of the window are passed on; the end is the command's own.
+/// otherwise pipes. Signals and the size of the window are passed on; what stops the command stops this process, and
+/// the shell goes on with both; the end is the command's own.
 final class MaskedRun {
     private static let held = [
-        SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGPIPE,
+        SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGPIPE, SIGTSTP, SIGCONT,
     ]
 
     private let terminal: RelayedTerminal?
+    /// Where the leader of the terminal's session tells how the command fares; -1 without one, or once it ended.
+    private var report: CInt = -1
     private var streams: [MaskedStream] = []
     private let signals: CInt
     private let processID: pid_t
     private var status: CInt?
+    /// Whether the command is stopped, and nobody wanted it to go on yet.
+    private var isStopped = false
 
     /// Starts the command.
     init(_ image: borrowing ProcessImage, masking secrets: ReleasedSecrets) throws(CommandError) {
         let isInteractive = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
         let patterns = try MaskedPattern.patterns(of: secrets)
         signals = unsafe clinux_hold_signals(Self.held, Self.held.count)
-        let terminal = isInteractive ? try RelayedTerminal() : nil
-        self.terminal = terminal
-        var (output, errors): (CInt, CInt) = (terminal?.secondary ?? -1, terminal?.secondary ?? -1)
-        if let terminal { streams.append(try MaskedStream(terminal.primary, to: STDOUT_FILENO, patterns)) }
-        // One pipe for both where both go to one place: what was written first stays first.
-        let areOne = Self.areOne(STDOUT_FILENO, STDERR_FILENO)
-        var outputPipe = try Pipe()
         var errorPipe = try Pipe()
-        if terminal == nil {
-            output = outputPipe.writeEnd
+        guard isInteractive else {
+            terminal = nil
+            // One pipe for both where both go to one place: what was written first stays first.
+            let areOne = Self.areOne(STDOUT_FILENO, STDERR_FILENO)
+            var outputPipe = try Pipe()
             streams.append(try MaskedStream(outputPipe.takeReadEnd(), to: STDOUT_FILENO, patterns))
+            if !areOne {
+                streams.append(try MaskedStream(errorPipe.takeReadEnd(), to: STDERR_FILENO, patterns))
+            }
+            let errors = areOne ? outputPipe.writeEnd : errorPipe.writeEnd
+            processID = try image.start(output: outputPipe.writeEnd, errors: errors)
+            return
         }
-        if terminal == nil && !areOne || terminal != nil && isatty(STDERR_FILENO) == 0 {
-            errors = errorPipe.writeEnd
-            streams.append(try MaskedStream(errorPipe.takeReadEnd(), to: STDERR_FILENO, patterns))
-        } else if terminal == nil {
-            errors = output
-        }
+        let terminal = try RelayedTerminal()
+        self.terminal = terminal
+        var reportPipe = try Pipe()
+        streams.append(try MaskedStream(terminal.primary, to: STDOUT_FILENO, patterns))
+        let isApart = isatty(STDERR_FILENO) == 0
+        if isApart { streams.append(try MaskedStream(errorPipe.takeReadEnd(), to: STDERR_FILENO, patterns)) }
         processID = try image.start(
-            input: terminal?.secondary ?? -1,
-            output: output,
-            errors: errors,
-            ownsTerminal: terminal != nil
+            in: clinux_session(
+                terminal: terminal.secondary,
+                errors: isApart ? errorPipe.writeEnd : terminal.secondary,
+                report: reportPipe.writeEnd
+            )
         )
-        terminal?.begin()
+        report = reportPipe.takeReadEnd()
+        terminal.begin()
     }
 
     /// Passes everything on until the command has ended, then ends as it did.
@@ -58,15 +67,21 @@ final class MaskedRun {
                 terminal?.restore()
                 Self.end(status)
             }
-            var entries = [pollfd(fd: signals, events: Int16(POLLIN), revents: 0)]
+            var entries = [signals, report].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             entries += streams.map { pollfd(fd: $0.source, events: Int16(POLLIN), revents: 0) }
             if let terminal, status == nil { entries += terminal.entries }
-            guard unsafe poll(&entries, nfds_t(entries.count), -1) > 0 else { continue }
+            // A shell need not tell a job that runs that it is in the foreground now.
+            let isWaiting = status == nil && terminal?.hasKeys == false
+            guard unsafe poll(&entries, nfds_t(entries.count), isWaiting ? 200 : -1) > 0 else {
+                if isWaiting { terminal?.takeKeys() }
+                continue
+            }
             if entries[0].revents != 0 { passSignals() }
-            for (stream, entry) in zip(streams, entries.dropFirst()) where entry.revents != 0 {
+            if entries[1].revents != 0 { hear() }
+            for (stream, entry) in zip(streams, entries.dropFirst(2)) where entry.revents != 0 {
                 stream.pass()
             }
-            terminal?.pass(entries.dropFirst(1 + streams.count))
+            terminal?.pass(entries.dropFirst(2 + streams.count))
         }
     }
 
@@ -75,27 +90,82 @@ final class MaskedRun {
         while case let number = unsafe clinux_next_signal(signals, &fromTerminal), number != 0 {
             switch number {
             case SIGCHLD: reap()
+            case SIGCONT: goOn()
             case SIGWINCH where terminal != nil: terminal?.copySize()
             case SIGPIPE: break
+            // The key came before the keys were the command's, and took back the signal to go on.
+            case SIGTSTP where terminal != nil && isStopped: stop(as: number)
             // The terminal sends it to the command as well, where both share one.
             case _ where fromTerminal && terminal == nil: break
-            default: kill(terminal == nil ? processID : -processID, number)
+            default: send(number)
             }
         }
     }
 
+    private func send(_ number: CInt) {
+        // Its number is somebody else's once it ended.
+        if status == nil { kill(terminal == nil ? processID : -processID, number) }
+    }
+
+    /// A session's leader reports instead of the command, and is left to the end of this process.
     private func reap() {
         var status: CInt = 0
-        guard unsafe waitpid(processID, &status, WNOHANG | WUNTRACED) == processID else { return }
-        if status & 0xFF == 0x7F {
-            // The key that stops it stops this process as well, until the shell goes on with both.
-            if terminal == nil {
-                kill(getpid(), SIGSTOP)
-                kill(processID, SIGCONT)
-            }
-        } else {
+        guard terminal == nil, self.status == nil,
+            unsafe waitpid(processID, &status, WNOHANG | WUNTRACED) == processID
+        else { return }
+        take(status)
+    }
+
+    private func hear() {
+        if let status = SessionLeader.status(from: report) { return take(status) }
+        close(report)
+        report = -1
+        // Somebody ended the leader, and with it the session.
+        if status == nil { status = SIGHUP }
+    }
+
+    private func take(_ status: CInt) {
+        guard SessionLeader.isStopped(status) else {
             self.status = status
+            return
         }
+        for stream in streams where stream.isReady { stream.pass() }
+        isStopped = true
+        stop(as: (status >> 8) & 0xFF)
+    }
+
+    private func stop(as number: CInt) {
+        terminal?.restore()
+        let isContinued = Self.stop(as: number, withGroup: terminal != nil)
+        // Otherwise the signal that continued this process is about to be read.
+        if !isContinued { goOn() }
+    }
+
+    /// The shell, or whoever it was, wants both to go on.
+    private func goOn() {
+        isStopped = false
+        terminal?.takeKeys()
+        send(SIGCONT)
+    }
+
+    /// Stops this process as the command was, and with `withGroup` all of the shell's job, of which the key that stopped
+    /// the command told this process alone.
+    ///
+    /// - Returns: after it was continued: whether SIGCONT is there to be read. The kernel stops nobody whom no shell
+    ///   would continue.
+    private static func stop(as number: CInt, withGroup: Bool) -> Bool {
+        var action = sigaction()
+        unsafe action.__sigaction_handler.sa_handler = SIG_DFL
+        var set = sigset_t()
+        unsafe sigemptyset(&set)
+        unsafe sigaddset(&set, number)
+        if number != SIGSTOP { unsafe sigaction(number, &action, nil) }
+        kill(withGroup && number != SIGSTOP ? 0 : getpid(), number)
+        var before = sigset_t()
+        unsafe sigprocmask(SIG_UNBLOCK, &set, &before)
+        unsafe sigprocmask(SIG_SETMASK, &before, nil)
+        unsafe sigpending(&set)
+        return unsafe sigismember(&set, SIGCONT) == 1
     }
 
     private static func end(_ status: CInt) -> Never {
@@ -118,64 +188,5 @@ final class MaskedRun {
         var (left, right) = (stat(), stat())
         guard unsafe fstat(first, &left) == 0, unsafe fstat(second, &right) == 0 else { return false }
         return left.st_dev == right.st_dev && left.st_ino == right.st_ino
-    }
-}
-
-/// One stream of a command, masked on its way.
-final class MaskedStream {
-    /// What is read from; -1 once it has ended.
-    private(set) var source: CInt
-    private let target: CInt
-    private var filter: MaskingFilter
-    /// The most that is passed on at once, in bytes.
-    private static let largestPiece = 1 << 16
-    private var room: SecretBuffer
-    private var isBroken = false
-
-    init(_ source: CInt, to target: CInt, _ patterns: [MaskedPattern]) throws(CommandError) {
-        self.source = source
-        self.target = target
-        filter = try MaskingFilter(patterns, largestPiece: Self.largestPiece)
-        room = try CommandMemory.buffer(Self.largestPiece)
-    }
-
-    /// Whether its end was read.
-    var isClosed: Bool { source < 0 }
-
-    /// Whether there is something to read now.
-    var isReady: Bool { Descriptor.isReadable(source, until: .now) }
-
-    /// Passes on what is there, at most 64 KiB.
-    func pass() {
-        room.removeAll(keepingCapacity: true)
-        var result = 0
-        _ = unsafe room.append(upTo: Self.largestPiece) { room in
-            result = unsafe read(source, room.baseAddress, room.count)
-            return max(0, result)
-        }
-        if result < 0, errno == EINTR || errno == EAGAIN { return }
-        // A terminal whose programs are gone reads as an error.
-        if result <= 0 { return end() }
-        unsafe room.withUnsafeBytes { unsafe write($0, isEnd: false) }
-    }
-
-    /// Writes what was held back.
-    func end() {
-        guard source >= 0 else { return }
-        close(source)
-        source = -1
-        unsafe write(UnsafeRawBufferPointer(start: nil, count: 0), isEnd: true)
-    }
-
-    private func write(_ octets: UnsafeRawBufferPointer, isEnd: Bool) {
-        unsafe filter.filter(octets, isEnd: isEnd) { octets in
-            guard !isBroken else { return }
-            if unsafe !Descriptor.write(octets, to: target) { isBroken = true }
-        }
-        // Nobody reads any more: the command is told so by its own pipe.
-        if isBroken, source >= 0 {
-            close(source)
-            source = -1
-        }
     }
 }

@@ -10,6 +10,8 @@ final class RelayedTerminal {
     private(set) var secondary: CInt
     private var before = termios()
     private var isRaw = false
+    /// Whether every key comes here, and not to the shell.
+    var hasKeys: Bool { isRaw }
     private var isOpen = true
     /// What was typed and not yet taken.
     private var typed: [UInt8] = []
@@ -31,11 +33,22 @@ final class RelayedTerminal {
         copySize()
     }
 
-    /// Hands every key on from now on; the command has its end.
+    /// The command has its end, and gets every key from now on.
     func begin() {
         close(secondary)
         secondary = -1
         _ = fcntl(primary, F_SETFL, fcntl(primary, F_GETFL) | O_NONBLOCK)
+        takeKeys()
+    }
+
+    /// Takes every key of standard input's terminal as it is, where this process is in the foreground there.
+    ///
+    /// In the background the keys are the shell's, and setting the modes would stop this process.
+    func takeKeys() {
+        copySize()
+        guard tcgetpgrp(STDIN_FILENO) == getpgrp() else { return }
+        // Who stopped this process from outside has changed the modes since: those of before stay.
+        if !isRaw { unsafe tcgetattr(STDIN_FILENO, &before) }
         var raw = before
         unsafe cfmakeraw(&raw)
         isRaw = unsafe tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0
@@ -58,7 +71,7 @@ final class RelayedTerminal {
     /// What to wait for: a key, or room for those that were typed.
     var entries: [pollfd] {
         if !typed.isEmpty { return [pollfd(fd: primary, events: Int16(POLLOUT), revents: 0)] }
-        return isOpen ? [pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)] : []
+        return isOpen && isRaw ? [pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)] : []
     }
 
     /// Passes keys on, where there are some and there is room for them.

@@ -8,8 +8,7 @@ struct ChildProgram: ~Copyable {
 
     /// Starts a program by its path.
     ///
-    /// It has the arguments, its own name first, and the variables beside those of this process. With `ownsTerminal`,
-    /// `input` becomes the terminal of a session that it leads.
+    /// It has the arguments, its own name first, and the variables beside those of this process.
     /// - Throws: ``CommandError`` with status 126 where it cannot be executed.
     init(
         _ path: String,
@@ -17,15 +16,14 @@ struct ChildProgram: ~Copyable {
         variables: [String] = [],
         input: CInt = -1,
         output: CInt = -1,
-        errors: CInt = -1,
-        ownsTerminal: Bool = false
+        errors: CInt = -1
     ) throws(CommandError) {
         var argv: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
         let added: [UnsafeMutablePointer<CChar>?] = unsafe variables.map { unsafe strdup($0) }
         defer { unsafe (argv + added).forEach { unsafe free($0) } }
         var envp = unsafe Environment.entries(without: variables.map { String($0.prefix { $0 != "=" }) })
         unsafe envp += added + [nil]
-        processID = unsafe clinux_start(path, &argv, &envp, input, output, errors, ownsTerminal)
+        processID = unsafe clinux_start(path, &argv, &envp, input, output, errors)
         guard processID > 0 else { throw Executable.notExecutable(path, errno) }
     }
 

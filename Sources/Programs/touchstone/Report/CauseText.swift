@@ -79,7 +79,7 @@ enum CauseText {
         case .rolledBack:
             (
                 "the store is an older copy of itself: the TPM counted further",
-                "put the newer one back, or accept this one with the recovery code: touchstone recover"
+                "put the newer data directory back while the daemon is stopped, or accept this one with the recovery code: touchstone recover"
             )
         case .logDamaged:
             (

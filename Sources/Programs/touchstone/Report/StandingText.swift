@@ -27,6 +27,21 @@ extension StatusReply {
         }
     }
 
+    /// What is wrong with the items, and what to do about it; nil where nothing is known to be.
+    ///
+    /// An older copy is whole: what a command for one secret says of it is said here too.
+    var itemsTrouble: (message: String, hint: String)? {
+        if itemsFault == .rolledBack {
+            let lines = words(for: .rolledBack)
+            return (lines.message, lines.hint ?? "touchstone recover")
+        }
+        guard !storeFaults.isEmpty else { return nil }
+        return (
+            "damaged: " + storeFaults.joined(separator: "; "),
+            "touchstone repair shows what is wrong, by name"
+        )
+    }
+
     private func words(for fault: DriverCause) -> ErrorText.Lines {
         CauseText.lines(fault, nil) ?? ("\(fault.domain): \(fault.code)", "touchstone doctor")
     }

@@ -68,16 +68,28 @@ struct ProcessImage: ~Copyable {
     ///
     /// - Returns: its process number.
     /// - Throws: ``CommandError`` with status 126 where it cannot be executed.
-    borrowing func start(
-        input: CInt,
-        output: CInt,
-        errors: CInt,
-        ownsTerminal: Bool
-    ) throws(CommandError) -> pid_t {
+    borrowing func start(output: CInt, errors: CInt) throws(CommandError) -> pid_t {
         let path = executable.path
         var processID: pid_t = -1
         unsafe withStrings { argv, envp in
-            processID = unsafe clinux_start(path, argv, envp, input, output, errors, ownsTerminal)
+            processID = unsafe clinux_start(path, argv, envp, -1, output, errors)
+        }
+        guard processID > 0 else { throw Executable.notExecutable(path, errno) }
+        return processID
+    }
+
+    /// Starts the program in a session of its own, which a ``SessionLeader`` leads.
+    ///
+    /// - Returns: its process number, and its process group's.
+    /// - Throws: ``CommandError`` with status 126 where it cannot be executed.
+    borrowing func start(in session: clinux_session) throws(CommandError) -> pid_t {
+        let path = executable.path
+        var session = session
+        var processID: pid_t = -1
+        let names = unsafe [strdup("touchstone"), strdup(SessionLeader.argument), nil]
+        defer { unsafe names.forEach { unsafe free($0) } }
+        unsafe withStrings { argv, envp in
+            processID = unsafe clinux_start_session(path, argv, envp, &session, names)
         }
         guard processID > 0 else { throw Executable.notExecutable(path, errno) }
         return processID

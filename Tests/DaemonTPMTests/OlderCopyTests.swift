@@ -1,0 +1,140 @@
+import Foundation
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+/// A backup of the data directory that was put back: what the commands say of it, and whether their advice helps.
+@Suite(
+    "A keychain whose directory is an older copy, as people see it",
+    .enabled(if: TPMMachine.isThere, "touchstoned or swtpm is missing"),
+    .timeLimit(.minutes(20))
+)
+struct OlderCopyTests {
+    /// What was put back.
+    enum Copy: CaseIterable {
+        case items, everything
+    }
+
+    private static let commands = [
+        "get one", "list", "show one", "find one", "status", "doctor", "repair", "repair --accept",
+        "set two --require none", "delete one --yes", "get one",
+    ]
+
+    /// A keychain with an older copy of it put back, and what it was before; its daemon runs, locked.
+    private static func olderKeychain(_ keychain: TemporaryKeychain, _ copy: Copy) async throws -> DataCopy {
+        #expect(try await keychain.command("set one --require none", input: "first").status == 0)
+        try keychain.add("guarded", "kept", .devicePasscode)
+        keychain.stop(with: SIGTERM)
+        let older = try copy == .items ? DataCopy.store(of: keychain) : DataCopy(of: keychain)
+        try await keychain.start()
+        try keychain.unlock()
+        #expect(try await keychain.command("set one --replace --require none", input: "second").status == 0)
+        // An older copy may not undo this: the chip counts on.
+        try keychain.delete("guarded")
+        keychain.stop(with: SIGTERM)
+        let newer = try DataCopy(of: keychain)
+        try older.put(into: keychain)
+        try await keychain.start()
+        return newer
+    }
+
+    /// That every command works, and finds nothing wrong.
+    private static func expectWorking(_ keychain: TemporaryKeychain, _ value: String, _ when: String)
+        async throws
+    {
+        let got = try await keychain.command("get one")
+        #expect(got.status == 0 && got.output == value, "\(when): \(got)")
+        for arguments in ["list", "status", "doctor", "repair"] {
+            let result = try await keychain.command(arguments)
+            #expect(result.status == 0, "\(when), \(arguments): \(result)")
+            #expect(!result.output.contains("older"), "\(when), \(arguments): \(result)")
+            #expect(!result.output.contains("damaged"), "\(when), \(arguments): \(result)")
+        }
+        let set = try await keychain.command("set new --replace --require none", input: "new")
+        #expect(set.status == 0, "\(when): \(set)")
+    }
+
+    @Test(
+        "on a TPM each command names the same cause and the same two ways out, and both lead out",
+        arguments: Copy.allCases
+    )
+    func onHardware(_ copy: Copy) async throws {
+        let machine = try await TPMMachine.ready()
+        let keychain = machine.keychain
+        let newer = try await Self.olderKeychain(keychain, copy)
+        let cause = "the store is an older copy of itself: the TPM counted further"
+        let advice =
+            "put the newer data directory back while the daemon is stopped, or accept this one with the"
+            + " recovery code: touchstone recover"
+        // Before the passcode nobody can tell: the commands that ask for it say so at once.
+        for round in ["locked", "unlocked", "restarted", "restarted and unlocked"] {
+            if round == "unlocked" || round == "restarted and unlocked" { try keychain.unlock() }
+            if round == "restarted" { try await machine.restart() }
+            let isLocked = !round.hasSuffix("unlocked")
+            for arguments in isLocked ? ["get one"] : Self.commands {
+                let result = try await keychain.command(
+                    arguments,
+                    input: arguments.hasPrefix("set") ? "two" : nil
+                )
+                #expect(result.status == 9, "\(round), \(arguments): \(result)")
+                #expect(result.output.contains(cause), "\(round), \(arguments): \(result)")
+                #expect(result.output.contains(advice), "\(round), \(arguments): \(result)")
+                // Neither of these helps here, and both would lead in a circle.
+                for other in ["touchstone repair", "touchstone doctor", "damaged"] {
+                    #expect(!result.output.contains(other), "\(round), \(arguments): \(result)")
+                }
+            }
+            let json = try await keychain.command("status --json")
+            #expect(json.output.contains("\"itemsFault\": \"store: older copy\""), "\(round): \(json)")
+        }
+        // The first way out.
+        let older = try DataCopy(of: keychain)
+        try await keychain.stopped { try newer.put(into: keychain) }
+        try keychain.unlock()
+        try await Self.expectWorking(keychain, "second", "the newer one put back")
+        // The second way out.
+        try await keychain.stopped { try older.put(into: keychain) }
+        let recovered = try await keychain.command("recover")
+        #expect(recovered.status == 0, "\(recovered)")
+        for round in ["recovered", "restarted"] {
+            if round == "restarted" {
+                try await machine.restart()
+                try keychain.unlock()
+            }
+            try await Self.expectWorking(keychain, "first", round)
+        }
+    }
+
+    @Test(
+        "without a TPM it is the keychain of that day, and no command says otherwise",
+        arguments: Copy.allCases
+    )
+    func inSoftware(_ copy: Copy) async throws {
+        let keychain = try await TemporaryKeychain.ready()
+        let newer = try await Self.olderKeychain(keychain, copy)
+        try keychain.unlock()
+        try await Self.expectWorking(keychain, "first", "the older one")
+        try await keychain.stopped { try newer.put(into: keychain) }
+        try keychain.unlock()
+        try await Self.expectWorking(keychain, "second", "the newer one")
+    }
+}
+
+extension TemporaryKeychain {
+    /// Runs `touchstone` at the keychain's terminal; the output is what it wrote to standard output and error.
+    func command(_ arguments: String, input: String? = nil) async throws -> Finished {
+        let terminal = prompt().origin.terminal ?? ""
+        let start = input.map { "printf '%s' '\($0)' |" } ?? "exec"
+        return try await Finished.running(
+            [
+                "/bin/sh", "-c",
+                "\(start) \(Programs.touchstone) \(arguments) 2>&1" + (input == nil ? " <\(terminal)" : ""),
+            ],
+            environment: [
+                "TOUCHSTONE_HOME": home.path, "PATH": "/usr/bin:/bin",
+                // What `doctor` asks about the settings.
+                "TOUCHSTONE_DAEMON": Programs.touchstoned,
+            ]
+        )
+    }
+}
