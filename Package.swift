@@ -53,6 +53,8 @@ let package = Package(
         .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
         // What a device and a server both read and write; depends on nothing.
         .library(name: "WebAuthnModel", targets: ["WebAuthnModel", "CBOR"]),
+        // An app's side of it, on keys that the daemon holds.
+        .library(name: "WebAuthnDevice", targets: ["WebAuthnDevice", "WebAuthnModel"]),
         .executable(name: "touchstone", targets: ["touchstone"]),
         .executable(name: "touchstoned", targets: ["touchstoned"]),
         // For tests of apps, which name it as a dependency beside the kit; never installed.
@@ -143,6 +145,14 @@ let package = Package(
             name: "KeychainClient",
             dependencies: ["CLinux", "KeychainModel", "SecretMemory", "CBOR"],
             swiftSettings: nearC
+        ),
+        .target(
+            name: "WebAuthnDevice",
+            dependencies: [
+                "CBOR", "KeychainClient", "KeychainModel", "SecretMemory", "WebAuthnModel",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings
         ),
 
         // L4: faces.
@@ -406,7 +416,7 @@ let layers: KeyValuePairs = [
     "Core": ["AuthenticationEngine", "KeychainEngine"],
     "Drivers": ["FingerprintDriver", "PinentryDriver", "TPMDriver"],
     "Doors": ["KeychainServer"],
-    "Fronts": ["KeychainClient", "CoreFoundation", "Security", "LocalAuthentication", "CryptoKit"],
+    "Fronts": ["KeychainClient", "WebAuthnDevice", "CoreFoundation", "Security", "LocalAuthentication", "CryptoKit"],
     "Kit": ["TouchstoneTesting"],
     "Programs": ["TouchstoneDaemon", "touchstoned", "touchstoned-testing", "touchstone", "touchstone-demo"],
 ]
