@@ -58,6 +58,7 @@ let package = Package(
         .target(
             name: "RelyingParty",
             dependencies: [
+                .product(name: "ModularArithmetic", package: "touchstone"),
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -103,6 +104,7 @@ let package = Package(
                 "AccountStore", "PostgreSQLStore", "RelyingParty", "SQLiteStore", "WebAuthn",
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -1,7 +1,7 @@
 internal import CBOR
 internal import Crypto
 public import KeychainClient
-internal import KeychainModel
+package import KeychainModel
 internal import WebAuthnModel
 
 /// The device as an authenticator of WebAuthn: credentials whose keys the daemon holds, in the TPM or in software, and
@@ -27,12 +27,20 @@ public struct DeviceAuthenticator: Sendable {
     /// The app, as its server knows it: an origin of the web, or one such as `linux:app-id:org.example.Bank`.
     public let origin: String
     private let keychain: RemoteKeychain
+    /// Where prompts come up; nil: where this process runs.
+    private let place: PromptOrigin?
 
     /// An app's authenticator for one relying party.
     public init(relyingParty: String, origin: String, keychain: RemoteKeychain = .shared) {
+        self.init(relyingParty: relyingParty, origin: origin, keychain: keychain, place: nil)
+    }
+
+    /// With prompts at another place.
+    package init(relyingParty: String, origin: String, keychain: RemoteKeychain, place: PromptOrigin?) {
         self.relyingParty = relyingParty
         self.origin = origin
         self.keychain = keychain
+        self.place = place
     }
 
     // MARK: Ceremonies
@@ -65,7 +73,7 @@ public struct DeviceAuthenticator: Sendable {
             origin: origin
         ).json
         do throws(KeychainError) {
-            let prompt = Self.prompt(reason)
+            let prompt = PromptFields(origin: place ?? .current(), reason: reason)
             let key = try keychain.makeKey(
                 MakeKey(accessControl: try verification.accessControl, prompt: prompt)
             )
@@ -116,7 +124,7 @@ public struct DeviceAuthenticator: Sendable {
             origin: origin
         ).json
         do throws(KeychainError) {
-            let prompt = Self.prompt(reason)
+            let prompt = PromptFields(origin: place ?? .current(), reason: reason)
             let key = try keychain.readKey(ReadKey(representation: credential.representation, prompt: prompt))
             let use = try VerifiedUse(of: key, keychain, prompt)
             defer { use.end() }

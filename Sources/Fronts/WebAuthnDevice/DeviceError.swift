@@ -19,4 +19,7 @@ public enum DeviceError: Error, Sendable, Equatable {
     /// A key that is bound to the enrolled fingers is gone once these change: `errSecItemNotFound` with the cause
     /// ``DriverCause/invalidated``. The device then registers anew.
     case keychain(KeychainError)
+
+    /// Whether there is no chip that could vouch: keys are kept by software here.
+    public var isWithoutChip: Bool { self == .keychain(KeychainError(.unimplemented)) }
 }
