@@ -32,21 +32,28 @@ public struct AttestationEnrolment: Sendable {
 
     /// Has the chip read the secret.
     ///
-    /// - Parameter answer: with `credentialBlob` and `encryptedSecret`.
+    /// - Parameter answer: with `credentialBlob` (TPM2B_ID_OBJECT) and `encryptedSecret` (TPM2B_ENCRYPTED_SECRET).
     /// - Returns: the body of `POST /v1/attestation/ak/{id}`.
     /// - Throws: ``DeviceError``; ``DeviceError/keychain(_:)`` with `errSecDecode` for a secret for another chip.
     public func activate(_ answer: JSONValue) throws(DeviceError) -> JSONValue {
-        guard let members = answer.object, let credential = members["credentialBlob"]?.bytes else {
-            throw .options("credentialBlob")
-        }
-        guard let encryptedSecret = members["encryptedSecret"]?.bytes else { throw .options("encryptedSecret") }
+        let challenge = ActivationChallenge(
+            credential: try Self.content(answer, "credentialBlob"),
+            encryptedSecret: try Self.content(answer, "encryptedSecret")
+        )
         do throws(KeychainError) {
-            let challenge = ActivationChallenge(credential: credential, encryptedSecret: encryptedSecret)
             let secret = try keychain.activate(challenge).bytes()
             return ["secret": JSONValue(base64URL: secret)]
         } catch {
             throw .keychain(error)
         }
+    }
+
+    /// What a TPM2B holds: its size in two bytes comes first.
+    private static func content(_ answer: JSONValue, _ name: String) throws(DeviceError) -> [UInt8] {
+        guard let bytes = answer.object?[name]?.bytes, bytes.count >= 2,
+            bytes.count == 2 + (Int(bytes[0]) << 8 | Int(bytes[1]))
+        else { throw .options(name) }
+        return Array(bytes.dropFirst(2))
     }
 
     /// Takes the certificates out of the server's last answer, for
