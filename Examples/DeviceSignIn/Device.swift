@@ -150,13 +150,6 @@ struct Device {
         }
     }
 
-    /// Signs in, and takes this device off the account.
-    func revoke() throws {
-        try signIn()
-        _ = try service.call("DELETE", "/v1/credentials/\(Base64URL.encode(credential.id))")
-        Self.say("this device is revoked")
-    }
-
     private static func seal(_ tokens: JSONValue) throws {
         guard let token = tokens["refresh_token"].string else { throw Failure("the server gave no token") }
         try Vault.keep(Data(token.utf8), as: "token", isSealed: true)

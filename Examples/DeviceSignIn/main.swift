@@ -1,5 +1,5 @@
 // Signs in to a touchstone-server with a key of this device: enrol URL USER (the password from standard input), renew,
-// sign-in, replay, revoke.
+// sign-in, replay.
 import Foundation
 import WebAuthnDevice
 
@@ -11,9 +11,8 @@ do {
     case "renew" where arguments.count == 1: try Device.kept().renew()
     case "sign-in" where arguments.count == 1: try Device.kept().signIn()
     case "replay" where arguments.count == 1: try Device.kept().replay()
-    case "revoke" where arguments.count == 1: try Device.kept().revoke()
     default:
-        print("usage: DeviceSignIn enrol URL USER | renew | sign-in | replay | revoke")
+        print("usage: DeviceSignIn enrol URL USER | renew | sign-in | replay")
         exit(2)
     }
 } catch let error as LocalizedError {

@@ -127,6 +127,36 @@ package final class SignInServer: Sendable {
 
     deinit { process.stop() }
 
+    /// Does what the account's owner does at another computer: signs in by password, and takes all devices off the account.
+    ///
+    /// - Returns: how many there were.
+    package func revokeDevices() throws -> Int {
+        let login: JSONValue = ["username": .string(Self.user), "password": .string(Self.password)]
+        let tokens = try call("POST", "/v1/login/password", login)
+        let access = tokens.object?["access_token"]?.string ?? ""
+        let list = try call("GET", "/v1/credentials", access: access).object?["credentials"]?.array ?? []
+        for credential in list {
+            let id = credential.object?["id"]?.string ?? ""
+            _ = try call("DELETE", "/v1/credentials/\(id)", access: access)
+        }
+        return list.count
+    }
+
+    private func call(
+        _ method: String,
+        _ path: String,
+        _ body: JSONValue? = nil,
+        access: String? = nil
+    ) throws -> JSONValue {
+        var headers = ["Content-Type": "application/json"]
+        if let access { headers["Authorization"] = "Bearer \(access)" }
+        let answer = try api.send(method, path, headers: headers, body: body?.json ?? [])
+        guard (200..<300).contains(answer.status) else {
+            throw TestKitError.unexpected("\(path): \(String(decoding: answer.body, as: UTF8.self))")
+        }
+        return answer.body.isEmpty ? .null : try JSONValue(parsing: answer.body)
+    }
+
     /// A port that nobody listens on now.
     private static func freePort() throws -> UInt16 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
