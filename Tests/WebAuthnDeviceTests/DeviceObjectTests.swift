@@ -203,7 +203,7 @@ struct DeviceObjectTests {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(cause.status == .itemNotFound && cause.cause == .invalidated)
+        #expect(cause.status == .itemNotFound && cause.cause == .invalidated, "\(cause)")
         world.keychain.stop(with: SIGTERM)
         await bus.stop()
     }

@@ -31,7 +31,15 @@ struct VerifiedUse {
             reuseSeconds: 0,
             prompt: prompt
         )
-        factors = try keychain.evaluateAccessControl(request).factors
+        do throws(KeychainError) {
+            factors = try keychain.evaluateAccessControl(request).factors
+        } catch {
+            // The fingers are others than before: a key that is bound to those is gone, which reading it says.
+            if error.cause == .enrolmentChanged {
+                _ = try keychain.readKey(ReadKey(representation: key.representation, prompt: prompt))
+            }
+            throw error
+        }
     }
 
     /// Forgets what was shown.
