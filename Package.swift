@@ -276,7 +276,8 @@ let package = Package(
         .testTarget(
             name: "WebAuthnDeviceTests",
             dependencies: [
-                "CBOR", "KeychainClient", "KeychainModel", "LoopbackHTTP", "TouchstoneTesting", "WebAuthnDevice",
+                "CBOR", "KeychainClient", "KeychainModel", "LoopbackHTTP", "TouchstoneTesting",
+                "WebAuthnDevice",
                 "WebAuthnModel", "DeviceSignIn", "touchstoned-testing",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -441,7 +442,9 @@ let layers: KeyValuePairs = [
     "Core": ["AuthenticationEngine", "KeychainEngine"],
     "Drivers": ["FingerprintDriver", "PinentryDriver", "TPMDriver"],
     "Doors": ["KeychainServer"],
-    "Fronts": ["KeychainClient", "WebAuthnDevice", "CoreFoundation", "Security", "LocalAuthentication", "CryptoKit"],
+    "Fronts": [
+        "KeychainClient", "WebAuthnDevice", "CoreFoundation", "Security", "LocalAuthentication", "CryptoKit",
+    ],
     "Kit": ["LoopbackHTTP", "TouchstoneTesting"],
     "Programs": ["TouchstoneDaemon", "touchstoned", "touchstoned-testing", "touchstone", "touchstone-demo"],
 ]

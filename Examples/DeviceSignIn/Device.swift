@@ -166,7 +166,9 @@ struct Device {
 
 extension Service {
     func take(_ tokens: JSONValue) throws {
-        guard let token = tokens["access_token"].string else { throw Device.Failure("the server gave no token") }
+        guard let token = tokens["access_token"].string else {
+            throw Device.Failure("the server gave no token")
+        }
         access = token
     }
 }

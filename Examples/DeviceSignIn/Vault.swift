@@ -15,7 +15,9 @@ enum Vault {
     /// Keeps data in the place of older; sealed under the enrolled fingers when `isSealed`.
     static func keep(_ data: Data, as name: String, isSealed: Bool) throws {
         let deleted = SecItemDelete(query(name) as CFDictionary)
-        guard deleted == errSecSuccess || deleted == errSecItemNotFound else { throw Failure(status: deleted) }
+        guard deleted == errSecSuccess || deleted == errSecItemNotFound else {
+            throw Failure(status: deleted)
+        }
         var item = query(name)
         item[kSecValueData as String] = data
         if isSealed {

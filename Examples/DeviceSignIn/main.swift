@@ -22,6 +22,8 @@ do {
 }
 
 func complain(_ words: String) -> Never {
-    FileHandle.standardError.write(Data("error: \(words)\nhint: DeviceSignIn enrol makes this device one that signs in\n".utf8))
+    FileHandle.standardError.write(
+        Data("error: \(words)\nhint: DeviceSignIn enrol makes this device one that signs in\n".utf8)
+    )
     exit(1)
 }

@@ -106,7 +106,8 @@ struct ReadRegistration {
         dataBytes = bytes
         data = try AuthenticatorData(parsing: bytes)
         let credential = try #require(data.attestedCredentialData)
-        guard case .ec2(.es256, .p256, let x, let y) = try COSEKey(parsing: credential.credentialPublicKey) else {
+        guard case .ec2(.es256, .p256, let x, let y) = try COSEKey(parsing: credential.credentialPublicKey)
+        else {
             throw TestKitError.unexpected("no key of ES256")
         }
         key = try P256.Signing.PublicKey(rawRepresentation: x + y)

@@ -12,7 +12,9 @@ enum ForeignVerifiers {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path
     static let python = root + "/.build-foreign/bin/python3"
-    static var areThere: Bool { FileManager.default.fileExists(atPath: root + "/.build-foreign/requirements.txt") }
+    static var areThere: Bool {
+        FileManager.default.fileExists(atPath: root + "/.build-foreign/requirements.txt")
+    }
     static var toolsAreThere: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/fido2-assert") }
 }
 
@@ -106,7 +108,10 @@ struct ForeignTests {
         return "\(status >> 8) \(try String(contentsOfFile: log, encoding: .utf8))"
     }
 
-    @Test("py_webauthn and python-fido2 accept them, and refuse them once a bit is another", arguments: Kind.allCases)
+    @Test(
+        "py_webauthn and python-fido2 accept them, and refuse them once a bit is another",
+        arguments: Kind.allCases
+    )
     func python(kind: Kind) async throws {
         let objects = try await Self.objects(kind)
         let directory = try TemporaryDirectory()
@@ -148,7 +153,9 @@ struct ForeignTests {
                 Data(try registration.bytes("sig")).base64EncodedString(),
             ]
             let input = try directory.write(lines.joined(separator: "\n") + "\n", to: "credential")
-            let tool = ["/usr/bin/fido2-cred", "-V", "-v", "-i", input, "-o", directory.appending("key"), "es256"]
+            let tool = [
+                "/usr/bin/fido2-cred", "-V", "-v", "-i", input, "-o", directory.appending("key"), "es256",
+            ]
             return try await output(tool, in: directory)
         }
         #expect(try await credential(objects.made.clientDataJSON) == "0 ")
@@ -164,7 +171,10 @@ struct ForeignTests {
                 Data(objects.signed.signature).base64EncodedString(),
             ]
             let input = try directory.write(lines.joined(separator: "\n") + "\n", to: "assertion")
-            return try await output(["/usr/bin/fido2-assert", "-V", "-p", "-v", "-i", input, key, "es256"], in: directory)
+            return try await output(
+                ["/usr/bin/fido2-assert", "-V", "-p", "-v", "-i", input, key, "es256"],
+                in: directory
+            )
         }
         #expect(try await assertion(objects.signed.clientDataJSON) == "0 ")
         #expect(try await assertion([1]).hasPrefix("1 "))
@@ -174,11 +184,14 @@ struct ForeignTests {
 extension JSONValue {
     /// The same with the last bit but a few of a member of bytes turned over.
     fileprivate func changed(_ outer: String, _ inner: String) -> JSONValue {
-        guard let object, let part = object[outer]?.object, var bytes = part[inner]?.bytes, bytes.count > 8 else {
+        guard let object, let part = object[outer]?.object, var bytes = part[inner]?.bytes, bytes.count > 8
+        else {
             return .null
         }
         bytes[bytes.count - 4] ^= 1
-        let members = part.members.map { $0.name == inner ? ($0.name, JSONValue(base64URL: bytes)) : ($0.name, $0.value) }
+        let members = part.members.map {
+            $0.name == inner ? ($0.name, JSONValue(base64URL: bytes)) : ($0.name, $0.value)
+        }
         let changed = JSONValue.object(JSONObject(members.map { (name: $0.0, value: $0.1) }))
         return .object(
             JSONObject(object.members.map { (name: $0.name, value: $0.name == outer ? changed : $0.value) })

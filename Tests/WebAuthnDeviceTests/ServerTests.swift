@@ -97,14 +97,25 @@ struct ServerTests {
         let changed = try JSONValue(
             parsing: Array(told.replacing("\"command\":363", with: "\"command\":364").utf8)
         )
-        let refused = try app.call("POST", "/v1/credentials", ["ceremonyId": again.id, "credential": changed])
-        #expect(refused.status == 422 && refused.json["code"]?.string == "key_policy_rejected", "\(refused.json)")
+        let refused = try app.call(
+            "POST",
+            "/v1/credentials",
+            ["ceremonyId": again.id, "credential": changed]
+        )
+        #expect(
+            refused.status == 422 && refused.json["code"]?.string == "key_policy_rejected",
+            "\(refused.json)"
+        )
 
         // Without the chip's word nothing is registered.
         let third = try app.options()
         let unattested = try device.register(third.options, verification: .passcode, reason: "a test")
         #expect(try ReadRegistration(unattested).format == "packed")
-        let alone = try app.call("POST", "/v1/credentials", ["ceremonyId": third.id, "credential": unattested.json])
+        let alone = try app.call(
+            "POST",
+            "/v1/credentials",
+            ["ceremonyId": third.id, "credential": unattested.json]
+        )
         #expect(alone.status == 422, "\(alone.json)")
     }
 
@@ -158,7 +169,11 @@ struct ServerTests {
             verification: .either,
             reason: "a test"
         )
-        let registered = try app.call("POST", "/v1/credentials", ["ceremonyId": begun.id, "credential": made.json])
+        let registered = try app.call(
+            "POST",
+            "/v1/credentials",
+            ["ceremonyId": begun.id, "credential": made.json]
+        )
         #expect(registered.status == 201, "\(registered.json)")
         #expect(registered.json["assurance"]?.string == "self")
         #expect(registered.json["uvEvidence"]?.string == "flag")

@@ -68,13 +68,16 @@ struct SignedInApp {
             "POST",
             "/v1/login/password",
             headers: ["Content-Type": "application/json"],
-            body: (["username": .string(SignInServer.user), "password": .string(SignInServer.password)] as JSONValue)
+            body: (["username": .string(SignInServer.user), "password": .string(SignInServer.password)]
+                as JSONValue)
                 .json
         )
         access = try #require(try JSONValue(parsing: answer.body).object?["access_token"]?.string)
     }
 
-    func call(_ method: String, _ path: String, _ body: JSONValue? = nil) throws -> (status: Int, json: JSONObject) {
+    func call(_ method: String, _ path: String, _ body: JSONValue? = nil) throws -> (
+        status: Int, json: JSONObject
+    ) {
         let answer = try server.api.send(
             method,
             path,

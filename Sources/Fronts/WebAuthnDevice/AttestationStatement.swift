@@ -17,6 +17,7 @@ enum AttestationStatement {
     ///   - use: the key, with what its user showed.
     ///   - digest: SHA-256 of the authenticator data followed by the hash of the client data.
     ///   - certificates: of the chip's attestation key; empty for none.
+    /// - Throws: ``KeychainError``, as signing does.
     init(of use: VerifiedUse, over digest: [UInt8], _ certificates: [[UInt8]]) throws(KeychainError) {
         if use.key.isHardware, !certificates.isEmpty, let evidence = try use.attest(digest) {
             let certification = evidence.certification

@@ -61,7 +61,8 @@ public struct AssertionResponse: Sendable, Equatable {
 }
 
 private enum CredentialJSON {
-    static func make(_ credential: DeviceCredential, response: JSONValue, extensions: JSONValue) -> JSONValue {
+    static func make(_ credential: DeviceCredential, response: JSONValue, extensions: JSONValue) -> JSONValue
+    {
         let id = JSONValue(base64URL: credential.id)
         return [
             "id": id, "rawId": id, "type": "public-key", "authenticatorAttachment": "platform",

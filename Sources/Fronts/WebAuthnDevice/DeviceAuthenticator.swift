@@ -56,6 +56,7 @@ public struct DeviceAuthenticator: Sendable {
     ///   - held: the credentials that the app keeps, for those that the options exclude.
     ///   - certificates: of the chip's attestation key, from ``AttestationEnrolment``; empty for none.
     ///   - reason: the app's words, for the prompt.
+    /// - Returns: the credential to keep, and what goes to the relying party.
     /// - Throws: ``DeviceError``.
     public func register(
         _ options: CreationOptions,
@@ -107,6 +108,7 @@ public struct DeviceAuthenticator: Sendable {
     ///   - options: what the relying party asks for.
     ///   - credential: whose key signs.
     ///   - reason: the app's words, for the prompt.
+    /// - Returns: what goes to the relying party.
     /// - Throws: ``DeviceError``.
     public func assert(
         _ options: RequestOptions,

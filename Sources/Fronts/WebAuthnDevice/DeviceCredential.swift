@@ -23,15 +23,18 @@ public struct DeviceCredential: Sendable, Equatable {
 
     /// What to keep: CBOR `[1, id, RP ID, user handle, representation]`.
     public var encoded: [UInt8] {
-        CBORValue.array([.unsigned(1), .bytes(id), .text(relyingParty), .bytes(userHandle), .bytes(representation)])
-            .encoded()
+        CBORValue.array([
+            .unsigned(1), .bytes(id), .text(relyingParty), .bytes(userHandle), .bytes(representation),
+        ])
+        .encoded()
     }
 
     /// Reads what ``encoded`` gave.
     ///
     /// - Throws: ``DeviceError/damaged``.
     public init(parsing bytes: [UInt8]) throws(DeviceError) {
-        guard case .array(let parts)? = try? CBORValue(decoding: bytes), parts.count == 5, parts[0] == .unsigned(1),
+        guard case .array(let parts)? = try? CBORValue(decoding: bytes), parts.count == 5,
+            parts[0] == .unsigned(1),
             case .bytes(let id) = parts[1], case .text(let relyingParty) = parts[2],
             case .bytes(let userHandle) = parts[3], case .bytes(let representation) = parts[4]
         else { throw .damaged }
@@ -56,7 +59,10 @@ public enum UserVerification: String, Sendable, CaseIterable {
                 case .passcode: .devicePasscode
                 case .either: .userPresence
                 }
-            return try AccessControl(accessibility: .whenUnlockedThisDeviceOnly, flags: [flag, .privateKeyUsage])
+            return try AccessControl(
+                accessibility: .whenUnlockedThisDeviceOnly,
+                flags: [flag, .privateKeyUsage]
+            )
         }
     }
 }

@@ -55,7 +55,12 @@ public struct LoopbackHTTP: Sendable {
         guard descriptor >= 0 else { throw .system("socket", errno: errno) }
         var patience = timeval(tv_sec: 120, tv_usec: 0)
         unsafe setsockopt(
-            descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+            descriptor,
+            SOL_SOCKET,
+            SO_RCVTIMEO,
+            &patience,
+            socklen_t(MemoryLayout<timeval>.size)
+        )
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian

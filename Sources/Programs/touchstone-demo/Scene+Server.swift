@@ -10,7 +10,9 @@ extension Scene {
         stranger: SyntheticFinger,
         passcode: String
     ) async throws {
-        transcript.step("Start touchstone-server, which trusts the TPM's maker and wants keys whose policy it knows")
+        transcript.step(
+            "Start touchstone-server, which trusts the TPM's maker and wants keys whose policy it knows"
+        )
         let authority = try await SoftwareTPM.authority()
         let server = try await SignInServer.start(
             program,
@@ -19,7 +21,11 @@ extension Scene {
         )
         transcript.done("\(server.url), one account: \(SignInServer.user)")
 
-        try await enrol(finger, server, label: "DeviceSignIn enrol: password, offer, key attested, token sealed")
+        try await enrol(
+            finger,
+            server,
+            label: "DeviceSignIn enrol: password, offer, key attested, token sealed"
+        )
         try await renew(finger)
         try await signIn(finger)
         try await replay(finger)
@@ -28,7 +34,8 @@ extension Scene {
     }
 
     /// Signs in by password; the TPM attests the key, the server registers it, the token is sealed.
-    private mutating func enrol(_ finger: SyntheticFinger, _ server: SignInServer, label: String) async throws {
+    private mutating func enrol(_ finger: SyntheticFinger, _ server: SignInServer, label: String) async throws
+    {
         transcript.step(label)
         let outcome = try await touching(
             finger,
@@ -77,7 +84,9 @@ extension Scene {
     }
 
     private mutating func revoke(_ finger: SyntheticFinger, _ server: SignInServer) async throws {
-        transcript.step("The owner signs in at another computer, by password, and takes this device off the account")
+        transcript.step(
+            "The owner signs in at another computer, by password, and takes this device off the account"
+        )
         guard try server.revokeDevices() == 1 else { throw Surprise("there was another number of devices") }
         transcript.done("revoked")
 
@@ -86,7 +95,8 @@ extension Scene {
         try expect(refused, status: 1, output: "")
         let unrenewed = try await touching(finger, "renew")
         try expect(unrenewed, status: 1, output: "")
-        guard refused.error.hasPrefix("401 authentication_failed"), unrenewed.error.hasPrefix("400 invalid_grant")
+        guard refused.error.hasPrefix("401 authentication_failed"),
+            unrenewed.error.hasPrefix("400 invalid_grant")
         else { throw Surprise("refused otherwise: \(refused.error), \(unrenewed.error)") }
         transcript.done("refused: \(refused.error); \(unrenewed.error)")
     }

@@ -20,6 +20,7 @@ enum OAEP {
     ///   - e: the exponent, big-endian.
     ///   - seed: 32 random bytes; nil for new ones.
     /// - Returns: as many bytes as the modulus has.
+    /// - Throws: ``Failure``.
     static func encrypt(
         _ message: [UInt8],
         label: String,

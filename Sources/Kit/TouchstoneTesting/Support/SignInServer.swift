@@ -42,6 +42,7 @@ package final class SignInServer: Sendable {
     ///   - program: `touchstone-server`.
     ///   - roots: PEM certificates of those who vouch for chips; nil: chips are not certified.
     ///   - settings: more of its settings, by the names of its file.
+    /// - Returns: the server, ready.
     /// - Throws: ``TestKitError`` when it does not come up.
     package static func start(
         _ program: String,
