@@ -54,6 +54,10 @@ let package = Package(
         // What a device and a server both read and write; depends on nothing.
         .library(name: "WebAuthnModel", targets: ["WebAuthnModel", "CBOR"]),
         .library(name: "FrequentWords", targets: ["FrequentWords"]),
+        // RSA's public operation without a padding, for endorsement keys of TPMs; depends on nothing.
+        .library(name: "ModularArithmetic", targets: ["ModularArithmetic"]),
+        // An app's side of WebAuthn, on keys that the daemon holds.
+        .library(name: "WebAuthnDevice", targets: ["WebAuthnDevice", "WebAuthnModel"]),
         .executable(name: "touchstone", targets: ["touchstone"]),
         .executable(name: "touchstoned", targets: ["touchstoned"]),
         // For tests of apps, which name it as a dependency beside the kit; never installed.
@@ -90,6 +94,7 @@ let package = Package(
         .target(name: "CBOR", swiftSettings: nearC),
         .target(name: "Threads", swiftSettings: nearC),
         .target(name: "FrequentWords", swiftSettings: nearC),
+        .target(name: "ModularArithmetic", swiftSettings: settings),
 
         // L2: values, wire messages, and the ports that workers implement.
         .target(name: "WebAuthnModel", dependencies: ["CBOR"], swiftSettings: settings),
@@ -146,13 +151,21 @@ let package = Package(
             dependencies: ["CLinux", "KeychainModel", "SecretMemory", "CBOR"],
             swiftSettings: nearC
         ),
+        .target(
+            name: "WebAuthnDevice",
+            dependencies: [
+                "CBOR", "KeychainClient", "KeychainModel", "SecretMemory", "WebAuthnModel",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings
+        ),
 
         // L4: faces.
         .target(name: "CoreFoundation", swiftSettings: settings),
         .target(
             name: "Security",
             dependencies: [
-                "CoreFoundation", "KeychainClient", "KeychainModel", "SecretMemory",
+                "CoreFoundation", "KeychainClient", "KeychainModel", "ModularArithmetic", "SecretMemory",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -210,11 +223,13 @@ let package = Package(
         .target(
             name: "TouchstoneTesting",
             dependencies: [
-                "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "SecretMemory",
-                "Security",
+                "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "LoopbackHTTP",
+                "SecretMemory", "Security", "WebAuthnModel",
             ],
             swiftSettings: nearC
         ),
+        // Plain HTTP to a server on the same machine.
+        .target(name: "LoopbackHTTP", swiftSettings: nearC),
         .executableTarget(
             name: "touchstone-demo",
             dependencies: ["TouchstoneTesting"],
@@ -257,6 +272,18 @@ let package = Package(
         .testTarget(
             name: "PinentryDriverTests",
             dependencies: ["PinentryDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting"],
+            swiftSettings: settings
+        ),
+        // The device beside the daemon, the server's program and other people's verifiers.
+        .testTarget(
+            name: "WebAuthnDeviceTests",
+            dependencies: [
+                "CBOR", "KeychainClient", "KeychainModel", "LoopbackHTTP", "TouchstoneTesting",
+                "WebAuthnDevice",
+                "WebAuthnModel", "DeviceSignIn", "touchstoned-testing",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            exclude: ["Foreign"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -388,6 +415,15 @@ let package = Package(
             swiftSettings: settings
         ),
     ]
+        // An app that signs in to the server of Server/, whose program it needs.
+        + [
+            .executableTarget(
+                name: "DeviceSignIn",
+                dependencies: ["LoopbackHTTP", "Security", "WebAuthnDevice", "WebAuthnModel"],
+                path: "Examples/DeviceSignIn",
+                swiftSettings: warnings
+            )
+        ]
         // The programs of Examples/Package.swift, as apps build them.
         + examples.map { name in
             .executableTarget(
@@ -403,13 +439,15 @@ let package = Package(
 /// (docs/ARCHITECTURE.md, section "Layers").
 let layers: KeyValuePairs = [
     "C": ["CLinux", "CItemFiles", "COpenSSL", "CSQLite", "CSystemd", "CTSS2"],
-    "Ground": ["SecretMemory", "CBOR", "FrequentWords", "Threads"],
+    "Ground": ["SecretMemory", "CBOR", "FrequentWords", "ModularArithmetic", "Threads"],
     "Model": ["KeychainModel", "WebAuthnModel"],
     "Core": ["AuthenticationEngine", "KeychainEngine"],
     "Drivers": ["FingerprintDriver", "PinentryDriver", "TPMDriver"],
     "Doors": ["KeychainServer"],
-    "Fronts": ["KeychainClient", "CoreFoundation", "Security", "LocalAuthentication", "CryptoKit"],
-    "Kit": ["TouchstoneTesting"],
+    "Fronts": [
+        "KeychainClient", "WebAuthnDevice", "CoreFoundation", "Security", "LocalAuthentication", "CryptoKit",
+    ],
+    "Kit": ["LoopbackHTTP", "TouchstoneTesting"],
     "Programs": ["TouchstoneDaemon", "touchstoned", "touchstoned-testing", "touchstone", "touchstone-demo"],
 ]
 let ranks = Dictionary(

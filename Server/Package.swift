@@ -58,6 +58,7 @@ let package = Package(
         .target(
             name: "RelyingParty",
             dependencies: [
+                .product(name: "ModularArithmetic", package: "touchstone"),
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -104,6 +105,7 @@ let package = Package(
                 .product(name: "FrequentWords", package: "touchstone"),
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "X509", package: "swift-certificates"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "Hummingbird", package: "hummingbird"),

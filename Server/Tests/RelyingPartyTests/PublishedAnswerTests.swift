@@ -20,6 +20,17 @@ struct PublishedAnswerTests {
         )
         #expect(activation.credentialBlob == (try answer.hexadecimal("TPM2B_ID_OBJECT")))
         #expect(activation.encryptedSecret == (try answer.hexadecimal("TPM2B_ENCRYPTED_SECRET")))
+        // To an RSA key the seed is encrypted, and the rest made of it is the same for any key.
+        let rsa = try #require(file["rsa"]?.object)
+        let sealed = try CredentialActivation(
+            try file.hexadecimal("secret"),
+            try file.hexadecimal("akName"),
+            toRSA: [UInt8](repeating: 0xFF, count: 256),
+            [1, 0, 1],
+            seed: try rsa.hexadecimal("seed")
+        )
+        #expect(sealed.credentialBlob == (try rsa.hexadecimal("TPM2B_ID_OBJECT")))
+        #expect(sealed.encryptedSecret.count == 258)
     }
 
     @Test("stored passwords are those of RFC 7914's function at OWASP's settings")

@@ -63,27 +63,11 @@ public struct CollectedClientData: Sendable, Equatable {
 
     /// The serialization of section 5.8.1.1, which the limited verification algorithm of section 5.8.1.2 reads too.
     public var json: [UInt8] {
-        var text = #"{"type":\#(Self.quoted(type))"#
-        text += #","challenge":\#(Self.quoted(Base64URL.encode(challenge)))"#
-        text += #","origin":\#(Self.quoted(origin)),"crossOrigin":\#(crossOrigin)"#
-        if let topOrigin { text += #","topOrigin":\#(Self.quoted(topOrigin))"# }
+        var text = #"{"type":\#(JSONText.quoted(type))"#
+        text += #","challenge":\#(JSONText.quoted(Base64URL.encode(challenge)))"#
+        text += #","origin":\#(JSONText.quoted(origin)),"crossOrigin":\#(crossOrigin)"#
+        if let topOrigin { text += #","topOrigin":\#(JSONText.quoted(topOrigin))"# }
         return Array((text + "}").utf8)
-    }
-
-    /// CCDToString, section 5.8.1.1.
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\u{0}"..<" ":
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
     }
 }
 

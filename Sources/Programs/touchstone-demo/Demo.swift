@@ -5,7 +5,8 @@ import TouchstoneTesting
 ///
 /// Real: the system bus, polkitd, fprintd, libfprint and its matcher, pinentry, tpm2-tss, the daemon, the command
 /// line. In place of a sensor and a hand: libfprint's `virtual_image` driver, fed with drawn fingers, and a script
-/// at a pseudo-terminal; in place of the machine's TPM: swtpm.
+/// at a pseudo-terminal; in place of the machine's TPM: swtpm, whose endorsement key an authority of the demo certifies as
+/// a maker does. Where `TOUCHSTONE_SERVER` names the server's program, an app signs in to it.
 @main
 struct Demo {
     private static let passcode = "hazel anvil quiver mosaic tundra"
@@ -29,9 +30,9 @@ struct Demo {
         transcript.step("Start a private system bus with polkitd, and fprintd with a virtual image sensor")
         let bus = try await PrivateBus.start(sensors: [.image])
         transcript.done("ready; real matcher, no finger enrolled")
-        transcript.step("Start a software TPM 2.0, swtpm")
-        let machine = try await Machine(bus)
-        transcript.done("ready; nothing in it")
+        transcript.step("Start a software TPM 2.0, swtpm, with its maker's certificate")
+        let machine = try await Machine(bus, .certified(1))
+        transcript.done("ready; no keys in it")
 
         var scene = Scene(machine, bus: bus, transcript: transcript)
         try await scene.enrolAndSetUp(finger, passcode: passcode)
@@ -41,6 +42,9 @@ struct Demo {
         try await scene.survive(finger, passcode: passcode)
         try await scene.restart(finger, passcode: passcode)
         try await scene.moveDisk()
+        if let server = ProcessInfo.processInfo.environment["TOUCHSTONE_SERVER"] {
+            try await scene.signIn(to: server, finger, stranger: strangersFinger, passcode: passcode)
+        }
         try await scene.changeFingers(secondFinger, passcode: passcode)
         try await scene.end()
         await bus.stop()

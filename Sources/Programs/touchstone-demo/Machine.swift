@@ -8,8 +8,12 @@ struct Machine {
     let shell: Shell
 
     /// A new machine on this system bus, or one that got the disk of another.
-    init(_ bus: PrivateBus, diskOf other: Machine? = nil) async throws {
-        chip = try await SoftwareTPM.start()
+    init(
+        _ bus: PrivateBus,
+        _ chip: SoftwareTPM.Chip = .blank,
+        diskOf other: Machine? = nil
+    ) async throws {
+        self.chip = try await SoftwareTPM.start(chip)
         disk = try TemporaryDirectory()
         shell = Shell(
             home: disk.path,
@@ -28,7 +32,7 @@ struct Machine {
             pinentry-program = /usr/bin/pinentry-tty
             test.system-bus-address = \(bus.address)
             test.template-directory = \(bus.templateDirectory)
-            test.tpm = \(chip.tcti)
+            test.tpm = \(self.chip.tcti)
             """,
             to: "touchstoned.conf"
         )

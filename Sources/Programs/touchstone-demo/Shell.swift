@@ -3,7 +3,7 @@ import Glibc
 import SecretMemory
 import TouchstoneTesting
 
-/// Runs the real `touchstone` as a person at a terminal would.
+/// Runs the real `touchstone`, and an app, as a person at a terminal would.
 struct Shell: Sendable {
     /// How a command ended.
     struct Outcome: Sendable {
@@ -31,13 +31,15 @@ struct Shell: Sendable {
     /// Runs a command while `person` does something at its terminal.
     ///
     /// - Parameters:
-    ///   - arguments: what follows `touchstone`.
+    ///   - program: which; `touchstone` by default.
+    ///   - arguments: what follows its name.
     ///   - input: standard input; the terminal when nil.
     ///   - person: what is done meanwhile.
     /// - Returns: how the command ended.
     /// - Throws: ``Surprise`` with what was drawn when the person waited in vain.
     func run(
-        _ arguments: String...,
+        program: String = "touchstone",
+        _ arguments: [String],
         input: String? = nil,
         person: @Sendable (PseudoTerminal) async throws -> Void = { _ in }
     ) async throws -> Outcome {
@@ -46,7 +48,7 @@ struct Shell: Sendable {
         terminal.skip()
         let output = Pipe()
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: programs + "/touchstone")
+        process.executableURL = URL(fileURLWithPath: "\(programs)/\(program)")
         process.arguments = arguments
         process.environment = [
             "TOUCHSTONE_HOME": home, "TOUCHSTONE_DAEMON": programs + "/touchstoned-testing", "HOME": home,
@@ -72,7 +74,7 @@ struct Shell: Sendable {
             try await person(terminal)
         } catch {
             process.terminate()
-            throw Surprise("touchstone \(arguments.joined(separator: " ")): \(error)\n\(terminal.text)")
+            throw Surprise("\(program) \(arguments.joined(separator: " ")): \(error)\n\(terminal.text)")
         }
         var status: Int32 = -1
         for await value in ends { status = value }
@@ -82,6 +84,15 @@ struct Shell: Sendable {
         }
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         return Outcome(status: status, output: text, screen: String(terminal.text.dropFirst(drawnBefore)))
+    }
+
+    /// Runs `touchstone` while `person` does something at its terminal.
+    func run(
+        _ arguments: String...,
+        input: String? = nil,
+        person: @Sendable (PseudoTerminal) async throws -> Void = { _ in }
+    ) async throws -> Outcome {
+        try await run(arguments, input: input, person: person)
     }
 
     /// The daemon's process.

@@ -3,21 +3,22 @@ internal import CryptoExtras
 
 /// A secret that only one chip can read, and only where a certain key is: `TPM2_MakeCredential`, in software.
 ///
-/// TPM 2.0 Part 1, section 24 and annex C.6.4. Whoever brings the secret back has shown that the key is in the chip whose
-/// endorsement key this is. Endorsement keys on P-256 and P-384 are known; RSA's need OAEP with a label, which swift-crypto
-/// does not have.
+/// TPM 2.0 Part 1, section 24 and annexes B.10.4 and C.6.4. Whoever brings the secret back has shown that the key is in the
+/// chip whose endorsement key this is.
 public struct CredentialActivation: Sendable, Equatable {
     /// TPM2B_ID_OBJECT.
     public let credentialBlob: [UInt8]
     /// TPM2B_ENCRYPTED_SECRET.
     public let encryptedSecret: [UInt8]
 
-    /// An endorsement key, uncompressed X9.63.
+    /// An endorsement key: a point in uncompressed X9.63, or an RSA key's modulus and exponent.
     public enum EndorsementKey: Sendable, Equatable {
         /// On P-256, with SHA-256 and AES-128 (TCG EK Credential Profile, template L-2).
         case p256([UInt8])
         /// On P-384, with SHA-384 and AES-256 (template H-3).
         case p384([UInt8])
+        /// RSA of 2048 bits, with SHA-256 and AES-128 (templates L-1 and H-1).
+        case rsa2048(n: [UInt8], e: [UInt8])
     }
 
     /// Makes one.
@@ -46,7 +47,34 @@ public struct CredentialActivation: Sendable, Equatable {
                 ephemeral: own,
                 x: Array(point.dropFirst().prefix(48))
             )
+        case .rsa2048(let modulus, let exponent):
+            try self.init(
+                secret,
+                name,
+                toRSA: modulus,
+                exponent,
+                seed: SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) }
+            )
         }
+    }
+
+    /// To an RSA key: the seed itself is encrypted.
+    package init(
+        _ secret: [UInt8],
+        _ name: [UInt8],
+        toRSA modulus: [UInt8],
+        _ exponent: [UInt8],
+        seed: [UInt8]
+    ) throws {
+        let encryptedSeed = try OAEP.encrypt(seed, label: "IDENTITY", n: modulus, e: exponent)
+        try self.init(
+            secret,
+            name,
+            SHA256.self,
+            keyBitCount: 128,
+            seed: seed,
+            encryptedSecret: Self.sized(encryptedSeed)
+        )
     }
 
     /// With an ephemeral key that is known, for published answers.
@@ -83,6 +111,24 @@ public struct CredentialActivation: Sendable, Equatable {
         let ownY = Array(ephemeral.suffix(x.count))
         // KDFe (Part 1, section 11.4.10.3).
         let seed = Array(Hash.hash(data: Self.big(1) + z + Array("IDENTITY\0".utf8) + ownX + x))
+        try self.init(
+            secret,
+            name,
+            Hash.self,
+            keyBitCount: keyBitCount,
+            seed: seed,
+            encryptedSecret: Self.sized(Self.sized(ownX) + Self.sized(ownY))
+        )
+    }
+
+    private init<Hash: HashFunction>(
+        _ secret: [UInt8],
+        _ name: [UInt8],
+        _: Hash.Type,
+        keyBitCount: Int,
+        seed: [UInt8],
+        encryptedSecret: [UInt8]
+    ) throws {
         let encrypted = Array(
             try AES._CFB.encrypt(
                 Self.sized(secret),
@@ -95,7 +141,7 @@ public struct CredentialActivation: Sendable, Equatable {
             HMAC<Hash>.authenticationCode(for: encrypted + name, using: SymmetricKey(data: integrityKey))
         )
         credentialBlob = Self.sized(Self.sized(integrity) + encrypted)
-        encryptedSecret = Self.sized(Self.sized(ownX) + Self.sized(ownY))
+        self.encryptedSecret = encryptedSecret
     }
 
     /// KDFa (Part 1, section 11.4.10.2), for no more bits than the hash has.

@@ -69,7 +69,7 @@ struct EndorsementPolicy: Sendable {
         else {
             throw Refusal(
                 code: .attestationRejected,
-                detail: "no endorsement key on P-256 or P-384; RSA endorsement keys are not supported"
+                detail: "no endorsement key on P-256 or P-384, or of RSA with 2048 bits"
             )
         }
         switch trust {

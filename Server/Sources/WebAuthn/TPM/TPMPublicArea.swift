@@ -92,6 +92,12 @@ public struct TPMPublicArea: Sendable, Equatable {
         return [4] + x + y
     }
 
+    /// The modulus and the exponent of an RSA area, big-endian; nil for others.
+    public var rsaNumbers: (n: [UInt8], e: [UInt8])? {
+        guard case .rsa(let n, let e) = key else { return nil }
+        return (n, e)
+    }
+
     func isKey(_ other: COSEKey) -> Bool {
         switch (key, other) {
         case (.ec(let curve, let x, let y), .ec2(_, let otherCurve, let otherX, let otherY)):

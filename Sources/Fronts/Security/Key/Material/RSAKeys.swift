@@ -2,6 +2,7 @@ import Crypto
 import CryptoExtras
 import Foundation
 import KeychainModel
+import ModularArithmetic
 
 /// An RSA public key.
 package struct RSAPublicKey: Sendable, Hashable {

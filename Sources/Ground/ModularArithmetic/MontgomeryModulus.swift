@@ -2,7 +2,7 @@
 /// its own paddings (Menezes, van Oorschot, Vanstone: Handbook of Applied Cryptography, algorithm 14.36).
 ///
 /// The time depends on lengths and on the exponent, never on the number that is raised: it may be a padded message.
-struct MontgomeryModulus: Sendable, Hashable {
+public struct MontgomeryModulus: Sendable, Hashable {
     /// By limbs, from the least on.
     private let limbs: [UInt64]
     /// The negative inverse of the least limb, modulo 2^64.
@@ -11,7 +11,7 @@ struct MontgomeryModulus: Sendable, Hashable {
     private let radixSquared: [UInt64]
 
     /// Takes a big-endian number; nil for an even one.
-    init?(_ octets: [UInt8]) {
+    public init?(_ octets: [UInt8]) {
         let octets = Array(octets.drop { $0 == 0 })
         guard let first = octets.first, let last = octets.last, last & 1 == 1 else { return nil }
         limbs = Self.limbs(of: octets, count: (octets.count + 7) / 8)
@@ -35,7 +35,7 @@ struct MontgomeryModulus: Sendable, Hashable {
     /// `base` to the power of `exponent`, as long as `base`; all big-endian.
     ///
     /// - Returns: nil when the base is not below this.
-    func raise(_ base: [UInt8], to exponent: [UInt8]) -> [UInt8]? {
+    public func raise(_ base: [UInt8], to exponent: [UInt8]) -> [UInt8]? {
         guard base.count <= 8 * limbs.count else { return nil }
         let number = Self.limbs(of: base, count: limbs.count)
         guard Self.subtract(limbs, from: number, carry: 0).borrow == 1 else { return nil }

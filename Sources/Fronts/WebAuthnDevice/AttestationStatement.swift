@@ -1,0 +1,60 @@
+internal import CBOR
+internal import KeychainModel
+internal import WebAuthnModel
+
+/// An attestation statement that this device makes.
+enum AttestationStatement {
+    /// WebAuthn Level 3, section 8.7.
+    case none
+    /// Section 8.2, by the credential's own key.
+    case packed(signature: [UInt8])
+    /// Section 8.3, by the chip's attestation key.
+    case tpm(KeyCertification, signature: [UInt8], certificates: [[UInt8]])
+
+    /// Has the key or its chip vouch.
+    ///
+    /// - Parameters:
+    ///   - use: the key, with what its user showed.
+    ///   - digest: SHA-256 of the authenticator data followed by the hash of the client data.
+    ///   - certificates: of the chip's attestation key; empty for none.
+    /// - Throws: ``KeychainError``, as signing does.
+    init(of use: VerifiedUse, over digest: [UInt8], _ certificates: [[UInt8]]) throws(KeychainError) {
+        if use.key.isHardware, !certificates.isEmpty, let evidence = try use.attest(digest) {
+            let certification = evidence.certification
+            let signature = try ECDSASignature.der(certification.signature)
+            self = .tpm(certification, signature: signature, certificates: certificates)
+        } else {
+            self = .packed(signature: try ECDSASignature.der(try use.sign(digest)))
+        }
+    }
+
+    /// What led to the key's `authPolicy`.
+    var policy: [PolicyStep]? {
+        guard case .tpm(let certification, _, _) = self else { return nil }
+        return certification.policy
+    }
+
+    /// The attestation object with these authenticator data.
+    func object(_ data: [UInt8]) -> [UInt8] {
+        let algorithm = CBORPair(.text("alg"), .integer(COSEAlgorithm.es256.rawValue))
+        let format: String
+        let members: [CBORPair]
+        switch self {
+        case .none: (format, members) = ("none", [])
+        case .packed(let signature):
+            (format, members) = ("packed", [algorithm, CBORPair(.text("sig"), .bytes(signature))])
+        case .tpm(let certification, let signature, let certificates):
+            format = "tpm"
+            members = [
+                algorithm, CBORPair(.text("ver"), .text("2.0")), CBORPair(.text("sig"), .bytes(signature)),
+                CBORPair(.text("x5c"), .array(certificates.map { .bytes($0) })),
+                CBORPair(.text("certInfo"), .bytes(certification.statement)),
+                CBORPair(.text("pubArea"), .bytes(certification.publicArea)),
+            ]
+        }
+        return CBORValue.map([
+            CBORPair(.text("fmt"), .text(format)), CBORPair(.text("attStmt"), .map(members)),
+            CBORPair(.text("authData"), .bytes(data)),
+        ]).encoded()
+    }
+}

@@ -1,0 +1,192 @@
+internal import CBOR
+internal import Crypto
+public import KeychainClient
+package import KeychainModel
+internal import WebAuthnModel
+
+/// The device as an authenticator of WebAuthn: credentials whose keys the daemon holds, in the TPM or in software, and
+/// uses when its user has shown what they demand.
+///
+/// ```swift
+/// let device = DeviceAuthenticator(relyingParty: "example.org", origin: "linux:app-id:org.example.Bank")
+/// let made = try device.register(CreationOptions(parsing: publicKey), verification: .either, reason: "Trust this computer")
+/// let signed = try device.assert(RequestOptions(parsing: publicKey), by: made.credential, reason: "Sign in")
+/// ```
+///
+/// Calls block while the user is asked. Keys are bound to their device, so the flags BE and BS are never set; they
+/// cannot be copied, so nothing is counted and `signCount` stays 0 (Level 3, section 6.1.1). The flag UV is set when the
+/// daemon says that the user was verified for this use, and at no other time.
+public struct DeviceAuthenticator: Sendable {
+    /// The model: one for all devices with Touchstone.
+    public static let aaguid: [UInt8] = [
+        0xE4, 0xCE, 0x03, 0x70, 0xF0, 0x38, 0x4E, 0xBC, 0xB1, 0xA6, 0x7B, 0x9C, 0xF2, 0xFA, 0x03, 0x31,
+    ]
+
+    /// The RP ID that the app signs in to.
+    public let relyingParty: String
+    /// The app, as its server knows it: an origin of the web, or one such as `linux:app-id:org.example.Bank`.
+    public let origin: String
+    private let keychain: RemoteKeychain
+    /// Where prompts come up; nil: where this process runs.
+    private let place: PromptOrigin?
+
+    /// An app's authenticator for one relying party.
+    public init(relyingParty: String, origin: String, keychain: RemoteKeychain = .shared) {
+        self.init(relyingParty: relyingParty, origin: origin, keychain: keychain, place: nil)
+    }
+
+    /// With prompts at another place.
+    package init(relyingParty: String, origin: String, keychain: RemoteKeychain, place: PromptOrigin?) {
+        self.relyingParty = relyingParty
+        self.origin = origin
+        self.keychain = keychain
+        self.place = place
+    }
+
+    // MARK: Ceremonies
+
+    /// Makes a credential (`authenticatorMakeCredential`, section 6.3.2).
+    ///
+    /// The attestation is `tpm` when a chip keeps the key and `certificates` vouch for its attestation key, `none` when the
+    /// relying party wants none, and otherwise `packed` by the credential's own key.
+    ///
+    /// - Parameters:
+    ///   - options: what the relying party asks for.
+    ///   - verification: what using the credential will demand.
+    ///   - held: the credentials that the app keeps, for those that the options exclude.
+    ///   - certificates: of the chip's attestation key, from ``AttestationEnrolment``; empty for none.
+    ///   - reason: the app's words, for the prompt.
+    /// - Returns: the credential to keep, and what goes to the relying party.
+    /// - Throws: ``DeviceError``.
+    public func register(
+        _ options: CreationOptions,
+        verification: UserVerification,
+        held: [DeviceCredential] = [],
+        certificates: [[UInt8]] = [],
+        reason: String
+    ) throws(DeviceError) -> RegistrationResponse {
+        try check(options.relyingParty)
+        guard options.acceptsES256 else { throw .algorithm }
+        guard !held.contains(where: { options.excluded.contains($0.id) }) else { throw .credentialExists }
+        let clientData = CollectedClientData(
+            type: "webauthn.create",
+            challenge: options.challenge,
+            origin: origin
+        ).json
+        do throws(KeychainError) {
+            let prompt = PromptFields(origin: place ?? .current(), reason: reason)
+            let key = try keychain.makeKey(
+                MakeKey(accessControl: try verification.accessControl, prompt: prompt)
+            )
+            let credential = DeviceCredential(
+                id: Self.random(32),
+                relyingParty: relyingParty,
+                userHandle: options.userHandle,
+                representation: key.representation
+            )
+            let use = try VerifiedUse(of: key, keychain, prompt)
+            defer { use.end() }
+            let data = authenticatorData(use, attesting: credential)
+            let signed = data + Self.hash(clientData)
+            let statement =
+                options.wantsAttestation
+                ? try AttestationStatement(of: use, over: Self.hash(signed), certificates) : .none
+            return RegistrationResponse(
+                credential: credential,
+                clientDataJSON: clientData,
+                attestationObject: statement.object(data),
+                keyPolicy: statement.policy
+            )
+        } catch {
+            throw .keychain(error)
+        }
+    }
+
+    /// Signs in (`authenticatorGetAssertion`, section 6.3.3).
+    ///
+    /// - Parameters:
+    ///   - options: what the relying party asks for.
+    ///   - credential: whose key signs.
+    ///   - reason: the app's words, for the prompt.
+    /// - Returns: what goes to the relying party.
+    /// - Throws: ``DeviceError``.
+    public func assert(
+        _ options: RequestOptions,
+        by credential: DeviceCredential,
+        reason: String
+    ) throws(DeviceError) -> AssertionResponse {
+        try check(options.relyingParty)
+        try check(credential.relyingParty)
+        guard options.allowed.isEmpty || options.allowed.contains(credential.id) else {
+            throw .credentialNotAllowed
+        }
+        let clientData = CollectedClientData(
+            type: "webauthn.get",
+            challenge: options.challenge,
+            origin: origin
+        ).json
+        do throws(KeychainError) {
+            let prompt = PromptFields(origin: place ?? .current(), reason: reason)
+            let key = try keychain.readKey(ReadKey(representation: credential.representation, prompt: prompt))
+            let use = try VerifiedUse(of: key, keychain, prompt)
+            defer { use.end() }
+            let data = authenticatorData(use, attesting: nil)
+            let signature = try use.sign(Self.hash(data + Self.hash(clientData)))
+            return AssertionResponse(
+                credential: credential,
+                clientDataJSON: clientData,
+                authenticatorData: data,
+                signature: try ECDSASignature.der(signature)
+            )
+        } catch {
+            throw .keychain(error)
+        }
+    }
+
+    // MARK: Parts
+
+    private func check(_ relyingParty: String) throws(DeviceError) {
+        guard relyingParty == self.relyingParty else { throw .otherRelyingParty(relyingParty) }
+    }
+
+    private func authenticatorData(_ use: VerifiedUse, attesting credential: DeviceCredential?) -> [UInt8] {
+        AuthenticatorData(
+            rpIdHash: Self.hash(Array(relyingParty.utf8)),
+            flags: use.isVerified ? [.userPresent, .userVerified] : .userPresent,
+            signCount: 0,
+            attestedCredentialData: credential.map { credential in
+                AttestedCredentialData(
+                    aaguid: Self.aaguid,
+                    credentialId: credential.id,
+                    credentialPublicKey: COSEKey.ec2(
+                        algorithm: .es256,
+                        curve: .p256,
+                        x: Array(use.key.publicKey[1..<33]),
+                        y: Array(use.key.publicKey[33...])
+                    ).encoded
+                )
+            },
+            extensions: use.methods
+        ).encoded
+    }
+
+    static func prompt(_ reason: String) -> PromptFields { PromptFields(origin: .current(), reason: reason) }
+
+    static func hash(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+
+    static func random(_ count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+}
+
+/// Signatures in the form that WebAuthn has them.
+enum ECDSASignature {
+    /// ECDSA-Sig-Value in DER, from r and s.
+    static func der(_ signature: [UInt8]) throws(KeychainError) -> [UInt8] {
+        guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature) else {
+            throw KeychainError(.internalComponent)
+        }
+        return Array(signature.derRepresentation)
+    }
+}

@@ -1,0 +1,89 @@
+internal import CBOR
+internal import Glibc
+public import KeychainClient
+internal import KeychainModel
+internal import WebAuthnModel
+
+/// The device's session key: signs DPoP proofs (RFC 9449), so that a refresh token is worth nothing elsewhere.
+///
+/// It demands nothing of the user while the keychain is unlocked, and cannot leave the device.
+public struct ProofKey: Sendable {
+    private let keychain: RemoteKeychain
+    private let representation: [UInt8]
+    private let publicKey: [UInt8]
+
+    /// Makes a key.
+    ///
+    /// - Throws: ``DeviceError/keychain(_:)``.
+    public init(keychain: RemoteKeychain = .shared, reason: String) throws(DeviceError) {
+        do throws(KeychainError) {
+            let control = AccessControl(accessibility: .whenUnlockedThisDeviceOnly)
+            let key = try keychain.makeKey(
+                MakeKey(accessControl: control, prompt: DeviceAuthenticator.prompt(reason))
+            )
+            self.keychain = keychain
+            representation = key.representation
+            publicKey = key.publicKey
+        } catch {
+            throw .keychain(error)
+        }
+    }
+
+    /// What to keep: CBOR `[1, representation, public key]`; nothing in it is secret.
+    public var encoded: [UInt8] {
+        CBORValue.array([.unsigned(1), .bytes(representation), .bytes(publicKey)]).encoded()
+    }
+
+    /// Reads what ``encoded`` gave.
+    ///
+    /// - Throws: ``DeviceError/damaged``.
+    public init(parsing bytes: [UInt8], keychain: RemoteKeychain = .shared) throws(DeviceError) {
+        guard case .array(let parts)? = try? CBORValue(decoding: bytes), parts.count == 3,
+            parts[0] == .unsigned(1), case .bytes(let representation) = parts[1],
+            case .bytes(let publicKey) = parts[2], publicKey.count == HardwareKey.publicKeyOctetCount
+        else { throw .damaged }
+        self.keychain = keychain
+        self.representation = representation
+        self.publicKey = publicKey
+    }
+
+    /// Makes a proof for one request (RFC 9449, section 4.2).
+    ///
+    /// - Parameters:
+    ///   - method: such as `POST`.
+    ///   - url: the request's, without query and fragment.
+    ///   - nonce: the server's last `DPoP-Nonce`; nil before the first.
+    ///   - reason: for the prompt, should the keychain be locked.
+    /// - Returns: the header's value.
+    /// - Throws: ``DeviceError/keychain(_:)``.
+    public func proof(
+        method: String,
+        url: String,
+        nonce: String?,
+        reason: String
+    ) throws(DeviceError) -> String {
+        let header: JSONValue = [
+            "typ": "dpop+jwt", "alg": "ES256",
+            "jwk": [
+                "kty": "EC", "crv": "P-256", "x": JSONValue(base64URL: Array(publicKey[1..<33])),
+                "y": JSONValue(base64URL: Array(publicKey[33...])),
+            ],
+        ]
+        let claims = JSONValue(members: [
+            "jti": JSONValue(base64URL: DeviceAuthenticator.random(16)), "htm": .string(method),
+            "htu": .string(url), "iat": .integer(Int64(time(nil))), "nonce": nonce.map { .string($0) },
+        ])
+        let text = [header, claims].map { Base64URL.encode($0.json) }.joined(separator: ".")
+        do throws(KeychainError) {
+            let request = UseKey(
+                representation: representation,
+                use: .sign(digest: DeviceAuthenticator.hash(Array(text.utf8))),
+                prompt: DeviceAuthenticator.prompt(reason)
+            )
+            let signature = try keychain.useKey(request).bytes()
+            return "\(text).\(Base64URL.encode(signature))"
+        } catch {
+            throw .keychain(error)
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import Glibc
+package import LoopbackHTTP
+import WebAuthnModel
+
+/// The server of `Server/` as it was built, on ports of its own with a store of its own, and one account.
+package final class SignInServer: Sendable {
+    /// The account's password.
+    package static let password = "correct horse battery staple 7"
+    /// The account's name.
+    package static let user = "anna"
+
+    /// As clients see it.
+    package let url: String
+    /// The API.
+    package let api: LoopbackHTTP
+    /// What administrators have.
+    package let administration: LoopbackHTTP
+    /// The administrator's token.
+    package let token: String
+
+    private let directory: TemporaryDirectory
+    private let process: ChildProcess
+
+    /// The certificate of the server's attestation CA, PEM.
+    package var authority: String {
+        get throws {
+            let text = try String(
+                contentsOfFile: directory.appending("data/attestation-ca.pem"),
+                encoding: .utf8
+            )
+            guard let end = text.range(of: "-----END CERTIFICATE-----") else {
+                throw TestKitError.unexpected("no certificate of the attestation CA")
+            }
+            return String(text[..<end.upperBound]) + "\n"
+        }
+    }
+
+    /// Starts a server and makes its account.
+    ///
+    /// - Parameters:
+    ///   - program: `touchstone-server`.
+    ///   - roots: PEM certificates of those who vouch for chips; nil: chips are not certified.
+    ///   - settings: more of its settings, by the names of its file.
+    /// - Returns: the server, ready.
+    /// - Throws: ``TestKitError`` when it does not come up.
+    package static func start(
+        _ program: String,
+        roots: [String]? = nil,
+        settings: [String: String] = [:]
+    ) async throws -> SignInServer {
+        let directory = try TemporaryDirectory()
+        let (port, adminPort) = (try freePort(), try freePort())
+        var lines = [
+            "listen": "127.0.0.1:\(port)", "admin-listen": "127.0.0.1:\(adminPort)",
+            "public-url": "http://localhost:\(port)", "data-directory": try directory.makeDirectory("data"),
+            "log-level": "error",
+        ]
+        if let roots {
+            let folder = try directory.makeDirectory("roots")
+            for (number, root) in roots.enumerated() {
+                _ = try directory.write(root, to: "roots/\(number).pem")
+            }
+            lines["endorsement"] = "roots"
+            lines["endorsement-roots"] = folder
+        }
+        lines.merge(settings) { $1 }
+        let configuration = try directory.write(
+            lines.sorted { $0.key < $1.key }.map { "\($0) = \($1)\n" }.joined(),
+            to: "server.conf"
+        )
+        let log = directory.appending("server.log")
+        let process = try await ChildProcess.start(
+            program,
+            ["--config", configuration],
+            environment: ["HOME": directory.path, "PATH": "/usr/bin:/bin"],
+            log: log
+        )
+        let offer = try await Deadline.wait(for: "touchstone-server") {
+            let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+            guard process.isRunning else { throw TestKitError.unexpected("touchstone-server ended: \(text)") }
+            return text.firstMatch(of: /ts_bt_[A-Za-z0-9_-]+(?=\s)/).map { String($0.output) }
+        }
+        let administration = LoopbackHTTP(port: adminPort)
+        let token = try await Deadline.wait(for: "the first administrator") { () -> String? in
+            guard
+                let answer = try? administration.send(
+                    "POST",
+                    "/admin/v1/bootstrap",
+                    headers: ["Content-Type": "application/json"],
+                    body: (["token": .string(offer), "name": "test"] as JSONValue).json
+                )
+            else { return nil }
+            let text = (try? JSONValue(parsing: answer.body))?.object?["token"]?.string
+            guard let text else {
+                throw TestKitError.unexpected("bootstrap: \(String(decoding: answer.body, as: UTF8.self))")
+            }
+            return text
+        }
+        let server = SignInServer(port, adminPort, token: token, directory, process)
+        let account: JSONValue = ["username": .string(user), "password": .string(password)]
+        let made = try administration.send(
+            "POST",
+            "/admin/v1/users",
+            headers: ["Content-Type": "application/json", "Authorization": "Bearer \(token)"],
+            body: account.json
+        )
+        guard made.status == 201 else {
+            throw TestKitError.unexpected("users: \(String(decoding: made.body, as: UTF8.self))")
+        }
+        return server
+    }
+
+    private init(
+        _ port: UInt16,
+        _ adminPort: UInt16,
+        token: String,
+        _ directory: TemporaryDirectory,
+        _ process: ChildProcess
+    ) {
+        url = "http://localhost:\(port)"
+        api = LoopbackHTTP(port: port)
+        administration = LoopbackHTTP(port: adminPort)
+        self.token = token
+        self.directory = directory
+        self.process = process
+    }
+
+    deinit { process.stop() }
+
+    /// Does what the account's owner does at another computer: signs in by password, and takes all devices off the account.
+    ///
+    /// - Returns: how many there were.
+    package func revokeDevices() throws -> Int {
+        let login: JSONValue = ["username": .string(Self.user), "password": .string(Self.password)]
+        let tokens = try call("POST", "/v1/login/password", login)
+        let access = tokens.object?["access_token"]?.string ?? ""
+        let list = try call("GET", "/v1/credentials", access: access).object?["credentials"]?.array ?? []
+        for credential in list {
+            let id = credential.object?["id"]?.string ?? ""
+            _ = try call("DELETE", "/v1/credentials/\(id)", access: access)
+        }
+        return list.count
+    }
+
+    private func call(
+        _ method: String,
+        _ path: String,
+        _ body: JSONValue? = nil,
+        access: String? = nil
+    ) throws -> JSONValue {
+        var headers = ["Content-Type": "application/json"]
+        if let access { headers["Authorization"] = "Bearer \(access)" }
+        let answer = try api.send(method, path, headers: headers, body: body?.json ?? [])
+        guard (200..<300).contains(answer.status) else {
+            throw TestKitError.unexpected("\(path): \(String(decoding: answer.body, as: UTF8.self))")
+        }
+        return answer.body.isEmpty ? .null : try JSONValue(parsing: answer.body)
+    }
+
+    /// A port that nobody listens on now.
+    private static func freePort() throws -> UInt16 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let status = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                unsafe bind(descriptor, address, length) == 0
+                    && getsockname(descriptor, address, &length) == 0
+            }
+        }
+        guard status else { throw TestKitError.unexpected("no free port") }
+        return UInt16(bigEndian: address.sin_port)
+    }
+}

@@ -1,0 +1,230 @@
+import CBOR
+import Foundation
+import KeychainClient
+import KeychainModel
+import LoopbackHTTP
+import Testing
+import TouchstoneTesting
+import WebAuthnDevice
+import WebAuthnModel
+
+@Suite("A device and the server's program", .server, .timeLimit(.minutes(20)))
+struct ServerTests {
+    private static let policy = ["device-attestation": "policy", "password-cost": "10,8,1"]
+
+    private static func roots() async throws -> [String] {
+        let authority = try await SoftwareTPM.authority()
+        return [authority.root, authority.issuer]
+    }
+
+    /// The kinds of endorsement keys, and whether a maker's certificate comes with them.
+    enum Chip: CaseIterable, Sendable {
+        case certifiedP384, certifiedRSA2048, uncertifiedP256
+
+        /// A TPMT_PUBLIC begins with the type of the key and the hash of its name: SHA-384 goes with P-384.
+        func describes(_ area: [UInt8]) -> Bool {
+            switch self {
+            case .certifiedP384: area.starts(with: [0, 0x23, 0, 0x0C])
+            case .certifiedRSA2048: area.starts(with: [0, 0x01, 0, 0x0B])
+            case .uncertifiedP256: area.starts(with: [0, 0x23, 0, 0x0B])
+            }
+        }
+    }
+
+    @Test(
+        "an endorsement key leads to a certificate for the attestation key, and that to a credential whose policy is the chip's",
+        arguments: Chip.allCases
+    )
+    func chain(kind: Chip) async throws {
+        let world = try await DeviceWorld(kind == .uncertifiedP256 ? .blank : .certified(1))
+        let chip = try #require(world.chip)
+        if kind == .certifiedRSA2048 {
+            // The platform removes the certificate of the key that would be preferred.
+            world.keychain.stop(with: SIGTERM)
+            let removed = try await ChildProcess.start(
+                "/usr/bin/tpm2_nvundefine",
+                ["-T", chip.tcti, "-C", "p", "0x01c00016"],
+                environment: ["PATH": "/usr/bin:/bin"]
+            )
+            #expect(try await removed.waitUntilEnd() == 0)
+            try await world.keychain.start()
+            try world.keychain.unlock()
+        }
+        let server =
+            if kind == .uncertifiedP256 {
+                try await SignInServer.start(
+                    ServerProgram.path,
+                    settings: Self.policy.merging(["endorsement": "any"]) { $1 }
+                )
+            } else {
+                try await SignInServer.start(
+                    ServerProgram.path,
+                    roots: try await Self.roots(),
+                    settings: Self.policy
+                )
+            }
+        let app = try SignedInApp(server)
+        let enrolment = try AttestationEnrolment(keychain: world.keychain.client)
+        #expect(kind.describes(try #require(enrolment.request.object?["ekPublic"]?.bytes)))
+        let certificates = try app.certificates(enrolment)
+        let device = world.device("localhost", server.url)
+
+        let begun = try app.options()
+        let made = try device.register(
+            begun.options,
+            verification: .passcode,
+            certificates: certificates,
+            reason: "a test"
+        )
+        #expect(try ReadRegistration(made).format == "tpm")
+        let body: JSONValue = ["ceremonyId": begun.id, "credential": made.json]
+        let registered = try app.call("POST", "/v1/credentials", body)
+        #expect(registered.status == 201, "\(registered.json)")
+        #expect(registered.json["assurance"]?.string == "tpm")
+        #expect(registered.json["uvEvidence"]?.string == "tpm_policy")
+        #expect(registered.json["signCount"]?.integer == 0)
+
+        // What the client tells of the policy is recomputed: other steps are refused.
+        let again = try app.options()
+        let second = try device.register(
+            again.options,
+            verification: .passcode,
+            certificates: certificates,
+            reason: "a test"
+        )
+        let told = String(decoding: second.json.json, as: UTF8.self)
+        #expect(told.contains("\"command\":363"))
+        let changed = try JSONValue(
+            parsing: Array(told.replacing("\"command\":363", with: "\"command\":364").utf8)
+        )
+        let refused = try app.call(
+            "POST",
+            "/v1/credentials",
+            ["ceremonyId": again.id, "credential": changed]
+        )
+        #expect(
+            refused.status == 422 && refused.json["code"]?.string == "key_policy_rejected",
+            "\(refused.json)"
+        )
+
+        // Without the chip's word nothing is registered.
+        let third = try app.options()
+        let unattested = try device.register(third.options, verification: .passcode, reason: "a test")
+        #expect(try ReadRegistration(unattested).format == "packed")
+        let alone = try app.call(
+            "POST",
+            "/v1/credentials",
+            ["ceremonyId": third.id, "credential": unattested.json]
+        )
+        #expect(alone.status == 422, "\(alone.json)")
+    }
+
+    @Test("a chip that no trusted maker vouches for is refused, and one that cannot read the secret")
+    func untrusted() async throws {
+        let certified = try await DeviceWorld(.certified(1))
+        let server = try await SignInServer.start(
+            ServerProgram.path,
+            roots: try await Self.roots(),
+            settings: Self.policy
+        )
+        let app = try SignedInApp(server)
+        let blank = try await DeviceWorld(.blank)
+        let enrolment = try AttestationEnrolment(keychain: blank.keychain.client)
+        let refused = try app.call("POST", "/v1/attestation/ak", enrolment.request)
+        #expect(refused.status == 422 && refused.json["code"]?.string == "attestation_untrusted")
+
+        // A certificate of one chip with the attestation key of another: the secret stays closed.
+        let genuine = try AttestationEnrolment(keychain: certified.keychain.client)
+        let borrowed: JSONValue = [
+            "ekCertificates": try #require(genuine.request.object?["ekCertificates"]),
+            "akPublic": try #require(enrolment.request.object?["akPublic"]),
+        ]
+        let begun = try app.call("POST", "/v1/attestation/ak", borrowed)
+        #expect(begun.status == 201)
+        // TPM_RC_CURVE of the other chip, whose key is on another curve; TPM_RC_INTEGRITY of the one whose name it is not.
+        for (liar, code) in [(enrolment, "0x2e7"), (genuine, "0x1df")] {
+            let error = #expect(throws: DeviceError.self) { try liar.activate(.object(begun.json)) }
+            guard case .keychain(let refusal) = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(refusal.cause?.code.hasPrefix(code) == true, "\(refusal)")
+        }
+    }
+
+    @Test("a device of software registers where that is allowed, and says no more than it can prove")
+    func software() async throws {
+        let world = try await DeviceWorld(nil)
+        #expect(throws: DeviceError.keychain(KeychainError(.unimplemented))) {
+            try AttestationEnrolment(keychain: world.keychain.client)
+        }
+        let server = try await SignInServer.start(
+            ServerProgram.path,
+            settings: ["password-cost": "10,8,1"]
+        )
+        let app = try SignedInApp(server)
+        let begun = try app.options()
+        let made = try world.device("localhost", server.url).register(
+            begun.options,
+            verification: .either,
+            reason: "a test"
+        )
+        let registered = try app.call(
+            "POST",
+            "/v1/credentials",
+            ["ceremonyId": begun.id, "credential": made.json]
+        )
+        #expect(registered.status == 201, "\(registered.json)")
+        #expect(registered.json["assurance"]?.string == "self")
+        #expect(registered.json["uvEvidence"]?.string == "flag")
+    }
+
+    @Test("the example signs in by the device, says the passcode was typed, and is refused once revoked")
+    func example() async throws {
+        let bus = try await PrivateBus.start(sensors: [.storage])
+        try await Enroller(bus, sensor: .storage).enrol(print: "mine")
+        let world = try await DeviceWorld(.certified(1), bus: bus)
+        let server = try await SignInServer.start(
+            ServerProgram.path,
+            roots: try await Self.roots(),
+            settings: Self.policy
+        )
+        let example = Example(keychain: world.keychain)
+        let enrolled = try await example.enrol(server)
+        #expect(enrolled.status == 0)
+        #expect(
+            enrolled.output.split(separator: "\n") == [
+                "signed in by password: acr pwd, amr pwd pop",
+                "offered device sign-in: true",
+                "the TPM read the attestation CA's secret, and its attestation key is certified",
+                "registered: assurance tpm, evidence of the user tpm_policy",
+                "sealed the token under the enrolled fingers",
+            ]
+        )
+        let signedIn = try await example.run("sign-in")
+        #expect(signedIn.status == 0)
+        #expect(signedIn.output.hasPrefix("signed in by device: acr phrh, amr pop hwk user pin\n"))
+        let replayed = try await example.run("replay").output
+        #expect(replayed.contains("the same answer again: 410 ceremony_expired"), "\(replayed)")
+        #expect(replayed.contains("for another challenge: 401 authentication_failed"), "\(replayed)")
+        #expect(!replayed.contains("ACCEPTED"))
+
+        // The finger opens the token, and the session goes on.
+        try world.keychain.tellPerson([.waits])
+        async let renewed = example.run("renew")
+        try await VirtualReader(bus, sensor: .storage).scan("mine")
+        let renewal = try await renewed
+        #expect(renewal.status == 0 && renewal.output.hasPrefix("the token is open"), "\(renewal)")
+
+        #expect(try server.revokeDevices() == 1)
+        let refused = try await example.run("sign-in")
+        #expect(refused.status == 1 && refused.output.isEmpty)
+        try world.keychain.tellPerson([.waits])
+        async let late = example.run("renew")
+        try await VirtualReader(bus, sensor: .storage).scan("mine")
+        let unrenewed = try await late
+        #expect(unrenewed.status == 1 && unrenewed.output.isEmpty)
+        world.keychain.stop(with: SIGTERM)
+        await bus.stop()
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import KeychainClient
+import KeychainModel
+import LoopbackHTTP
+import Testing
+import TouchstoneTesting
+import WebAuthnDevice
+import WebAuthnModel
+
+/// The server's program, which the package in `Server/` builds.
+enum ServerProgram {
+    /// `Scripts/test-server` names it; else where a build of that package leaves it.
+    static let path: String = {
+        if let path = ProcessInfo.processInfo.environment["TOUCHSTONE_SERVER"] { return path }
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return root.appending(path: "Server/.build/debug/touchstone-server").path
+    }()
+
+    static var isThere: Bool { FileManager.default.isExecutableFile(atPath: path) }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Says why a test that needs the server's program is not run.
+    static var server: Self {
+        .enabled(if: ServerProgram.isThere, "Scripts/test-server builds it and runs this")
+    }
+}
+
+/// The example's program at a keychain's terminal.
+struct Example {
+    let keychain: TemporaryKeychain
+
+    func run(_ arguments: String..., input: String = "") async throws -> (status: Int32, output: String) {
+        let log = keychain.home.appending("example.\(UUID().uuidString)")
+        let text = try keychain.home.write(input, to: "input")
+        let terminal = keychain.prompt().origin.terminal ?? ""
+        // Prompts come up at the terminal of the descriptors.
+        let process = try await ChildProcess.start(
+            "/bin/sh",
+            [
+                "-c", "output=$1; shift; exec \"$@\" < '\(text)' > \"$output\" 2> '\(terminal)'", "sh", log,
+                "\(Programs.directory)/DeviceSignIn",
+            ] + arguments,
+            environment: [
+                "TOUCHSTONE_HOME": keychain.home.path, "TOUCHSTONE_DAEMON": Programs.touchstoned,
+                "TERM": "xterm",
+            ],
+            log: keychain.home.appending("example.log")
+        )
+        let status = try await process.waitUntilEnd()
+        return (status >> 8, try String(contentsOfFile: log, encoding: .utf8))
+    }
+
+    func enrol(_ server: SignInServer) async throws -> (status: Int32, output: String) {
+        try await run("enrol", server.url, SignInServer.user, input: SignInServer.password + "\n")
+    }
+}
+
+/// An app's calls with the answers looked at.
+struct SignedInApp {
+    let server: SignInServer
+    let access: String
+
+    init(_ server: SignInServer) throws {
+        self.server = server
+        let answer = try server.api.send(
+            "POST",
+            "/v1/login/password",
+            headers: ["Content-Type": "application/json"],
+            body: (["username": .string(SignInServer.user), "password": .string(SignInServer.password)]
+                as JSONValue)
+                .json
+        )
+        access = try #require(try JSONValue(parsing: answer.body).object?["access_token"]?.string)
+    }
+
+    func call(_ method: String, _ path: String, _ body: JSONValue? = nil) throws -> (
+        status: Int, json: JSONObject
+    ) {
+        let answer = try server.api.send(
+            method,
+            path,
+            headers: ["Content-Type": "application/json", "Authorization": "Bearer \(access)"],
+            body: body?.json ?? []
+        )
+        let json = answer.body.isEmpty ? [:] : try JSONValue(parsing: answer.body)
+        return (answer.status, try #require(json.object))
+    }
+
+    /// The whole way to a certificate for a chip's attestation key.
+    func certificates(_ enrolment: AttestationEnrolment) throws -> [[UInt8]] {
+        let begun = try call("POST", "/v1/attestation/ak", enrolment.request)
+        #expect(begun.status == 201, "\(begun.json)")
+        let secret = try enrolment.activate(.object(begun.json))
+        let answer = try call("POST", "/v1/attestation/ak/\(begun.json["id"]?.string ?? "")", secret)
+        #expect(answer.status == 200, "\(answer.json)")
+        return try AttestationEnrolment.certificates(.object(answer.json))
+    }
+
+    /// Begins a registration.
+    func options() throws -> (id: JSONValue, options: CreationOptions) {
+        let begun = try call("POST", "/v1/credentials/options", ["kind": "device"])
+        #expect(begun.status == 200, "\(begun.json)")
+        return (
+            try #require(begun.json["ceremonyId"]),
+            try CreationOptions(parsing: try #require(begun.json["publicKey"]))
+        )
+    }
+}
