@@ -1,9 +1,9 @@
 // The account: what waits for approval, what signs in, and where it is signed in.
 
 import { call } from "./api.js";
-import { confirm, rename, withStepUp } from "./dialogs.js";
+import { changePassword, confirm, rename, withStepUp } from "./dialogs.js";
 import * as passkeys from "./passkeys.js";
-import { approve, canonical, shown, title } from "./transactions.js";
+import { approve, shown, signedText, title } from "./transactions.js";
 import { assurance, authentication, duration, explain, suspension, when } from "./words.js";
 
 const find = (id) => document.getElementById(id);
@@ -17,6 +17,8 @@ const interval = 10_000;
  * @type {{tell: (text: string) => void, fail: (error: unknown) => void}}
  */
 let page;
+/** Whose account it is: the answer of `GET /v1/me`. */
+let me;
 let timer = 0;
 
 /** Runs what a button does: once at a time, and what goes wrong is told. */
@@ -39,7 +41,7 @@ function copy(template) {
 }
 
 function tag([text, colour]) {
-  const element = document.createElement("span");
+  const element = document.createElement("li");
   element.className = `tag ${colour}`;
   element.textContent = text;
   return element;
@@ -173,6 +175,24 @@ onPress(find("end-others"), async () => {
   find("sessions-title").focus();
 });
 
+// Password
+
+onPress(find("change-password"), async () => {
+  if (!(await changePassword(me))) return;
+  me = await call("GET", "/v1/me");
+  showPassword();
+  await loadSessions();
+  page.tell("The password was changed. You are signed out everywhere else.");
+  find("password-title").focus();
+});
+
+function showPassword() {
+  find("change-password").textContent = me.hasPassword ? "Change password" : "Set a password";
+  find("password-text").textContent = me.hasPassword
+    ? "Changing it signs you out everywhere else."
+    : "You have none. You sign in with a passkey alone.";
+}
+
 // Transactions
 
 function transactionCard(transaction) {
@@ -184,7 +204,7 @@ function transactionCard(transaction) {
   const left = duration(transaction.expiresAt - Date.now() / 1000);
   part("times").append("Asked for ", when(transaction.createdAt), ` · open for ${left}`);
   part("details").append(shown(transaction.details));
-  part("canonical").textContent = canonical(transaction.details);
+  part("canonical").textContent = signedText(transaction.details);
   const label = title(transaction.type);
   name(part("approve"), label);
   name(part("reject"), label);
@@ -228,13 +248,24 @@ async function loadTransactions(options) {
 }
 
 /** Looks for new ones while somebody looks at the page; a session that nobody uses is not prolonged by that. */
-async function watch() {
+async function watch(options = { renews: false }) {
   if (document.hidden) return;
   try {
-    if (await loadTransactions({ renews: false })) page.tell("Something waits for your approval.");
-  } catch {
-    // What somebody does next tells.
+    if (await loadTransactions(options)) page.tell("Something waits for your approval.");
+  } catch (error) {
+    // Until somebody is here again.
+    clearInterval(timer);
+    timer = 0;
+    if (options.renews) page.fail(error);
   }
+}
+
+for (const event of ["focus", "pointerdown", "keydown"]) {
+  addEventListener(event, () => {
+    if (!me || timer) return;
+    timer = setInterval(watch, interval);
+    watch({ renews: true });
+  });
 }
 
 /** The transaction that a link leads to: `#transaction=…`. */
@@ -265,10 +296,13 @@ async function showLinked() {
 /**
  * Shows the account of whoever is signed in.
  *
+ * @param {typeof me} account
  * @param {typeof page} owner
  */
-export async function begin(owner) {
+export async function begin(account, owner) {
   page = owner;
+  me = account;
+  showPassword();
   find("transaction-list").replaceChildren();
   find("add-passkey").hidden = !passkeys.canUsePasskeys;
   await Promise.all([loadTransactions(), loadCredentials(), loadSessions()]);
@@ -284,5 +318,7 @@ export async function focusFirst() {
 /** Forgets the account. */
 export function end() {
   clearInterval(timer);
+  timer = 0;
+  me = undefined;
   for (const list of ["transaction-list", "credential-list", "session-list"]) find(list).replaceChildren();
 }

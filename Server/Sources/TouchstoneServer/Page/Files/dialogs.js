@@ -67,6 +67,47 @@ export async function rename({ title, name, save }) {
   }
 }
 
+/** Asks for a new password, until the server takes it; resolves to whether it did. */
+export async function changePassword({ username, hasPassword }) {
+  const dialog = find("new-password");
+  const error = find("new-password-error");
+  const current = find("current-password");
+  const next = find("next-password");
+  find("current-password-part").hidden = !hasPassword;
+  find("new-password-username").value = username;
+  error.textContent = "";
+  for (const input of [current, next]) {
+    input.value = "";
+    input.removeAttribute("aria-invalid");
+  }
+  const fail = (text, input) => {
+    error.textContent = text;
+    for (const one of [current, next]) one.removeAttribute("aria-invalid");
+    input.setAttribute("aria-invalid", "true");
+    input.focus();
+  };
+  find("new-password-form").onsubmit = async (event) => {
+    event.preventDefault();
+    if (hasPassword && !current.value) return fail("Enter your current password.", current);
+    if (!next.value) return fail("Enter a new password.", next);
+    const body = { new: next.value, ...(hasPassword && { current: current.value }) };
+    try {
+      const isDone = await withStepUp(async () => {
+        await call("PUT", "/v1/me/password", body);
+        return true;
+      });
+      if (isDone) dialog.close("done");
+    } catch (failure) {
+      if (failure.code === "authentication_failed") fail("That is not your current password.", current);
+      else fail(explain(failure), next);
+    }
+  };
+  find("new-password-cancel").onclick = () => dialog.close("");
+  const done = (await open(dialog)) === "done";
+  for (const input of [current, next]) input.value = "";
+  return done;
+}
+
 /** Lets somebody show again who it is; resolves to whether that was done. */
 async function stepUp() {
   const me = await call("GET", "/v1/me");

@@ -61,13 +61,13 @@ function showSignIn(text = "") {
   show("view-sign-in", "Sign in");
   tell(text);
   signIn.begin(showAccount);
-  find("sign-in-title").focus();
+  find("username").focus();
 }
 
 async function showAccount() {
   try {
     const me = await call("GET", "/v1/me");
-    await account.begin({ tell, fail });
+    await account.begin(me, { tell, fail });
     find("who-name").textContent = me.displayName === me.username ? me.username : me.displayName;
     remember(true);
     tell("");

@@ -55,6 +55,13 @@ function visible(text) {
   );
 }
 
+/** What is signed, with the same characters escaped as JSON escapes them: it means the same. */
+export function signedText(details) {
+  return canonical(details).replaceAll(/[\p{Cf}\p{Zl}\p{Zp}]/gu, (one) =>
+    Array.from({ length: one.length }, (_, index) => `\\u${one.charCodeAt(index).toString(16).padStart(4, "0")}`).join(""),
+  );
+}
+
 /** The details of a transaction as a list of names and values, whatever their depth. */
 export function shown(value) {
   if (value !== null && typeof value === "object") {

@@ -136,6 +136,8 @@ export function explain(error, occasion) {
       return occasion === "password"
         ? "User name and password do not go together. Check both, and try again."
         : "This passkey is not known here. It may have been removed. Sign in with your password or another passkey.";
+    case "weak_password":
+      return `Choose another password: ${error.detail ?? "this one is too easy to guess"}.`;
     case "too_many_attempts":
       return `Too many attempts. Wait ${duration(error.retryAfter ?? 60)}, and try again.`;
     case "overloaded":
