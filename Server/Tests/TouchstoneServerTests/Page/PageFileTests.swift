@@ -10,7 +10,9 @@ import WebAuthnModel
 extension ServerTests {
     @Suite("The files of the page")
     struct PageFileTests {
-        @Test("the page comes with a policy that lets in nothing from elsewhere, and is not kept without asking")
+        @Test(
+            "the page comes with a policy that lets in nothing from elsewhere, and is not kept without asking"
+        )
         func fields() async throws {
             try await TestServer.with {
                 $0.rpName = #"Müller & "Söhne" <b>"#
@@ -42,14 +44,18 @@ extension ServerTests {
                 for path in ["/assets/nothing.js", "/assets/..%2fpage.js", "/assets/"] {
                     #expect(try await server.call(.GET, path).status == 404, "\(path)")
                 }
-                for directive in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"] {
+                for directive in [
+                    "default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'",
+                ] {
                     #expect(PageRoutes.policy.contains(directive))
                 }
                 #expect(!PageRoutes.policy.contains("unsafe"))
             }
         }
 
-        @Test("files name each other only, have no script or style of their own in the page, and none is left over")
+        @Test(
+            "files name each other only, have no script or style of their own in the page, and none is left over"
+        )
         func references() throws {
             let files = PageFiles(relyingParty: "x")
             let page = String(decoding: files.page.bytes, as: UTF8.self)

@@ -14,10 +14,12 @@ extension ServerTests {
             for scheme in ["light", "dark"] {
                 try await page.send(
                     "Emulation.setEmulatedMedia",
-                    ["features": [
-                        ["name": "prefers-color-scheme", "value": .string(scheme)],
-                        ["name": "prefers-reduced-motion", "value": "reduce"],
-                    ]]
+                    [
+                        "features": [
+                            ["name": "prefers-color-scheme", "value": .string(scheme)],
+                            ["name": "prefers-reduced-motion", "value": "reduce"],
+                        ]
+                    ]
                 )
                 try await page.wait("matchMedia('(prefers-color-scheme: \(scheme))').matches")
                 #expect(try await PageAudit.contrastFaults(page) == [], "\(state), \(scheme)")
@@ -41,7 +43,9 @@ extension ServerTests {
             try Data(base64Encoded: data?.string ?? "")?.write(to: URL(filePath: "\(prefix)\(name).png"))
         }
 
-        @Test("every control has a name, every text stands out, and all fits a narrow window and large letters")
+        @Test(
+            "every control has a name, every text stands out, and all fits a narrow window and large letters"
+        )
         func states() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -68,7 +72,10 @@ extension ServerTests {
                     try await page.wait(Browser.accountIsShown)
                     _ = try await look(page, "first")
                     try await page.addPasskey()
-                    try await page.send("WebAuthn.clearCredentials", ["authenticatorId": .string(authenticator)])
+                    try await page.send(
+                        "WebAuthn.clearCredentials",
+                        ["authenticatorId": .string(authenticator)]
+                    )
                     try await page.addPasskey(2)
                     try await page.value(
                         """
@@ -108,14 +115,16 @@ extension ServerTests {
                     try await page.click("#transaction-list summary")
                     let account = try await look(page, "account")
                     for name in [
-                        "button Sign out", "button Approve Payment", "button Reject Payment", "button Add a passkey",
+                        "button Sign out", "button Approve Payment", "button Reject Payment",
+                        "button Add a passkey",
                         "button Rename Laptop", "button Remove Laptop", "button Sign out Phone",
                         "button Sign out everywhere else", "button Change password",
                     ] { #expect(account.contains(name), "\(account)") }
                     // Headings in their order, one at the top.
-                    let levels = try await page.value(
-                        "[...document.querySelectorAll('h1,h2,h3')].filter(e => e.checkVisibility()).map(e => Number(e.tagName[1]))"
-                    ).array?.compactMap(\.integer) ?? []
+                    let levels =
+                        try await page.value(
+                            "[...document.querySelectorAll('h1,h2,h3')].filter(e => e.checkVisibility()).map(e => Number(e.tagName[1]))"
+                        ).array?.compactMap(\.integer) ?? []
                     #expect(levels.filter { $0 == 1 }.count == 1 && levels.first == 1)
                     #expect(zip(levels, levels.dropFirst()).allSatisfy { $1 <= $0 + 1 })
                     for (press, dialog) in [
@@ -152,7 +161,9 @@ extension ServerTests {
                     // From the top the first stop leads past the frame.
                     try await page.press(.tab, shift: true)
                     #expect(try await page.value("document.activeElement.matches('.skip')") == true)
-                    let outline = try await page.value("getComputedStyle(document.activeElement).outlineWidth")
+                    let outline = try await page.value(
+                        "getComputedStyle(document.activeElement).outlineWidth"
+                    )
                     #expect(outline == "3px")
                     try await page.press(.enter)
                     try await page.tab(to: "#username")
@@ -170,7 +181,9 @@ extension ServerTests {
                     // The text is chosen, so that typing replaces it.
                     try await page.type("Key of the keyboard")
                     try await page.press(.enter)
-                    try await page.wait("document.querySelector('#credential-list .row-title').textContent === 'Key of the keyboard'")
+                    try await page.wait(
+                        "document.querySelector('#credential-list .row-title').textContent === 'Key of the keyboard'"
+                    )
                     try await page.tab(to: "#session-list .end")
                     try await page.press(.enter)
                     try await page.wait("document.querySelector('#confirm').open")

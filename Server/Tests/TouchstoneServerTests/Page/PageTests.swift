@@ -33,7 +33,9 @@ extension ServerTests {
             )["status"]?.string
         }
 
-        @Test("a wrong password is told; the right one signs in; no script sees a token; nothing is loaded from elsewhere")
+        @Test(
+            "a wrong password is told; the right one signs in; no script sees a token; nothing is loaded from elsewhere"
+        )
         func password() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -42,14 +44,20 @@ extension ServerTests {
                     try await page.wait(Browser.signInIsShown)
                     try await page.wait("document.activeElement.id === 'username'")
                     try await page.click("#sign-in-form .primary")
-                    try await page.wait("document.querySelector('#sign-in-error').textContent === 'Enter your user name.'")
+                    try await page.wait(
+                        "document.querySelector('#sign-in-error').textContent === 'Enter your user name.'"
+                    )
                     try await page.fill("#username", user.name)
                     try await page.fill("#password", "wrong wrong")
                     try await page.click("#sign-in-form .primary")
-                    try await page.wait("document.querySelector('#sign-in-error').textContent.includes('do not go together')")
+                    try await page.wait(
+                        "document.querySelector('#sign-in-error').textContent.includes('do not go together')"
+                    )
                     // The focus is where to go on, and the field says why.
                     try await page.wait("document.activeElement.id === 'password'")
-                    #expect(try await page.value("document.activeElement.getAttribute('aria-invalid')") == "true")
+                    #expect(
+                        try await page.value("document.activeElement.getAttribute('aria-invalid')") == "true"
+                    )
                     #expect(
                         try await page.value("document.activeElement.getAttribute('aria-describedby')")
                             == "sign-in-error"
@@ -67,7 +75,10 @@ extension ServerTests {
                     try await page.wait(Browser.accountIsShown)
                     #expect(try await page.value("document.title") == "Your account – Touchstone")
                     #expect(try await page.value("document.cookie") == "")
-                    #expect(try await page.value("JSON.stringify([localStorage, sessionStorage])").string?.contains("ts_") == false)
+                    #expect(
+                        try await page.value("JSON.stringify([localStorage, sessionStorage])").string?
+                            .contains("ts_") == false
+                    )
                     let cookies = try await page.cookies()
                     #expect(cookies.count == 2)
                     #expect(cookies.allSatisfy { $0["httpOnly"] == true && $0["sameSite"] == "Strict" })
@@ -78,7 +89,10 @@ extension ServerTests {
                     try await page.wait(Browser.signInIsShown)
                     try await page.expectNotice("You are signed out.")
                     #expect(try await page.cookies() == [])
-                    #expect(try await page.value("document.querySelector('#credential-list').children.length") == 0)
+                    #expect(
+                        try await page.value("document.querySelector('#credential-list').children.length")
+                            == 0
+                    )
                     #expect(await page.requests.allSatisfy { $0.hasPrefix("http://localhost:8080/") })
                     #expect(await page.requests.count > 15)
                 }
@@ -103,14 +117,18 @@ extension ServerTests {
                     try await page.click("#passkey-sign-in")
                     try await page.setPresence(true, of: authenticator)
                     try await page.wait(Browser.accountIsShown)
-                    try await page.wait("document.querySelector('#session-list').innerText.includes('Signed in with a passkey')")
+                    try await page.wait(
+                        "document.querySelector('#session-list').innerText.includes('Signed in with a passkey')"
+                    )
                     let used = "document.querySelector('#credential-list .used').textContent"
                     try await page.wait("\(used).startsWith('Last used just now')")
                     // A name that nobody can have is asked for again; markup is text.
                     try await page.click("#credential-list .rename")
                     try await page.fill("#rename-name", "  ")
                     try await page.click("#rename-save")
-                    try await page.wait("document.querySelector('#rename-error').textContent === 'Enter a name.'")
+                    try await page.wait(
+                        "document.querySelector('#rename-error').textContent === 'Enter a name.'"
+                    )
                     try await page.fill("#rename-name", "<img src=x> Laptop")
                     try await page.click("#rename-save")
                     try await page.expectNotice("Renamed.")
@@ -129,7 +147,9 @@ extension ServerTests {
                     try await page.click("#confirm-yes")
                     try await page.wait("document.querySelector('#credential-list').children.length === 0")
                     try await page.wait("document.activeElement.id === 'credentials-title'")
-                    #expect(try await server.admin(.GET, "/users/\(user.id)/credentials")["credentials"] == [])
+                    #expect(
+                        try await server.admin(.GET, "/users/\(user.id)/credentials")["credentials"] == []
+                    )
                     // The page keeps the session that removed it, and the passkey signs nobody in.
                     try await page.setPresence(false, of: authenticator)
                     try await page.click("#sign-out")
@@ -152,7 +172,9 @@ extension ServerTests {
                     try await page.addPasskey()
                     try await page.click("#sign-out")
                     // A browser without a window chooses for its user.
-                    try await page.wait("document.querySelector('#session-list').innerText.includes('Signed in with a passkey')")
+                    try await page.wait(
+                        "document.querySelector('#session-list').innerText.includes('Signed in with a passkey')"
+                    )
                 }
             }
         }
@@ -200,7 +222,9 @@ extension ServerTests {
                     try await page.fill("#current-password", TestUser.password)
                     try await page.fill("#next-password", "an entirely new one 5")
                     try await page.click("#new-password-form .primary")
-                    try await page.wait("document.querySelector('#new-password-error').textContent.includes('signed out')")
+                    try await page.wait(
+                        "document.querySelector('#new-password-error').textContent.includes('signed out')"
+                    )
                     try await page.click("#new-password-cancel")
                     try await page.open()
                     try await page.wait(Browser.signInIsShown)
@@ -232,6 +256,52 @@ extension ServerTests {
             }
         }
 
+        @Test("a window hears that another one signed out, and that it signed in as somebody else")
+        func windows() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.make(on: server)
+                let other = try await TestUser.make(on: server, "berta")
+                try await Browser.with(server) { page in
+                    try await page.signIn(user)
+                    try await page.openWindow()
+                    try await page.wait("other.document.querySelector('#view-account')?.checkVisibility()")
+                    try await page.value("other.document.querySelector('#sign-out').click()")
+                    try await page.wait(Browser.signInIsShown)
+                    try await page.expectNotice("signed out in another window")
+                    try await page.value(
+                        """
+                        other.document.querySelector("#username").value = "\(other.name)",
+                        other.document.querySelector("#password").value = "\(TestUser.password)",
+                        other.document.querySelector("#sign-in-form .primary").click()
+                        """
+                    )
+                    try await page.wait(Browser.accountIsShown)
+                    try await page.wait("document.querySelector('#who-name').textContent === 'berta'")
+                }
+            }
+        }
+
+        @Test("a server that is away is told, and is asked again")
+        func unreachable() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.make(on: server)
+                try await Browser.with(server) { page in
+                    try await page.signIn(user)
+                    try await page.send("Network.setBlockedURLs", ["urls": ["*/v1/*"]])
+                    try await page.click("#sign-out")
+                    try await page.wait(
+                        "document.querySelector('#alert').textContent.includes('cannot be reached')"
+                    )
+                    #expect(try await page.value(Browser.accountIsShown) == true)
+                    try await page.open()
+                    try await page.wait("document.querySelector('#retry').checkVisibility()")
+                    try await page.send("Network.setBlockedURLs", ["urls": []])
+                    try await page.click("#retry")
+                    try await page.wait(Browser.accountIsShown)
+                }
+            }
+        }
+
         @Test("what is shown is what is signed, and the signature is over it")
         func approval() async throws {
             try await TestServer.with { server in
@@ -244,13 +314,20 @@ extension ServerTests {
                     // It appears by itself.
                     let card = "#transaction-list > li"
                     try await page.wait("document.querySelectorAll('\(card)').length === 1")
-                    let text = try #require(try await page.value("document.querySelector('\(card) .details').innerText").string)
+                    let text = try #require(
+                        try await page.value("document.querySelector('\(card) .details').innerText").string
+                    )
                     for word in ["Payee", "Dora", "Amount", "12.30", "EUR", "[U+202E]Book", "2"] {
                         #expect(text.contains(word), "\(word) in \(text)")
                     }
                     try await page.click("\(card) summary")
-                    let canonical = try #require(try await page.value("document.querySelector('.canonical').textContent").string)
-                    #expect(try JSONValue(parsing: Array(canonical.utf8)) == JSONValue(parsing: CanonicalJSON.encode(Self.payment)))
+                    let canonical = try #require(
+                        try await page.value("document.querySelector('.canonical').textContent").string
+                    )
+                    #expect(
+                        try JSONValue(parsing: Array(canonical.utf8))
+                            == JSONValue(parsing: CanonicalJSON.encode(Self.payment))
+                    )
                     try await page.click("\(card) .approve")
                     try await page.expectNotice("Payment was approved.")
                     #expect(try await status(user, id) == "approved")
@@ -259,7 +336,9 @@ extension ServerTests {
                         "/v1/transactions/\(id)/evidence",
                         token: TestServer.serviceSecret
                     )
-                    let clientData = try CollectedClientData(parsing: try #require(evidence["clientDataJSON"]?.bytes))
+                    let clientData = try CollectedClientData(
+                        parsing: try #require(evidence["clientDataJSON"]?.bytes)
+                    )
                     #expect(
                         clientData.challenge
                             == (try TransactionChallenge.challenge(
@@ -293,6 +372,7 @@ extension ServerTests {
                     try await page.addPasskey()
                     let id = try await ask(user)
                     let card = "#transaction-list > li"
+                    try await page.open()
                     try await page.wait("document.querySelectorAll('\(card)').length === 1")
                     try await page.send(
                         "WebAuthn.setUserVerified",
@@ -330,7 +410,9 @@ extension ServerTests {
                         ]
                     )
                     try await page.send("Fetch.disable")
-                    try await page.wait("document.querySelector('\(card) .details')?.innerText.includes('99.30')")
+                    try await page.wait(
+                        "document.querySelector('\(card) .details')?.innerText.includes('99.30')"
+                    )
                     try await page.click("\(card) .approve")
                     try await page.wait("\(error).includes('not what is shown here')")
                     #expect(try await status(user, id) == "pending")
@@ -338,7 +420,9 @@ extension ServerTests {
             }
         }
 
-        @Test("a change that needs somebody who is there asks for the passkey or the password, and goes on then")
+        @Test(
+            "a change that needs somebody who is there asks for the passkey or the password, and goes on then"
+        )
         func stepUp() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
@@ -349,14 +433,21 @@ extension ServerTests {
                     // Without a passkey it is the password, and nothing else is offered.
                     try await page.click("#add-passkey")
                     try await page.wait("document.querySelector('#step-up').open")
-                    #expect(try await page.value("document.querySelector('#step-up-passkey').checkVisibility()") == false)
+                    #expect(
+                        try await page.value("document.querySelector('#step-up-passkey').checkVisibility()")
+                            == false
+                    )
                     try await page.click("#step-up-cancel")
                     try await page.wait("!document.querySelector('#step-up').open")
-                    #expect(try await page.value("document.querySelectorAll('#credential-list > li').length") == 0)
+                    #expect(
+                        try await page.value("document.querySelectorAll('#credential-list > li').length") == 0
+                    )
                     try await page.click("#add-passkey")
                     try await page.fill("#step-up-password", "wrong wrong")
                     try await page.press(.enter)
-                    try await page.wait("document.querySelector('#step-up-error').textContent.includes('not your password')")
+                    try await page.wait(
+                        "document.querySelector('#step-up-error').textContent.includes('not your password')"
+                    )
                     // The wait after a failure is a second.
                     for _ in 0..<20 {
                         try await page.fill("#step-up-password", TestUser.password)
@@ -379,7 +470,10 @@ extension ServerTests {
                     try await page.click("#step-up-passkey")
                     try await page.wait("document.querySelector('#credential-list').children.length === 0")
                     _ = authenticator
-                    #expect(try await server.admin(.GET, "/users/\(user.id)/sessions")["sessions"]?.array?.count == 1)
+                    #expect(
+                        try await server.admin(.GET, "/users/\(user.id)/sessions")["sessions"]?.array?.count
+                            == 1
+                    )
                 }
             }
         }
@@ -428,10 +522,16 @@ extension ServerTests {
                         Set(cookies.compactMap { $0["name"]?.string })
                             == ["__Host-touchstone-access", "__Host-touchstone-refresh"]
                     )
-                    #expect(cookies.allSatisfy { $0["secure"] == true && $0["httpOnly"] == true && $0["sameSite"] == "Strict" })
+                    #expect(
+                        cookies.allSatisfy {
+                            $0["secure"] == true && $0["httpOnly"] == true && $0["sameSite"] == "Strict"
+                        }
+                    )
                     try await page.addPasskey()
                     try await page.click("#sign-out")
-                    try await page.wait("document.querySelector('#session-list').innerText.includes('Signed in with a passkey')")
+                    try await page.wait(
+                        "document.querySelector('#session-list').innerText.includes('Signed in with a passkey')"
+                    )
                 }
             }
         }
@@ -457,9 +557,12 @@ extension ServerTests {
                                 document.body.append(script);
                             });
                             await attempt("elsewhere", () => fetch("http://127.0.0.1:9/"));
-                            const button = document.createElement("button");
-                            button.setAttribute("onclick", "globalThis.ran = 1");
-                            button.click();
+                            await attempt("handler", () => {
+                                const button = document.createElement("button");
+                                button.setAttribute("onclick", "globalThis.ran = 1");
+                                button.click();
+                            });
+                            await attempt("text as code", () => setTimeout("globalThis.ran = 1", 0));
                             return [...done, globalThis.ran ?? "nothing ran"];
                         })()
                         """

@@ -132,13 +132,16 @@ extension ServerTests {
             }
         }
 
-        @Test("each operation that changes something is closed to a request that has a cookie and nothing else")
+        @Test(
+            "each operation that changes something is closed to a request that has a cookie and nothing else"
+        )
         func everyOperation() async throws {
             try await TestServer.with { server in
                 let user = try await TestUser.make(on: server)
                 let cookies = cookies(try await logIn(user))
                 let operations = API.operations.filter {
-                    $0.method != .get && [.session, .fresh, .serviceOrSession, .openOrSession].contains($0.access)
+                    $0.method != .get
+                        && [.session, .fresh, .serviceOrSession, .openOrSession].contains($0.access)
                 }
                 #expect(operations.count >= 15)
                 for operation in operations {
@@ -182,7 +185,11 @@ extension ServerTests {
                 let logout = try await send(server, .POST, "/v1/logout", cookies: third)
                 #expect(logout.status == 204)
                 #expect(logout.headers["Set-Cookie"].count == 2)
-                #expect(logout.headers["Set-Cookie"].allSatisfy { $0.contains("=; ") && $0.hasSuffix("Max-Age=0") })
+                #expect(
+                    logout.headers["Set-Cookie"].allSatisfy {
+                        $0.contains("=; ") && $0.hasSuffix("Max-Age=0")
+                    }
+                )
                 #expect(try await send(server, .GET, "/v1/me", cookies: third).status == 401)
                 #expect(try await renew(third).code == "invalid_grant")
                 // A cookie that is over hinders nobody who signs in again.
@@ -271,7 +278,9 @@ extension ServerTests {
                     allowed.headers.first(name: "Access-Control-Allow-Origin") == "https://app.example.org"
                 )
                 #expect(allowed.headers.first(name: "Access-Control-Allow-Credentials") == "true")
-                #expect(allowed.headers.first(name: "Access-Control-Allow-Methods")?.contains("PATCH") == true)
+                #expect(
+                    allowed.headers.first(name: "Access-Control-Allow-Methods")?.contains("PATCH") == true
+                )
                 #expect(allowed.headers.first(name: "Access-Control-Allow-Headers")?.contains("DPoP") == true)
                 #expect(allowed.headers["Vary"] == ["Origin"])
                 for other in ["https://evil.example", "null", TestServer.origin] {
@@ -316,7 +325,10 @@ extension ServerTests {
                 }
             }
             #expect(throws: ConfigurationFault.self) {
-                try ServerConfiguration.read(file: nil, environment: ["TOUCHSTONE_SERVER_ACCOUNT_PAGE": "yes"])
+                try ServerConfiguration.read(
+                    file: nil,
+                    environment: ["TOUCHSTONE_SERVER_ACCOUNT_PAGE": "yes"]
+                )
             }
         }
     }

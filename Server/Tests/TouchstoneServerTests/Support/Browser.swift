@@ -80,7 +80,10 @@ actor Browser {
         }
         try await send(
             "Page.addScriptToEvaluateOnNewDocument",
-            ["source": "addEventListener('securitypolicyviolation', e => console.error('CSP', e.violatedDirective))"]
+            [
+                "source":
+                    "addEventListener('securitypolicyviolation', e => console.error('CSP', e.violatedDirective))"
+            ]
         )
     }
 
@@ -170,7 +173,7 @@ actor Browser {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < Self.patience {
             // While a page is loaded there is none.
-            if (try? await value("Boolean(\(condition))")) == true { return }
+            if (try? await value("(async () => Boolean(await (\(condition))))()")) == true { return }
             try await Task.sleep(for: .milliseconds(25))
         }
         let text = try await value("document.body.innerText").string ?? ""
@@ -198,6 +201,14 @@ extension Browser {
         try await send("Page.navigate", ["url": .string(address)])
         try await wait("location.href === '\(address)' || location.href + '#' === '\(address)'")
         try await wait("document.readyState === 'complete'")
+    }
+
+    /// Opens a second window of the page, which the first one knows as `other`.
+    func openWindow() async throws {
+        try await send(
+            "Runtime.evaluate",
+            ["expression": "globalThis.other = window.open('/'), true", "userGesture": true]
+        )
     }
 
     /// Presses an element by the mouse, once it is there and not at work.

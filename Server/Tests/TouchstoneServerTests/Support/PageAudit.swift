@@ -4,12 +4,15 @@ import WebAuthnModel
 /// What a page has to be for everybody: names, contrast, room.
 enum PageAudit {
     private static let controls: Set<String> = [
-        "button", "link", "textbox", "checkbox", "radio", "combobox", "dialog", "alertdialog", "DisclosureTriangle",
+        "button", "link", "textbox", "checkbox", "radio", "combobox", "dialog", "alertdialog",
+        "DisclosureTriangle",
         "region", "image",
     ]
 
     /// The controls of the page as assistive technology sees them, each with a role and a name; returns `role name`.
-    static func names(_ page: Browser, sourceLocation: SourceLocation = #_sourceLocation) async throws -> [String] {
+    static func names(_ page: Browser, sourceLocation: SourceLocation = #_sourceLocation) async throws
+        -> [String]
+    {
         let tree = try await page.send("Accessibility.getFullAXTree")["nodes"]?.array ?? []
         var names: [String] = []
         for node in tree where node["ignored"] != true {
@@ -18,8 +21,14 @@ enum PageAudit {
             let isFocusable = (node["properties"]?.array ?? []).contains {
                 $0["name"] == "focusable" && $0["value"]?["value"] == true
             }
-            guard controls.contains(role) || isFocusable, !["RootWebArea", "main"].contains(role) else { continue }
-            #expect(!role.isEmpty && role != "generic" && !name.isEmpty, "\(node.text)", sourceLocation: sourceLocation)
+            guard controls.contains(role) || isFocusable, !["RootWebArea", "main"].contains(role) else {
+                continue
+            }
+            #expect(
+                !role.isEmpty && role != "generic" && !name.isEmpty,
+                "\(node.text)",
+                sourceLocation: sourceLocation
+            )
             names.append("\(role) \(name)")
         }
         // Two of the same name cannot be told apart.

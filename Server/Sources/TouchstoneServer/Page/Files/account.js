@@ -9,7 +9,7 @@ import { assurance, authentication, duration, explain, suspension, when } from "
 const find = (id) => document.getElementById(id);
 
 /** How often it is looked whether something waits, in milliseconds. */
-const interval = 10_000;
+const interval = 5000;
 
 /**
  * What the page does for the account.

@@ -9,23 +9,30 @@ const find = (id) => document.getElementById(id);
 const views = ["view-loading", "view-sign-in", "view-account"];
 const relyingParty = find("relying-party").textContent;
 
-/** Says that there may be a session: whoever comes for the first time is not asked for one. It is no secret. */
-const hint = "touchstone-signed-in";
+/**
+ * Where it is kept which account this browser is signed in to: whoever comes for the first time is not asked for a
+ * session, and other windows hear of a change. It is no secret; the session itself is in cookies.
+ */
+const key = "touchstone-account";
 
-function remember(isSignedIn) {
+/** @type {string | null} */
+let current = null;
+
+function remember(id) {
+  current = id;
   try {
-    if (isSignedIn) localStorage.setItem(hint, "1");
-    else localStorage.removeItem(hint);
+    if (id) localStorage.setItem(key, id);
+    else localStorage.removeItem(key);
   } catch {
     // Without storage each visit begins by signing in.
   }
 }
 
-function mayBeSignedIn() {
+function remembered() {
   try {
-    return localStorage.getItem(hint) === "1";
+    return localStorage.getItem(key);
   } catch {
-    return false;
+    return null;
   }
 }
 
@@ -55,7 +62,7 @@ function fail(error, text) {
 }
 
 function showSignIn(text = "") {
-  remember(false);
+  remember(null);
   account.end();
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close("");
   show("view-sign-in", "Sign in");
@@ -67,15 +74,20 @@ function showSignIn(text = "") {
 async function showAccount() {
   try {
     const me = await call("GET", "/v1/me");
+    for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close("");
     await account.begin(me, { tell, fail });
     find("who-name").textContent = me.displayName === me.username ? me.username : me.displayName;
-    remember(true);
+    remember(me.id);
     tell("");
     show("view-account", "Your account");
     await account.focusFirst();
   } catch (error) {
     if (error.code === "invalid_token") return showSignIn();
-    if (find("view-account").hidden) show("view-loading", "Your account");
+    if (find("view-account").hidden) {
+      show("view-loading", "Your account");
+      find("loading").hidden = true;
+      find("retry").hidden = false;
+    }
     fail(error);
   }
 }
@@ -89,5 +101,21 @@ find("sign-out").addEventListener("click", async () => {
   showSignIn("You are signed out.");
 });
 
-if (mayBeSignedIn()) showAccount();
-else showSignIn();
+find("retry").addEventListener("click", () => showAccount());
+
+// Another window signed in or out: the cookies are its session's now, and what is shown here would be another's.
+addEventListener("storage", (event) => {
+  if (event.key !== key || event.newValue === current) return;
+  if (event.newValue) showAccount();
+  else showSignIn("You were signed out in another window.");
+});
+
+// A page that the browser kept may show a session that is over.
+addEventListener("pageshow", (event) => event.persisted && start());
+
+function start() {
+  if (remembered()) showAccount();
+  else showSignIn();
+}
+
+start();
