@@ -16,8 +16,8 @@ enum SessionForm: String, CaseIterable {
 /// The cookies that hold the tokens of a page's session.
 ///
 /// Both are for this host alone (`__Host-`, RFC 6265bis, section 4.1.3.2), for TLS, for no script and for requests from
-/// pages of the same site. Browsers want TLS for the prefix, so that they go without on `http://localhost`, the one
-/// address without TLS that a configuration may have.
+/// pages of the same site. Not every browser takes the prefix without TLS, so that they go without it on
+/// `http://localhost`, the one address without TLS that a configuration may have.
 struct SessionCookies: Sendable {
     private let prefix: String
     private let attributes: String

@@ -256,6 +256,34 @@ extension ServerTests {
             }
         }
 
+        @Test("a page that is left alone does not prolong its session; whoever comes back does")
+        func leftAlone() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.make(on: server)
+                try await Browser.with(server) { page in
+                    try await page.signIn(user)
+                    let before = await page.requests.count
+                    try await page.send(
+                        "Network.deleteCookies",
+                        ["name": "touchstone-access", "url": "http://localhost:8080/"]
+                    )
+                    // It looks for transactions by itself, and is refused.
+                    try await page.waitForRequest("/v1/transactions", after: before)
+                    try await page.wait("new Promise(done => setTimeout(() => done(true), 500))")
+                    #expect(await page.requests.contains { $0.hasSuffix("/v1/token") } == false)
+                    // Whether it heard of the refusal yet is its own matter.
+                    for _ in 0..<600 where await !page.requests.contains(where: { $0.hasSuffix("/v1/token") })
+                    {
+                        try await page.press(.tab)
+                        try await Task.sleep(for: .milliseconds(100))
+                    }
+                    #expect(await page.requests.contains { $0.hasSuffix("/v1/token") })
+                    try await page.click("#sign-out")
+                    try await page.wait(Browser.signInIsShown)
+                }
+            }
+        }
+
         @Test("a window hears that another one signed out, and that it signed in as somebody else")
         func windows() async throws {
             try await TestServer.with { server in

@@ -191,6 +191,17 @@ actor Browser {
         return held.removeFirst()
     }
 
+    /// Waits for a request whose address ends so, beyond the first ones.
+    func waitForRequest(_ suffix: String, after count: Int) async throws {
+        let start = ContinuousClock.now
+        while !requests.dropFirst(count).contains(where: { $0.hasSuffix(suffix) }) {
+            guard ContinuousClock.now - start < Self.patience else {
+                throw Failure(description: "no request of \(suffix)")
+            }
+            try await Task.sleep(for: .milliseconds(25))
+        }
+    }
+
     func forgetComplaints() { complaints = [] }
 }
 
