@@ -201,8 +201,7 @@ function transactionCard(transaction) {
   const error = part("transaction-error");
   card.dataset.id = transaction.id;
   part("transaction-type").textContent = title(transaction.type);
-  const left = duration(transaction.expiresAt - Date.now() / 1000);
-  part("times").append("Asked for ", when(transaction.createdAt), ` · open for ${left}`);
+  showTimes(card, transaction);
   part("details").append(shown(transaction.details));
   part("canonical").textContent = signedText(transaction.details);
   const label = title(transaction.type);
@@ -234,12 +233,21 @@ function transactionCard(transaction) {
   return card;
 }
 
+function showTimes(card, { createdAt, expiresAt }) {
+  const left = duration(expiresAt - Date.now() / 1000);
+  card.querySelector(".times").replaceChildren("Asked for ", when(createdAt), ` · open for ${left}`);
+}
+
 /** Shows what waits; what is there already stays, so that nobody loses the place. */
 async function loadTransactions(options) {
   const { transactions } = await call("GET", "/v1/transactions", undefined, options);
   const list = find("transaction-list");
-  const ids = new Set(transactions.map(({ id }) => id));
-  for (const card of [...list.children]) if (!ids.has(card.dataset.id)) card.remove();
+  const waiting = new Map(transactions.map((one) => [one.id, one]));
+  for (const card of [...list.children]) {
+    const transaction = waiting.get(card.dataset.id);
+    if (transaction) showTimes(card, transaction);
+    else card.remove();
+  }
   const there = new Set([...list.children].map((card) => card.dataset.id));
   const isNew = transactions.filter(({ id }) => !there.has(id));
   list.append(...isNew.map(transactionCard));
