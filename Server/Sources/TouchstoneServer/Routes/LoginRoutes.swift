@@ -78,7 +78,8 @@ enum LoginRoutes {
                 proof: proof?.identifier,
                 resetting: [attempt.key],
                 audit: call.event(
-                    attempt.failures > 0 ? .loginSuccessAfterFail : .loginSuccess,
+                    renewed != nil
+                        ? .sessionRenewed : attempt.failures > 0 ? .loginSuccessAfterFail : .loginSuccess,
                     account: account.id,
                     session: session.id,
                     reason: "password"

@@ -245,6 +245,8 @@ extension ServerTests {
                 let fresh = try await logIn(user, [again], cookies: first)
                 #expect(fresh.status == 200, "\(fresh.text)")
                 #expect(fresh["session_id"] == before["sessionId"])
+                let audit = try await server.admin(.GET, "/users/\(user.id)/audit")["records"]?.array
+                #expect(audit?.last?["event"] == "session_renewed" && audit?.last?["reason"] == "password")
                 let second = cookies(fresh)
                 #expect(try await send(server, .GET, "/v1/me", cookies: second)["sessions"] == 1)
                 // The tokens that were there before are worth nothing.

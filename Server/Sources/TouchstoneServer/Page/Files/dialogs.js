@@ -6,6 +6,20 @@ import { clientName, explain } from "./words.js";
 
 const find = (id) => document.getElementById(id);
 
+/** Does what a form is for, and not a second time while that lasts. */
+export function submitted(form, action) {
+  return async (event) => {
+    event.preventDefault();
+    if (form.getAttribute("aria-busy") === "true") return;
+    form.setAttribute("aria-busy", "true");
+    try {
+      await action();
+    } finally {
+      form.removeAttribute("aria-busy");
+    }
+  };
+}
+
 /** Opens a dialog; resolves to what it was closed with. */
 function open(dialog) {
   return new Promise((resolve) => {
@@ -40,8 +54,8 @@ export async function rename({ title, name, save }) {
   input.value = name;
   error.textContent = "";
   input.removeAttribute("aria-invalid");
-  const submitted = async (event) => {
-    event.preventDefault();
+  const form = find("rename-form");
+  form.onsubmit = submitted(form, async () => {
     const text = input.value.trim();
     let reason = text ? "" : "Enter a name.";
     if (text) {
@@ -55,16 +69,11 @@ export async function rename({ title, name, save }) {
     error.textContent = reason;
     input.setAttribute("aria-invalid", "true");
     input.focus();
-  };
-  find("rename-form").addEventListener("submit", submitted);
+  });
   find("rename-cancel").onclick = () => dialog.close("");
   const closed = open(dialog);
   input.select();
-  try {
-    return (await closed) === "saved";
-  } finally {
-    find("rename-form").removeEventListener("submit", submitted);
-  }
+  return (await closed) === "saved";
 }
 
 /** Asks for a new password, until the server takes it; resolves to whether it did. */
@@ -86,8 +95,8 @@ export async function changePassword({ username, hasPassword }) {
     input.setAttribute("aria-invalid", "true");
     input.focus();
   };
-  find("new-password-form").onsubmit = async (event) => {
-    event.preventDefault();
+  const form = find("new-password-form");
+  form.onsubmit = submitted(form, async () => {
     if (hasPassword && !current.value) return fail("Enter your current password.", current);
     if (!next.value) return fail("Enter a new password.", next);
     const body = { new: next.value, ...(hasPassword && { current: current.value }) };
@@ -101,7 +110,7 @@ export async function changePassword({ username, hasPassword }) {
       if (failure.code === "authentication_failed") fail("That is not your current password.", current);
       else fail(explain(failure), next);
     }
-  };
+  });
   find("new-password-cancel").onclick = () => dialog.close("");
   const done = (await open(dialog)) === "done";
   for (const input of [current, next]) input.value = "";
@@ -121,8 +130,7 @@ async function stepUp() {
   find("step-up-username").value = me.username;
   error.textContent = "";
   input.value = "";
-  const attempt = (occasion, body) => async (event) => {
-    event.preventDefault();
+  const attempt = (occasion, body) => async () => {
     error.textContent = "";
     try {
       await body();
@@ -135,14 +143,18 @@ async function stepUp() {
     }
   };
   find("step-up-passkey").onclick = attempt("passkey", () => passkeys.signIn({ purpose: "reauth" }));
-  find("step-up-form").onsubmit = attempt("password", () =>
-    call("POST", "/v1/login/password", {
-      username: me.username,
-      password: input.value,
-      client: clientName(),
-      purpose: "reauth",
-      session: "cookie",
-    }),
+  const form = find("step-up-form");
+  form.onsubmit = submitted(
+    form,
+    attempt("password", () =>
+      call("POST", "/v1/login/password", {
+        username: me.username,
+        password: input.value,
+        client: clientName(),
+        purpose: "reauth",
+        session: "cookie",
+      }),
+    ),
   );
   find("step-up-cancel").onclick = () => dialog.close("");
   const done = (await open(dialog)) === "done";

@@ -1,6 +1,7 @@
 // Signing in, by password or by passkey.
 
 import { call } from "./api.js";
+import { submitted } from "./dialogs.js";
 import * as passkeys from "./passkeys.js";
 import { clientName, explain } from "./words.js";
 
@@ -65,12 +66,10 @@ async function offerPasskeys() {
   }
 }
 
-form.addEventListener("submit", async (event) => {
-  event.preventDefault();
+form.onsubmit = submitted(form, async () => {
   fail("");
   if (!username.value.trim()) return fail("Enter your user name.", username);
   if (!password.value) return fail("Enter your password.", password);
-  form.setAttribute("aria-busy", "true");
   try {
     await call("POST", "/v1/login/password", {
       username: username.value.trim(),
@@ -82,8 +81,6 @@ form.addEventListener("submit", async (event) => {
   } catch (failure) {
     fail(explain(failure, "password"), failure.code === "authentication_failed" ? password : undefined);
     if (failure.code === "authentication_failed") password.select();
-  } finally {
-    form.removeAttribute("aria-busy");
   }
 });
 
