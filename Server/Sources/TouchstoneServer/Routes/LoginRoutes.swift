@@ -23,9 +23,9 @@ enum LoginRoutes {
         let password = reader.string("password", bytes: 0...PasswordPolicy.mostBytes)
         let client = reader.optionalLabel("client")
         let purpose = reader.choice("purpose", default: LoginPurpose.login)
-        let form = reader.choice("session", default: SessionForm.tokens)
+        let asked = reader.choice("session", default: SessionForm.tokens)
         try reader.finish()
-        if form == .cookie { try service.requireListedOrigin(call.request) }
+        let form = try service.form(asked, call.request)
         let renewed = purpose == .reauth ? try call.session : nil
         let proof = try service.proof(of: call)
         // A name that nobody can have costs what any name costs.

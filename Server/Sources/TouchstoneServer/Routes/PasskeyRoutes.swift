@@ -81,9 +81,9 @@ enum PasskeyRoutes {
         let id = reader.bytes("ceremonyId", count: 16...64)
         let credential = reader.object("credential")
         let client = reader.optionalLabel("client")
-        let form = reader.choice("session", default: SessionForm.tokens)
+        let asked = reader.choice("session", default: SessionForm.tokens)
         try reader.finish()
-        if form == .cookie { try service.requireListedOrigin(call.request) }
+        let form = try service.form(asked, call.request)
         let response = try CredentialResponse.authentication(credential)
         let proof = try service.proof(of: call)
         guard

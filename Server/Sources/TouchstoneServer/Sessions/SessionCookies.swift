@@ -86,6 +86,17 @@ extension Service {
         }
     }
 
+    /// How whoever signs in gets the tokens: as it asks, but a browser that has such cookies gets no others, so that no
+    /// script of a page has tokens made that it can read.
+    ///
+    /// - Throws: ``Problem`` with `forbidden`.
+    func form(_ asked: SessionForm, _ request: Request) throws(Problem) -> SessionForm {
+        let hasCookies = TokenKind.allCases.contains { cookies.token($0, in: request) != nil }
+        guard asked == .cookie || hasCookies else { return .tokens }
+        try requireListedOrigin(request)
+        return .cookie
+    }
+
     /// *tokens*, the answer of logins and refreshes, in the form that the client asked for.
     func reply(
         _ tokens: NewTokens,

@@ -249,6 +249,21 @@ extension ServerTests {
                 #expect(audit?.last?["event"] == "session_renewed" && audit?.last?["reason"] == "password")
                 let second = cookies(fresh)
                 #expect(try await send(server, .GET, "/v1/me", cookies: second)["sessions"] == 1)
+                // A script that asks for tokens that it can read gets none, with either cookie.
+                for cookie in second {
+                    let asked = try await send(
+                        server,
+                        .POST,
+                        "/v1/login/password",
+                        [
+                            "username": .string(user.name), "password": .string(TestUser.password),
+                            "session": "tokens",
+                        ],
+                        cookies: [cookie]
+                    )
+                    #expect(asked.status == 200 && asked.headers["Set-Cookie"].count == 2)
+                    #expect(asked["access_token"] == nil && !asked.text.contains("ts_"), "\(asked.text)")
+                }
                 // The tokens that were there before are worth nothing.
                 #expect(try await send(server, .GET, "/v1/me", cookies: first).status == 401)
                 let options = try await send(
