@@ -119,6 +119,8 @@ let package = Package(
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],
+            // Compiled in: the program is all that has to be installed.
+            resources: [.embedInCode("Page/Files")],
             swiftSettings: settings
         ),
         .executableTarget(

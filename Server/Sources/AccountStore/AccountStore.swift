@@ -26,4 +26,6 @@ public enum Limits {
     public static let credentials = 64
     /// How long a refresh token that was replaced is good once more, for a client that did not get the answer.
     public static let refreshGrace = Duration.seconds(30)
+    /// As many transactions that wait for their owner as a list of them has at most.
+    public static let pendingTransactions = 50
 }

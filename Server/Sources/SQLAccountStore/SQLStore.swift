@@ -194,6 +194,12 @@ extension SQLStore {
         try await engine.read { try $0.transaction(id, now: now) }
     }
 
+    package func pendingTransactions(of account: AccountID, now: Timestamp) async throws(StoreError)
+        -> [Transaction]
+    {
+        try await engine.read { try $0.pendingTransactions(of: account, now: now) }
+    }
+
     package func decideTransaction(
         _ id: TransactionID,
         of account: AccountID,

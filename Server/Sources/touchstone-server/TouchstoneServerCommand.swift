@@ -23,6 +23,8 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
               data-directory, database   where keys and accounts are kept
               rp-id, rp-name             the relying party; the host of public-url by default
               origins, top-origins       pages and apps that may ask, compared byte for byte
+              account-page               on or off: a page for the account at public-url
+              cors-origins               other origins whose pages may call the API
               profile                    consumer, aal2 or aal3: how long sessions last
               access-token-lifetime, session-idle, session-lifetime, freshness,
               ceremony-lifetime          seconds

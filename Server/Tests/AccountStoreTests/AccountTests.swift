@@ -268,6 +268,10 @@ struct AccountTests {
             #expect(try await store.credential(person.credential.id, of: person.account.id)?.signCount == 2)
 
             let late = try await make()
+            let strangers = Sample.transaction(stranger.account)
+            try await store.createTransaction(strangers, audit: Sample.event(.transactionCreated))
+            #expect(try await store.pendingTransactions(of: person.account.id, now: start) == [late])
+            #expect(try await store.pendingTransactions(of: person.account.id, now: late.expiresAt) == [])
             #expect(try await store.transaction(late.id, now: late.expiresAt)?.status == .expired)
             #expect(try await decide(late, .rejected, at: late.expiresAt) == .notPending(.expired))
             let rejected = try await make()

@@ -255,11 +255,18 @@ struct UpkeepTests {
         let file = try SQLiteDatabase(migrated: false)
         #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
         #expect(!FileManager.default.fileExists(atPath: file.path))
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (0, 1))
-        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (1, 1))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (0, 2))
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (2, 2))
         let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        try setVersion(2, of: file.path)
+        // One that was made before transactions were listed.
+        for statement in [Self.withoutList, "UPDATE schema_version SET version = 1"] {
+            try run(statement, on: file.path)
+        }
+        #expect(throws: StoreError(.notMigrated)) { try SQLiteStore.open(.init(path: file.path)) }
+        #expect(try SQLiteStore.migrate(.init(path: file.path)) == (1, 2))
+        await (try SQLiteStore.open(.init(path: file.path))).close()
+        try run("UPDATE schema_version SET version = 3", on: file.path)
         #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.open(.init(path: file.path)) }
         #expect(throws: StoreError(.newerSchema)) { try SQLiteStore.migrate(.init(path: file.path)) }
         try Data("no database at all, but long enough to be read".utf8).write(
@@ -272,22 +279,27 @@ struct UpkeepTests {
         let database = try await cluster.makeDatabase(migrated: false)
         let configuration = PostgreSQLStore.Configuration(conninfo: database.conninfo)
         #expect(throws: StoreError(.notMigrated)) { try PostgreSQLStore.open(configuration) }
-        #expect(try PostgreSQLStore.migrate(configuration) == (0, 1))
-        #expect(try PostgreSQLStore.migrate(configuration) == (1, 1))
-        try cluster.psql("UPDATE schema_version SET version = 2", in: database.name)
+        #expect(try PostgreSQLStore.migrate(configuration) == (0, 2))
+        #expect(try PostgreSQLStore.migrate(configuration) == (2, 2))
+        try cluster.psql("\(Self.withoutList); UPDATE schema_version SET version = 1", in: database.name)
+        #expect(throws: StoreError(.notMigrated)) { try PostgreSQLStore.open(configuration) }
+        #expect(try PostgreSQLStore.migrate(configuration) == (1, 2))
+        try cluster.psql("UPDATE schema_version SET version = 3", in: database.name)
         #expect(throws: StoreError(.newerSchema)) { try PostgreSQLStore.open(configuration) }
         #expect(throws: StoreError(.newerSchema)) { try PostgreSQLStore.migrate(configuration) }
         await database.remove()
         #expect(throws: StoreError(.unavailable)) { try PostgreSQLStore.open(configuration) }
     }
 
-    private func setVersion(_ version: Int, of path: String) throws {
+    private static let withoutList = "DROP INDEX transactions_of_account"
+
+    private func run(_ statement: String, on path: String) throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/python3")
         process.arguments = [
             "-c",
             "import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute(sys.argv[2]); d.commit()",
-            path, "UPDATE schema_version SET version = \(version)",
+            path, statement,
         ]
         try process.run()
         process.waitUntilExit()

@@ -11,6 +11,9 @@ public protocol TransactionStore: Sendable {
     /// A transaction, as it stands now; nil: there is none.
     func transaction(_ id: TransactionID, now: Timestamp) async throws(StoreError) -> Transaction?
 
+    /// The transactions that wait for their owner, the oldest first, at most ``Limits/pendingTransactions``.
+    func pendingTransactions(of account: AccountID, now: Timestamp) async throws(StoreError) -> [Transaction]
+
     /// Decides a transaction, once: of several who decide, one is first.
     ///
     /// - Throws: ``StoreError/Code/notFound`` when the account has no such transaction.

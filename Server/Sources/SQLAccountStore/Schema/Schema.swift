@@ -9,7 +9,7 @@ package enum Schema {
     package static var version: Int { migrations.count }
 
     /// What each version added, in words of a dialect.
-    package static let migrations: [[String]] = [first]
+    package static let migrations: [[String]] = [first, second]
 
     /// Makes the words of the tables a database's own.
     package enum Dialect: Sendable {
@@ -157,4 +157,7 @@ package enum Schema {
         "CREATE TABLE secrets (name TEXT NOT NULL PRIMARY KEY, value BYTES NOT NULL) BY KEY",
         "CREATE TABLE heartbeats (instance BYTES NOT NULL PRIMARY KEY, expires_at NUMBER NOT NULL) BY KEY",
     ]
+
+    /// A page lists what waits for the owner.
+    private static let second = ["CREATE INDEX transactions_of_account ON transactions (account)"]
 }

@@ -7,6 +7,12 @@ private enum Statements {
         then: " ON CONFLICT (id) DO NOTHING RETURNING id"
     )
     static let one = SQLStatement("SELECT \(Transaction.columns) FROM transactions WHERE id = $1")
+    static let pending = SQLStatement(
+        """
+        SELECT \(Transaction.columns) FROM transactions WHERE account = $1 AND status = $2 AND expires_at > $3
+        ORDER BY created_at, id LIMIT \(Limits.pendingTransactions)
+        """
+    )
     static let decide = SQLStatement(
         """
         UPDATE transactions SET status = $2, decided_at = $3, credential = $4, public_key = $5, client_data = $6,
@@ -38,6 +44,19 @@ extension SQLConnection {
     func transaction(_ id: TransactionID, now: Timestamp) throws -> Transaction? {
         guard var row = try row(Statements.one, .of(id)) else { return nil }
         return try Transaction(&row, now: now)
+    }
+
+    func pendingTransactions(of account: AccountID, now: Timestamp) throws -> [Transaction] {
+        let rows = try rows(
+            Statements.pending,
+            .of(account),
+            .of(Transaction.Status.pending),
+            .of(now)
+        )
+        return try rows.map { row in
+            var row = row
+            return try Transaction(&row, now: now)
+        }
     }
 
     func decideTransaction(

@@ -68,6 +68,14 @@ extension ServerConfiguration {
         case "rp-name": rpName = setting.value
         case "origins": origins = setting.list
         case "top-origins": topOrigins = setting.list
+        case "account-page":
+            guard ["on", "off"].contains(setting.value) else { throw setting.fault("must be on or off") }
+            accountPage = setting.value == "on"
+        case "cors-origins":
+            for origin in setting.list where PublicURL(origin)?.origin != origin {
+                throw setting.fault("must be origins as browsers write them, such as https://app.example.org")
+            }
+            corsOrigins = Set(setting.list)
         case "profile": profile = try setting.choice()
         case "access-token-lifetime": accessTokenLifetime = try setting.number(in: 10...3600)
         case "session-idle": sessionIdle = try setting.number(in: 60...year)

@@ -35,6 +35,13 @@ public struct ServerConfiguration: Sendable {
     /// Pages in whose frames a ceremony may run.
     public var topOrigins: [String] = []
 
+    // MARK: Pages
+
+    /// Whether the page for an account is served, at ``publicURL``.
+    public var accountPage = true
+    /// Other origins whose pages may call the API from a browser, with the session's cookies too.
+    public var corsOrigins: Set<String> = []
+
     // MARK: Lifetimes
 
     /// How long sessions last.

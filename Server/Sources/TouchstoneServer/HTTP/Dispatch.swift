@@ -74,8 +74,9 @@ struct Dispatch: Sendable {
         switch access {
         case .open: return .anybody
         case .openOrSession:
-            guard let token else { return .anybody }
-            return .session(try await session(token, call))
+            if let token { return .session(try await session(token, call)) }
+            // Whoever has nothing but a cookie that is over is anybody.
+            return try await sessionInCookies(call).map { .session($0) } ?? .anybody
         case .session: return .session(try await session(token, call))
         case .fresh:
             let session = try await session(token, call)
@@ -108,10 +109,26 @@ struct Dispatch: Sendable {
     }
 
     private func session(_ token: String?, _ call: Call) async throws -> AuthenticatedSession {
-        guard let token, let parsed = OpaqueToken(token, .access),
+        let session =
+            if let token { try await live(token, call) } else { try await sessionInCookies(call) }
+        guard let session else { throw Problem.invalidToken(wasShown: token != nil) }
+        return session
+    }
+
+    private func live(_ token: String, _ call: Call) async throws -> AuthenticatedSession? {
+        guard let parsed = OpaqueToken(token, .access),
             let live = try await service.store.liveSession(TokenDigest(parsed.digest), .access, now: call.now)
-        else { throw Problem.invalidToken(wasShown: token != nil) }
+        else { return nil }
         return AuthenticatedSession(session: live.session, account: live.account)
+    }
+
+    /// A browser sends cookies whoever makes it send the request, so that one which changes something needs more.
+    private func sessionInCookies(_ call: Call) async throws -> AuthenticatedSession? {
+        guard let token = service.cookies.token(.access, in: call.request) else { return nil }
+        if call.request.method != .get { try service.requireListedOrigin(call.request) }
+        var session = try await live(token, call)
+        session?.isInCookies = true
+        return session
     }
 }
 

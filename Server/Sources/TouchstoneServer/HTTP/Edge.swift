@@ -11,6 +11,7 @@ struct Edge: RouterMiddleware {
     /// The operations of this port, to tell an unknown address from an unknown method.
     let operations: [Operation]
     let isSecure: Bool
+    let crossOrigin: CrossOrigin
 
     func handle(
         _ request: Request,
@@ -21,7 +22,11 @@ struct Edge: RouterMiddleware {
         let traceID = TraceIdentifier.of(traceParent: request.headers[.traceParent])
         var response: Response
         do {
-            response = try await CurrentTrace.$id.withValue(traceID) { try await next(request, context) }
+            if let preflight = crossOrigin.preflight(request) {
+                response = preflight
+            } else {
+                response = try await CurrentTrace.$id.withValue(traceID) { try await next(request, context) }
+            }
         } catch let error as any HTTPResponseError where error.status == .notFound {
             response = ErrorReply.response(for: unknown(request), request, traceID, asOAuth: false)
         } catch {
@@ -30,6 +35,7 @@ struct Edge: RouterMiddleware {
             response = ErrorReply.response(for: Problem(.internalError), request, traceID, asOAuth: false)
         }
         addFields(to: &response, traceID)
+        crossOrigin.addFields(to: &response, for: request)
         service.metrics.request(
             route: context.endpointPath ?? "unknown",
             method: request.method.rawValue,

@@ -15,6 +15,7 @@ struct Reply: Sendable {
         case none
         case json(JSONValue, type: String)
         case text(String, type: String)
+        case bytes([UInt8], type: String)
     }
 
     static func json(_ value: JSONValue, status: HTTPResponse.Status = .ok) -> Reply {
@@ -25,6 +26,10 @@ struct Reply: Sendable {
 
     static func text(_ text: String, type: String, status: HTTPResponse.Status = .ok) -> Reply {
         Reply(status: status, body: .text(text, type: type))
+    }
+
+    static func bytes(_ bytes: [UInt8], type: String) -> Reply {
+        Reply(status: .ok, body: .bytes(bytes, type: type))
     }
 
     func with(_ name: HTTPField.Name, _ value: String) -> Reply {
@@ -45,6 +50,9 @@ struct Reply: Sendable {
         case .text(let text, let type):
             fields[.contentType] = type
             bytes = Array(text.utf8)
+        case .bytes(let content, let type):
+            fields[.contentType] = type
+            bytes = content
         }
         fields[.contentLength] = "\(bytes.count)"
         return Response(

@@ -20,6 +20,11 @@ final class Service: Sendable {
     let passwords: PasswordChecker
     let passwordPolicy: PasswordPolicy
     let serviceSecret: ServiceSecret?
+    let cookies: SessionCookies
+    /// The page for an account; nil: the configuration wants none.
+    let page: PageFiles?
+    /// Pages that may change something with the session that their cookies hold.
+    let callingOrigins: Set<String>
     let metrics: ServerMetrics
     let logger: Logger
 
@@ -47,6 +52,9 @@ final class Service: Sendable {
         )
         passwordPolicy = PasswordPolicy(minimum: configuration.passwordMinimum)
         serviceSecret = try configuration.serviceSecretFile.map(ServiceSecret.init)
+        cookies = SessionCookies(isSecure: PublicURL(configuration.publicURL)?.scheme == "https")
+        page = configuration.accountPage ? PageFiles(relyingParty: configuration.rpName) : nil
+        callingOrigins = configuration.corsOrigins.union([configuration.publicOrigin])
         let anchors =
             try (configuration.attestationRoots.map(CertificateFolder.read) ?? []) + [authority.certificate]
         let hardware: [any RegistrationRule] =

@@ -36,6 +36,11 @@ struct OpenAPIDocument: Sendable {
             "components": [
                 "schemas": Schemas.all,
                 "securitySchemes": [
+                    "sessionCookie": [
+                        "type": "apiKey", "in": "cookie", "name": "__Host-touchstone-access",
+                        "description":
+                            "An access token in a cookie; other methods than GET need the header Origin too.",
+                    ],
                     "accessToken": ["type": "http", "scheme": "bearer", "description": "An access token."],
                     "serviceSecret": [
                         "type": "http", "scheme": "bearer",
@@ -83,10 +88,10 @@ struct OpenAPIDocument: Sendable {
         func scheme(_ name: String) -> JSONValue { .object(JSONObject([(name, [])])) }
         return switch access {
         case .open: []
-        case .openOrSession: [[:], scheme("accessToken")]
-        case .session, .fresh: [scheme("accessToken")]
+        case .openOrSession: [[:], scheme("accessToken"), scheme("sessionCookie")]
+        case .session, .fresh: [scheme("accessToken"), scheme("sessionCookie")]
         case .service: [scheme("serviceSecret")]
-        case .serviceOrSession: [scheme("serviceSecret"), scheme("accessToken")]
+        case .serviceOrSession: [scheme("serviceSecret"), scheme("accessToken"), scheme("sessionCookie")]
         case .admin: [scheme("adminToken")]
         }
     }
@@ -138,8 +143,11 @@ struct OpenAPIDocument: Sendable {
         if operation.takesDPoP { codes.formUnion([.invalidDPoPProof, .useDPoPNonce]) }
         switch operation.access {
         case .open: break
-        case .openOrSession, .session, .service, .serviceOrSession, .admin: codes.insert(.invalidToken)
-        case .fresh: codes.formUnion([.invalidToken, .insufficientUserAuthentication])
+        case .service, .admin: codes.insert(.invalidToken)
+        case .openOrSession, .session, .serviceOrSession:
+            codes.insert(.invalidToken)
+            if operation.method != .get { codes.insert(.forbidden) }
+        case .fresh: codes.formUnion([.invalidToken, .insufficientUserAuthentication, .forbidden])
         }
         return codes
     }

@@ -56,29 +56,43 @@ struct OperationDescription: Sendable {
 
     private static let label = Schemas.text(1...128)
     private static let name = Schemas.text(1...1024)
+    private static let purpose = Schemas.choice(LoginPurpose.allCases.map(\.rawValue))
+    private static let session = Schemas.choice(SessionForm.allCases.map(\.rawValue))
     private static let password: JSONValue = ["type": "string", "maxLength": 512]
 
     static let all: [String: OperationDescription] = api.merging(admin) { first, _ in first }
 
     private static let api: [String: OperationDescription] = [
         "loginWithPassword": Self("Signs in by password.")
-            .json(Schemas.input(["username": name, "password": password, "client?": label]))
+            .json(
+                Schemas.input([
+                    "username": name, "password": password, "client?": label, "purpose?": purpose,
+                    "session?": session,
+                ])
+            )
             .replies(200, "tokens").errors(.authenticationFailed, .accountLockedByAdmin, .tooManyAttempts),
         "loginOptions": Self("Begins a login, or an authentication again.")
-            .json(Schemas.input(["username?": name, "purpose?": Schemas.choice(["login", "reauth"])]))
+            .json(Schemas.input(["username?": name, "purpose?": purpose]))
             .replies(200, "loginCeremony").errors(.tooManyAttempts, .notFound),
         "login": Self("Ends a login, or an authentication again.")
             .json(
                 Schemas.input([
                     "ceremonyId": Schemas.bytes, "credential": Schemas.ref("assertion"), "client?": label,
+                    "session?": session,
                 ])
             )
             .replies(200, "tokens")
-            .errors(.authenticationFailed, .accountLockedByAdmin, .credentialSuspended, .ceremonyExpired),
-        "token": Self("Renews tokens (RFC 6749, section 6).")
+            .errors(
+                .authenticationFailed,
+                .accountLockedByAdmin,
+                .credentialSuspended,
+                .ceremonyExpired,
+                .forbidden
+            ),
+        "token": Self("Renews tokens (RFC 6749, section 6); without refresh_token those in the cookies.")
             .form(
                 Schemas.input([
-                    "grant_type": Schemas.choice(["refresh_token"]), "refresh_token": Schemas.string,
+                    "grant_type": Schemas.choice(["refresh_token"]), "refresh_token?": Schemas.string,
                 ])
             )
             .replies(200, "tokens"),
@@ -138,6 +152,8 @@ struct OperationDescription: Sendable {
                 ])
             )
             .replies(201, "transaction").errors(.forbidden, .notFound),
+        "listTransactions": Self("The transactions that wait for whoever calls.")
+            .replies(200, "transactions"),
         "transaction": Self("A transaction as it stands.").replies(200, "transaction"),
         "approveTransaction": Self("Confirms a transaction.")
             .json(Schemas.input(["credential": Schemas.ref("assertion")])).replies(200, "transaction")
@@ -149,6 +165,10 @@ struct OperationDescription: Sendable {
         "relatedOrigins": Self("Related origins (WebAuthn Level 3, section 5.11).")
             .replies(200, "relatedOrigins"),
         "metadata": Self("What clients have to know (RFC 8414).").replies(200, "metadata"),
+        "page": Self("The page for an account.").reply(200, Schemas.string, type: "text/html")
+            .replies(304, nil, "Not modified.").errors(.notFound),
+        "pageFile": Self("A file of the page.").reply(200, Schemas.string, type: "*/*")
+            .replies(304, nil, "Not modified."),
         "openAPI": Self("This document.").reply(200, ["type": "object"]),
     ]
 

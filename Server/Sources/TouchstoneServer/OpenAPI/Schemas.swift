@@ -60,8 +60,8 @@ enum Schemas {
             "error": choice(OAuthProblem.Code.allCases.map(\.rawValue)), "error_description?": string,
         ]),
         "tokens": object([
-            "access_token": string, "token_type": choice(["Bearer"]), "expires_in": integer,
-            "refresh_token": string, "refresh_bound": boolean, "session_id": bytes, "acr": string,
+            "access_token?": string, "token_type?": choice(["Bearer"]), "expires_in": integer,
+            "refresh_token?": string, "refresh_bound": boolean, "session_id": bytes, "acr": string,
             "amr": strings, "auth_time": time, "offerDeviceLogin?": boolean,
         ]),
         "introspection": object([
@@ -134,6 +134,7 @@ enum Schemas {
                 "transactionId": bytes, "credentialId": bytes, "approvedAt": time, "detailsHash": bytes,
             ]),
         ]),
+        "transactions": object(["transactions": array(ref("transaction"))]),
         "evidence": object([
             "details": ["type": "object"], "nonce": bytes, "challenge": bytes, "credentialId": bytes,
             "publicKey": bytes, "clientDataJSON": bytes, "authenticatorData": bytes, "signature": bytes,

@@ -81,6 +81,8 @@ extension ServerConfiguration {
             admin-listen       \(adminListen.host):\(adminListen.port)
             rp-id              \(relyingPartyID)
             origins            \(acceptedOrigins.joined(separator: " "))
+            account-page       \(accountPage ? "on" : "off")
+            cors-origins       \(corsOrigins.sorted().joined(separator: " "))
             data-directory     \(dataDirectory)
             database           \(databaseName)
             profile            \(profile.rawValue)

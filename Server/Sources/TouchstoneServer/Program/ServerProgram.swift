@@ -35,7 +35,12 @@ public final class ServerProgram: ServiceLifecycle.Service {
         let ports = ListeningPorts()
         self.ports = ports
         let isSecure = PublicURL(configuration.publicURL)?.scheme == "https"
-        let apiRouter = Self.router(API.operations, service, isSecure: isSecure)
+        let apiRouter = Self.router(
+            API.operations,
+            service,
+            isSecure: isSecure,
+            origins: configuration.corsOrigins
+        )
         let adminRouter = Self.router(AdminAPI.operations, service, isSecure: false)
         routes = (Self.routes(of: apiRouter), Self.routes(of: adminRouter))
         api = Application(
@@ -70,10 +75,18 @@ public final class ServerProgram: ServiceLifecycle.Service {
     private static func router(
         _ operations: [Operation],
         _ service: Service,
-        isSecure: Bool
+        isSecure: Bool,
+        origins: Set<String> = []
     ) -> Router<ServerContext> {
         let router = Router(context: ServerContext.self)
-        router.add(middleware: Edge(service: service, operations: operations, isSecure: isSecure))
+        router.add(
+            middleware: Edge(
+                service: service,
+                operations: operations,
+                isSecure: isSecure,
+                crossOrigin: CrossOrigin(origins: origins)
+            )
+        )
         Dispatch(service: service).add(operations, to: router)
         return router
     }

@@ -68,6 +68,8 @@ enum AccountRoutes {
             audit: call.event(.sessionLogout, account: caller.account.id, session: caller.session.id),
             now: call.now
         )
-        return .noContent
+        var reply = Reply.noContent
+        if caller.isInCookies { service.cookies.remove(on: &reply) }
+        return reply
     }
 }

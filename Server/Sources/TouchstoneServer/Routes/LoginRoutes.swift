@@ -7,7 +7,14 @@ internal import WebAuthnModel
 /// Signing in by password.
 enum LoginRoutes {
     static let operations: [Operation] = [
-        Operation(.post, "/v1/login/password", "loginWithPassword", .open, takesDPoP: true, handle: password)
+        Operation(
+            .post,
+            "/v1/login/password",
+            "loginWithPassword",
+            .openOrSession,
+            takesDPoP: true,
+            handle: password
+        )
     ]
 
     private static func password(_ service: Service, _ call: Call) async throws -> Reply {
@@ -15,7 +22,11 @@ enum LoginRoutes {
         let name = reader.string("username", bytes: 1...1024)
         let password = reader.string("password", bytes: 0...PasswordPolicy.mostBytes)
         let client = reader.optionalLabel("client")
+        let purpose = reader.choice("purpose", default: LoginPurpose.login)
+        let asked = reader.choice("session", default: SessionForm.tokens)
         try reader.finish()
+        let form = try service.form(asked, call.request)
+        let renewed = purpose == .reauth ? try call.session : nil
         let proof = try service.proof(of: call)
         // A name that nobody can have costs what any name costs.
         let username = Username.prepared(name)
@@ -26,7 +37,7 @@ enum LoginRoutes {
         let attempt = try await service.takePasswordAttempt(username ?? name, found, proof, call)
         let verdict = try await service.passwords.check(password, against: found?.account.password?.hash)
         guard case .correct(let rehashed) = verdict, let account = found?.account,
-            let stored = account.password?.hash
+            let stored = account.password?.hash, renewed.map({ $0.account.id == account.id }) ?? true
         else {
             await service.audit(
                 call.event(
@@ -48,6 +59,7 @@ enum LoginRoutes {
             throw Problem(.accountLockedByAdmin)
         }
         let session = service.newSession(
+            id: renewed?.session.id,
             of: account.id,
             credential: nil,
             acr: AuthenticationContext.password,
@@ -60,12 +72,14 @@ enum LoginRoutes {
         let outcome = try await service.store.completeLogin(
             LoginCompletion(
                 method: .password(checked: stored, rehashed: rehashed),
+                target: renewed == nil ? .newSession : .renewal,
                 session: session,
                 tokens: tokens.pair,
                 proof: proof?.identifier,
                 resetting: [attempt.key],
                 audit: call.event(
-                    attempt.failures > 0 ? .loginSuccessAfterFail : .loginSuccess,
+                    renewed != nil
+                        ? .sessionRenewed : attempt.failures > 0 ? .loginSuccessAfterFail : .loginSuccess,
                     account: account.id,
                     session: session.id,
                     reason: "password"
@@ -81,9 +95,16 @@ enum LoginRoutes {
         let devices = (found?.credentials ?? []).filter { $0.kind == .device && $0.suspension == nil }
         let isKnown =
             if let proof { devices.contains { $0.thumbprint == proof.thumbprint } } else { !devices.isEmpty }
-        let members = tokens.reply(opened, refresh: tokens.refresh.text, now: call.now)
-        return .json(.object(JSONObject(members + [("offerDeviceLogin", .bool(!isKnown))])))
+        return service.reply(tokens, opened, as: form, offersDevice: !isKnown, call)
     }
+}
+
+/// What an authentication is for.
+enum LoginPurpose: String, CaseIterable {
+    /// A session of its own.
+    case login
+    /// The session that asks: it becomes fresh, and gets new tokens.
+    case reauth
 }
 
 /// What a client hears of a login that the store refused at its last step.

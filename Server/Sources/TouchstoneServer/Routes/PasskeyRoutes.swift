@@ -20,15 +20,10 @@ enum PasskeyRoutes {
         Operation(.post, "/v1/login", "login", .open, takesDPoP: true, handle: login),
     ]
 
-    private enum Purpose: String, CaseIterable {
-        case login
-        case reauth
-    }
-
     private static func options(_ service: Service, _ call: Call) async throws -> Reply {
         var reader = MemberReader(try await BodyReader.object(of: call.request))
         let name = reader.optionalString("username", bytes: 1...1024)
-        let purpose = reader.choice("purpose", default: Purpose.login)
+        let purpose = reader.choice("purpose", default: LoginPurpose.login)
         try reader.finish()
         var account: AccountID?
         var session: SessionID?
@@ -86,7 +81,9 @@ enum PasskeyRoutes {
         let id = reader.bytes("ceremonyId", count: 16...64)
         let credential = reader.object("credential")
         let client = reader.optionalLabel("client")
+        let asked = reader.choice("session", default: SessionForm.tokens)
         try reader.finish()
+        let form = try service.form(asked, call.request)
         let response = try CredentialResponse.authentication(credential)
         let proof = try service.proof(of: call)
         guard
@@ -110,7 +107,9 @@ enum PasskeyRoutes {
             throw Problem.authenticationFailed(error.reason)
         }
         let amr = AuthenticationMethods.amr(of: known, response)
-        var session = service.newSession(
+        let renewed = taken.ceremony.purpose == .reauthentication ? taken.ceremony.session : nil
+        let session = service.newSession(
+            id: renewed,
             of: known.account,
             credential: known.id,
             acr: known.isHardwareBound
@@ -120,22 +119,7 @@ enum PasskeyRoutes {
             client: client,
             call
         )
-        var target = LoginCompletion.Target.newSession
-        if taken.ceremony.purpose == .reauthentication, let renewed = taken.ceremony.session {
-            target = .renewal
-            session = Session(
-                id: renewed,
-                account: session.account,
-                credential: session.credential,
-                acr: session.acr,
-                amr: session.amr,
-                authTime: session.authTime,
-                createdAt: session.createdAt,
-                lastUsedAt: session.lastUsedAt,
-                expiresAt: session.expiresAt,
-                idleLifetime: session.idleLifetime
-            )
-        }
+        let target = renewed == nil ? LoginCompletion.Target.newSession : .renewal
         let tokens = service.newTokens(call.now)
         let outcome = try await service.store.completeLogin(
             LoginCompletion(
@@ -159,7 +143,6 @@ enum PasskeyRoutes {
             throw LoginRefusalProblem.of(outcome)
         }
         service.metrics.login(method: "passkey", outcome: "success")
-        let members = tokens.reply(opened, refresh: tokens.refresh.text, now: call.now)
-        return .json(.object(JSONObject(members)))
+        return service.reply(tokens, opened, as: form, call)
     }
 }

@@ -19,9 +19,11 @@ enum TokenRoutes {
             throw OAuthProblem(.invalidRequest, "grant_type is missing")
         }
         guard grant == "refresh_token" else { throw OAuthProblem(.unsupportedGrantType) }
-        guard let text = form["refresh_token"] else {
+        let session: SessionForm = form["refresh_token"] == nil ? .cookie : .tokens
+        guard let text = form["refresh_token"] ?? service.cookies.token(.refresh, in: call.request) else {
             throw OAuthProblem(.invalidRequest, "refresh_token is missing")
         }
+        if session == .cookie { try service.requireListedOrigin(call.request) }
         let proof: VerifiedProof?
         do { proof = try service.proof(of: call) } catch {
             service.metrics.refresh("dpop_failed")
@@ -43,10 +45,9 @@ enum TokenRoutes {
             )
         )
         switch outcome {
-        case .renewed(let session, let rotated):
+        case .renewed(let renewed, let rotated):
             service.metrics.refresh(rotated ? "rotated" : "renewed")
-            let refresh = rotated ? tokens.refresh.text : text
-            return .json(.object(JSONObject(tokens.reply(session, refresh: refresh, now: call.now))))
+            return service.reply(tokens, renewed, refresh: rotated ? nil : text, as: session, call)
         case .refused(let refusal):
             service.metrics.refresh(refusal.rawValue)
             switch refusal {

@@ -10,6 +10,7 @@ internal import WebAuthnModel
 enum TransactionRoutes {
     static let operations: [Operation] = [
         Operation(.post, "/v1/transactions", "createTransaction", .serviceOrSession, handle: create),
+        Operation(.get, "/v1/transactions", "listTransactions", .session, handle: list),
         Operation(.get, "/v1/transactions/{id}", "transaction", .serviceOrSession, handle: one),
         Operation(.post, "/v1/transactions/{id}/approval", "approveTransaction", .session, handle: approve),
         Operation(.post, "/v1/transactions/{id}/rejection", "rejectTransaction", .session, handle: reject),
@@ -102,6 +103,13 @@ enum TransactionRoutes {
             throw Problem(.notFound)
         }
         return transaction
+    }
+
+    /// Those that wait for whoever calls.
+    private static func list(_ service: Service, _ call: Call) async throws -> Reply {
+        let account = try call.session.account.id
+        let pending = try await service.store.pendingTransactions(of: account, now: call.now)
+        return .json(["transactions": .array(try pending.map { try $0.json })])
     }
 
     private static func one(_ service: Service, _ call: Call) async throws -> Reply {

@@ -42,4 +42,5 @@ enum API {
         LoginRoutes.operations + PasskeyRoutes.operations + TokenRoutes.operations + AccountRoutes.operations
         + AttestationRoutes.operations + RegistrationRoutes.operations + CredentialRoutes.operations
         + SessionRoutes.operations + TransactionRoutes.operations + WellKnownRoutes.operations
+        + PageRoutes.operations
 }

@@ -4,6 +4,8 @@ internal import AccountStore
 struct AuthenticatedSession: Sendable {
     let session: Session
     let account: Account
+    /// Whether the token came in a cookie.
+    var isInCookies = false
 
     /// Whether the user authenticated within so many seconds.
     func isFresh(within seconds: Int, at now: Timestamp) -> Bool {

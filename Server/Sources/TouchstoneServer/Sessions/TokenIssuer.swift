@@ -18,6 +18,9 @@ struct NewTokens: Sendable {
         )
     }
 
+    /// What of ``reply(_:refresh:now:)`` whoever has a session in cookies does not get.
+    static let secretMembers = ["access_token", "token_type", "refresh_token"]
+
     /// *tokens*, the answer of logins and refreshes.
     ///
     /// - Parameters:
@@ -45,8 +48,9 @@ extension Service {
         NewTokens(lifetime: configuration.accessTokenLifetime, now: now)
     }
 
-    /// A session as it begins now.
+    /// A session as it begins now, or is renewed when it has an id.
     func newSession(
+        id: SessionID? = nil,
         of account: AccountID,
         credential: CredentialID?,
         acr: String,
@@ -56,7 +60,7 @@ extension Service {
         _ call: Call
     ) -> Session {
         Session(
-            id: .random(),
+            id: id ?? .random(),
             account: account,
             credential: credential,
             acr: acr,

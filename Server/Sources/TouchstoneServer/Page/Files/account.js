@@ -1,0 +1,332 @@
+// The account: what waits for approval, what signs in, and where it is signed in.
+
+import { call } from "./api.js";
+import { changePassword, confirm, rename, withStepUp } from "./dialogs.js";
+import * as passkeys from "./passkeys.js";
+import { approve, shown, signedText, title } from "./transactions.js";
+import { assurance, authentication, duration, explain, suspension, when } from "./words.js";
+
+const find = (id) => document.getElementById(id);
+
+/** How often it is looked whether something waits, in milliseconds. */
+const interval = 5000;
+
+/**
+ * What the page does for the account.
+ *
+ * @type {{tell: (text: string) => void, fail: (error: unknown) => void}}
+ */
+let page;
+/** Whose account it is: the answer of `GET /v1/me`. */
+let me;
+let timer = 0;
+
+/** Runs what a button does: once at a time, and what goes wrong is told. */
+function onPress(button, action) {
+  button.addEventListener("click", async () => {
+    if (button.getAttribute("aria-disabled") === "true") return;
+    button.setAttribute("aria-disabled", "true");
+    try {
+      await action();
+    } catch (error) {
+      page.fail(error);
+    } finally {
+      button.removeAttribute("aria-disabled");
+    }
+  });
+}
+
+function copy(template) {
+  return find(template).content.firstElementChild.cloneNode(true);
+}
+
+function tag([text, colour]) {
+  const element = document.createElement("li");
+  element.className = `tag ${colour}`;
+  element.textContent = text;
+  return element;
+}
+
+/** Buttons of the same text are told apart by what they are for. */
+function name(button, what) {
+  button.setAttribute("aria-label", `${button.textContent} ${what}`);
+}
+
+// Passkeys and devices
+
+function credentialRow(credential) {
+  const row = copy("credential-template");
+  const part = (name) => row.querySelector(`.${name}`);
+  part("row-title").textContent = credential.label;
+  const [mark, colour, sentence] = assurance(credential);
+  const kind = credential.kind === "device" ? "Device" : "Passkey";
+  part("tags").append(tag([kind, "plain"]), tag([mark, colour]));
+  part("explanation").textContent = sentence;
+  if (credential.suspended) {
+    part("tags").append(tag(["Suspended", "bad"]));
+    part("explanation").textContent = suspension(credential.suspension);
+  }
+  const used = part("used");
+  if (credential.lastUsedAt) used.append("Last used ", when(credential.lastUsedAt));
+  else used.append("Never used");
+  used.append(" · added ", when(credential.createdAt));
+  name(part("rename"), credential.label);
+  name(part("remove"), credential.label);
+  onPress(part("rename"), async () => {
+    const isSaved = await rename({
+      title: `Rename ${credential.label}`,
+      name: credential.label,
+      save: (label) => call("PATCH", `/v1/credentials/${credential.id}`, { label }),
+    });
+    if (!isSaved) return;
+    await loadCredentials();
+    page.tell("Renamed.");
+    document.querySelector(`[data-id="${credential.id}"] .rename`)?.focus();
+  });
+  onPress(part("remove"), async () => {
+    const isSure = await confirm({
+      title: `Remove ${credential.label}?`,
+      text: "It will not sign you in any more, and wherever it signed you in you are signed out.",
+      yes: "Remove",
+    });
+    if (!isSure) return;
+    const isDone = await withStepUp(async () => {
+      await call("DELETE", `/v1/credentials/${credential.id}`);
+      return true;
+    });
+    if (!isDone) return;
+    passkeys.signalAccepted(await loadCredentials());
+    await loadSessions();
+    page.tell(`${credential.label} was removed.`);
+    find("credentials-title").focus();
+  });
+  row.dataset.id = credential.id;
+  return row;
+}
+
+async function loadCredentials() {
+  const answer = await call("GET", "/v1/credentials");
+  find("credential-list").replaceChildren(...answer.credentials.map(credentialRow));
+  find("no-credentials").hidden = answer.credentials.length > 0;
+  return answer;
+}
+
+onPress(find("add-passkey"), async () => {
+  const credential = await withStepUp(passkeys.register);
+  if (!credential) return;
+  await loadCredentials();
+  page.tell("The passkey was added. Give it a name that you will recognise.");
+  document.querySelector(`[data-id="${credential.id}"] .rename`)?.focus();
+});
+
+// Sessions
+
+function sessionRow(session) {
+  const row = copy("session-template");
+  const part = (name) => row.querySelector(`.${name}`);
+  const client = session.client || "Unknown app";
+  part("row-title").textContent = client;
+  if (session.current) part("tags").append(tag(["This browser", "here"]));
+  const [mark, colour, sentence] = authentication(session);
+  part("tags").append(tag([mark, colour]));
+  part("explanation").textContent = sentence;
+  const used = part("used");
+  if (session.current) used.append("Active now");
+  else used.append("Last active ", when(session.lastUsedAt));
+  used.append(` · from ${session.address} · signed in `, when(session.createdAt));
+  const end = part("end");
+  if (session.current) {
+    end.remove();
+    return row;
+  }
+  name(end, client);
+  onPress(end, async () => {
+    const isSure = await confirm({
+      title: `Sign out ${client}?`,
+      text: "Whoever uses it has to sign in again.",
+      yes: "Sign out",
+    });
+    if (!isSure) return;
+    await call("DELETE", `/v1/sessions/${session.id}`);
+    await loadSessions();
+    page.tell(`${client} was signed out.`);
+    find("sessions-title").focus();
+  });
+  return row;
+}
+
+async function loadSessions() {
+  const { sessions } = await call("GET", "/v1/sessions");
+  sessions.sort((one, other) => Number(other.current) - Number(one.current) || other.lastUsedAt - one.lastUsedAt);
+  find("session-list").replaceChildren(...sessions.map(sessionRow));
+  find("end-others").hidden = sessions.length < 2;
+}
+
+onPress(find("end-others"), async () => {
+  const isSure = await confirm({
+    title: "Sign out everywhere else?",
+    text: "Only this browser stays signed in.",
+    yes: "Sign out",
+  });
+  if (!isSure) return;
+  await call("DELETE", "/v1/sessions?except=current");
+  await loadSessions();
+  page.tell("You are signed out everywhere else.");
+  find("sessions-title").focus();
+});
+
+// Password
+
+onPress(find("change-password"), async () => {
+  if (!(await changePassword(me))) return;
+  me = await call("GET", "/v1/me");
+  showPassword();
+  await loadSessions();
+  page.tell("The password was changed. You are signed out everywhere else.");
+  find("password-title").focus();
+});
+
+function showPassword() {
+  find("change-password").textContent = me.hasPassword ? "Change password" : "Set a password";
+  find("password-text").textContent = me.hasPassword
+    ? "Changing it signs you out everywhere else."
+    : "You have none. You sign in with a passkey alone.";
+}
+
+// Transactions
+
+function transactionCard(transaction) {
+  const card = copy("transaction-template");
+  const part = (name) => card.querySelector(`.${name}`);
+  const error = part("transaction-error");
+  card.dataset.id = transaction.id;
+  part("transaction-type").textContent = title(transaction.type);
+  showTimes(card, transaction);
+  part("details").append(shown(transaction.details));
+  part("canonical").textContent = signedText(transaction.details);
+  const label = title(transaction.type);
+  name(part("approve"), label);
+  name(part("reject"), label);
+  const decide = (action, text) => async () => {
+    error.textContent = "";
+    try {
+      await action();
+    } catch (failure) {
+      if (failure.code === "invalid_token") throw failure;
+      error.textContent =
+        failure.name === "DataError"
+          ? "What would be signed is not what is shown here. Do not approve it, and tell the administrator."
+          : explain(failure, "transaction");
+      return;
+    }
+    await loadTransactions();
+    await loadCredentials();
+    page.tell(text);
+    const heading = find("transactions").hidden ? "account-title" : "transactions-title";
+    find(heading).focus();
+  };
+  onPress(part("approve"), decide(() => approve(transaction), `${label} was approved.`));
+  onPress(
+    part("reject"),
+    decide(() => call("POST", `/v1/transactions/${transaction.id}/rejection`), `${label} was rejected.`),
+  );
+  return card;
+}
+
+function showTimes(card, { createdAt, expiresAt }) {
+  const left = duration(expiresAt - Date.now() / 1000);
+  card.querySelector(".times").replaceChildren("Asked for ", when(createdAt), ` · open for ${left}`);
+}
+
+/** Shows what waits; what is there already stays, so that nobody loses the place. */
+async function loadTransactions(options) {
+  const { transactions } = await call("GET", "/v1/transactions", undefined, options);
+  const list = find("transaction-list");
+  const waiting = new Map(transactions.map((one) => [one.id, one]));
+  for (const card of [...list.children]) {
+    const transaction = waiting.get(card.dataset.id);
+    if (transaction) showTimes(card, transaction);
+    else card.remove();
+  }
+  const there = new Set([...list.children].map((card) => card.dataset.id));
+  const isNew = transactions.filter(({ id }) => !there.has(id));
+  list.append(...isNew.map(transactionCard));
+  find("transactions").hidden = transactions.length === 0;
+  return isNew.length;
+}
+
+/** Looks for new ones while somebody looks at the page; a session that nobody uses is not prolonged by that. */
+async function watch(options = { renews: false }) {
+  if (document.hidden) return;
+  try {
+    if (await loadTransactions(options)) page.tell("Something waits for your approval.");
+  } catch (error) {
+    // Until somebody is here again.
+    clearInterval(timer);
+    timer = 0;
+    if (options.renews) page.fail(error);
+  }
+}
+
+for (const event of ["focus", "pointerdown", "keydown"]) {
+  addEventListener(event, () => {
+    if (!me || timer) return;
+    timer = setInterval(watch, interval);
+    watch({ renews: true });
+  });
+}
+
+/** The transaction that a link leads to: `#transaction=…`. */
+async function showLinked() {
+  const id = /^#transaction=([\w-]{1,128})$/.exec(location.hash)?.[1];
+  if (!id) return false;
+  history.replaceState(null, "", location.pathname);
+  const card = find("transaction-list").querySelector(`[data-id="${id}"] .transaction-type`);
+  if (card) {
+    card.focus();
+    return true;
+  }
+  const states = {
+    approved: "You approved this already.",
+    rejected: "You rejected this already.",
+    expired: "It is too late to approve this. Ask for it again.",
+    failed: "This could not be approved. Ask for it again.",
+  };
+  try {
+    page.tell(states[(await call("GET", `/v1/transactions/${id}`)).status] ?? "");
+  } catch (error) {
+    if (error.code !== "not_found") throw error;
+    page.fail(new Error("no such transaction"), "What you were to approve is not this account's, or is gone.");
+  }
+  return false;
+}
+
+/**
+ * Shows the account of whoever is signed in.
+ *
+ * @param {typeof me} account
+ * @param {typeof page} owner
+ */
+export async function begin(account, owner) {
+  page = owner;
+  me = account;
+  showPassword();
+  find("transaction-list").replaceChildren();
+  find("add-passkey").hidden = !passkeys.canUsePasskeys;
+  await Promise.all([loadTransactions(), loadCredentials(), loadSessions()]);
+  clearInterval(timer);
+  timer = setInterval(watch, interval);
+}
+
+/** What comes first, once the account is shown. */
+export async function focusFirst() {
+  if (!(await showLinked())) find("account-title").focus();
+}
+
+/** Forgets the account. */
+export function end() {
+  clearInterval(timer);
+  timer = 0;
+  me = undefined;
+  for (const list of ["transaction-list", "credential-list", "session-list"]) find(list).replaceChildren();
+}

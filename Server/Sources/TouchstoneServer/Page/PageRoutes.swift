@@ -1,0 +1,45 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+
+/// The page for an account: static files, which call the API as any other client does.
+enum PageRoutes {
+    static let operations: [Operation] = [
+        Operation(.get, "/", "page", .open) { service, call in try reply(service.page?.page, call) },
+        Operation(.get, "/assets/{name}", "pageFile", .open) { service, call in
+            try reply(service.page?.asset(call.identifier("name")), call)
+        },
+    ]
+
+    /// - Throws: ``Problem`` with `not_found`.
+    private static func reply(_ file: PageFiles.File?, _ call: Call) throws(Problem) -> Reply {
+        guard let file else { throw Problem(.notFound) }
+        let known = (call.request.headers[.ifNoneMatch] ?? "").split(separator: ",").map {
+            $0.drop { $0 == " " }.drop { $0 == "W" || $0 == "/" }
+        }
+        let isKnown = known.contains { $0 == file.tag || $0 == "*" }
+        var reply = isKnown ? Reply(status: .notModified, body: .none) : .bytes(file.bytes, type: file.type)
+        // Asked for again each time, and answered with a line when nothing changed: a new version is there at once.
+        reply.fields[.cacheControl] = "no-cache"
+        reply.fields[.eTag] = file.tag
+        for (name, value) in fields { reply.fields[name] = value }
+        return reply
+    }
+
+    /// The page loads nothing from elsewhere, runs what lies beside it and nothing else, and is in nobody's frame.
+    static let policy = """
+        default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
+        form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; \
+        trusted-types 'none'
+        """
+
+    private static let fields: [(HTTPField.Name, String)] = [
+        (.contentSecurityPolicy, policy),
+        (.known("Cross-Origin-Opener-Policy"), "same-origin"),
+        (
+            .known("Permissions-Policy"),
+            "publickey-credentials-get=(self), publickey-credentials-create=(self), camera=(), geolocation=(), "
+                + "microphone=(), payment=(), usb=()"
+        ),
+    ]
+}

@@ -1,0 +1,236 @@
+import Foundation
+import HTTPTypes
+import NIOHTTP1
+import Testing
+import WebAuthnModel
+
+@testable import TouchstoneServer
+
+extension ServerTests {
+    @Suite("The page for an account, for everybody")
+    struct PageForEverybodyTests {
+        /// Each state of the page is looked at, in light and in dark, narrow and with large letters.
+        private func look(_ page: Browser, _ state: String) async throws -> [String] {
+            for scheme in ["light", "dark"] {
+                try await page.send(
+                    "Emulation.setEmulatedMedia",
+                    [
+                        "features": [
+                            ["name": "prefers-color-scheme", "value": .string(scheme)],
+                            ["name": "prefers-reduced-motion", "value": "reduce"],
+                        ]
+                    ]
+                )
+                try await page.wait("matchMedia('(prefers-color-scheme: \(scheme))').matches")
+                #expect(try await PageAudit.contrastFaults(page) == [], "\(state), \(scheme)")
+                try await picture(page, "\(state)-\(scheme)")
+            }
+            // 1280 at 400 % and at 200 %; letters of twice the size.
+            for (width, size) in [(320, ""), (640, ""), (320, "200%")] {
+                #expect(
+                    try await PageAudit.overflow(page, width: Int64(width), fontSize: size) == [],
+                    "\(state), \(width) \(size)"
+                )
+            }
+            #expect(try await PageAudit.overflow(page, width: 1280) == [])
+            return try await PageAudit.names(page)
+        }
+
+        /// For people to look at, where they say that they want to: `TOUCHSTONE_SCREENSHOTS=/tmp/page-`.
+        private func picture(_ page: Browser, _ name: String) async throws {
+            guard let prefix = ProcessInfo.processInfo.environment["TOUCHSTONE_SCREENSHOTS"] else { return }
+            let data = try await page.send("Page.captureScreenshot", ["captureBeyondViewport": true])["data"]
+            try Data(base64Encoded: data?.string ?? "")?.write(to: URL(filePath: "\(prefix)\(name).png"))
+        }
+
+        @Test(
+            "every control has a name, every text stands out, and all fits a narrow window and large letters"
+        )
+        func states() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.make(on: server)
+                try await Browser.with(server) { page in
+                    let authenticator = try await page.addAuthenticator()
+                    try await page.open()
+                    try await page.wait(Browser.signInIsShown)
+                    #expect(try await page.value("document.documentElement.lang") == "en")
+                    let signIn = try await look(page, "sign-in")
+                    for name in [
+                        "link Skip to the content", "textbox User name", "textbox Password", "button Sign in",
+                        "button Show password", "button Sign in with a passkey",
+                    ] { #expect(signIn.contains(name), "\(signIn)") }
+                    try await page.fill("#username", user.name)
+                    try await page.fill("#password", "wrong wrong")
+                    try await page.click("#sign-in-form .primary")
+                    try await page.wait("document.querySelector('#sign-in-error').textContent")
+                    _ = try await look(page, "sign-in-error")
+                    try await page.wait(
+                        "(async () => { await new Promise(done => setTimeout(done, 1500)); return true })()"
+                    )
+                    try await page.fill("#password", TestUser.password)
+                    try await page.click("#sign-in-form .primary")
+                    try await page.wait(Browser.accountIsShown)
+                    _ = try await look(page, "first")
+                    try await page.addPasskey()
+                    try await page.send(
+                        "WebAuthn.clearCredentials",
+                        ["authenticatorId": .string(authenticator)]
+                    )
+                    try await page.addPasskey(2)
+                    try await page.value(
+                        """
+                        (async () => {
+                            const { credentials } = await (await fetch("/v1/credentials")).json();
+                            for (const [index, { id }] of credentials.entries()) await fetch(`/v1/credentials/${id}`, {
+                                method: "PATCH", headers: { "Content-Type": "application/json" },
+                                body: JSON.stringify({ label: index ? "W".repeat(100) : "Laptop" }) });
+                        })()
+                        """
+                    )
+                    for client in ["Phone", "x"] {
+                        _ = try await server.call(
+                            .POST,
+                            "/v1/login/password",
+                            [
+                                "username": .string(user.name), "password": .string(TestUser.password),
+                                "client": .string(client),
+                            ]
+                        )
+                    }
+                    let made = try await server.call(
+                        .POST,
+                        "/v1/transactions",
+                        [
+                            "type": "payment", "username": .string(user.name),
+                            "details": [
+                                "account": .string(String(repeating: "0123456789", count: 12)),
+                                "items": [["a": "b", "c": ["d": "e"]], 5, "f"],
+                            ],
+                        ],
+                        token: TestServer.serviceSecret
+                    )
+                    #expect(made.status == 201)
+                    try await page.open()
+                    try await page.wait("document.querySelectorAll('#transaction-list > li').length === 1")
+                    try await page.click("#transaction-list summary")
+                    let account = try await look(page, "account")
+                    for name in [
+                        "button Sign out", "button Approve Payment", "button Reject Payment",
+                        "button Add a passkey",
+                        "button Rename Laptop", "button Remove Laptop", "button Sign out Phone",
+                        "button Sign out everywhere else", "button Change password",
+                    ] { #expect(account.contains(name), "\(account)") }
+                    // Headings in their order, one at the top.
+                    let levels =
+                        try await page.value(
+                            "[...document.querySelectorAll('h1,h2,h3')].filter(e => e.checkVisibility()).map(e => Number(e.tagName[1]))"
+                        ).array?.compactMap(\.integer) ?? []
+                    #expect(levels.filter { $0 == 1 }.count == 1 && levels.first == 1)
+                    #expect(zip(levels, levels.dropFirst()).allSatisfy { $1 <= $0 + 1 })
+                    for (press, dialog) in [
+                        ("#credential-list .remove", "confirm"), ("#credential-list .rename", "rename"),
+                        ("#change-password", "new-password"),
+                    ] {
+                        try await page.click(press)
+                        try await page.wait("document.querySelector('#\(dialog)').open")
+                        let names = try await look(page, dialog)
+                        #expect(names.contains { $0.hasPrefix("dialog ") }, "\(names)")
+                        try await page.press(.escape)
+                        try await page.wait("!document.querySelector('#\(dialog)').open")
+                        // The focus is where it was.
+                        #expect(try await page.value("document.activeElement.matches('\(press)')") == true)
+                    }
+                    try server.ageSessions()
+                    try await page.click("#add-passkey")
+                    try await page.wait("document.querySelector('#step-up').open")
+                    _ = try await look(page, "step-up")
+                }
+            }
+        }
+
+        @Test("all is done by the keys Tab, Enter and Escape")
+        func keyboard() async throws {
+            try await TestServer.with { server in
+                let user = try await TestUser.make(on: server)
+                var other = user
+                try other.take(try await user.logIn())
+                try await Browser.with(server) { page in
+                    let authenticator = try await page.addAuthenticator()
+                    try await page.open()
+                    try await page.wait("document.activeElement.id === 'username'")
+                    // From the top the first stop leads past the frame.
+                    try await page.press(.tab, shift: true)
+                    #expect(try await page.value("document.activeElement.matches('.skip')") == true)
+                    let outline = try await page.value(
+                        "getComputedStyle(document.activeElement).outlineWidth"
+                    )
+                    #expect(outline == "3px")
+                    try await page.press(.enter)
+                    try await page.tab(to: "#username")
+                    try await page.type(user.name)
+                    try await page.press(.tab)
+                    try await page.type(TestUser.password)
+                    // Twice, as some do: it is one session.
+                    try await page.press(.enter)
+                    try await page.press(.enter)
+                    try await page.wait(Browser.accountIsShown)
+                    try await page.wait("document.activeElement.id === 'account-title'")
+                    try await page.tab(to: "#add-passkey")
+                    try await page.press(.enter)
+                    try await page.wait("document.activeElement.matches('#credential-list .rename')")
+                    try await page.press(.enter)
+                    try await page.wait("document.querySelector('#rename').open")
+                    // The text is chosen, so that typing replaces it.
+                    try await page.type("Key of the keyboard")
+                    try await page.press(.enter)
+                    try await page.wait(
+                        "document.querySelector('#credential-list .row-title').textContent === 'Key of the keyboard'"
+                    )
+                    try await page.tab(to: "#session-list .end")
+                    try await page.press(.enter)
+                    try await page.wait("document.querySelector('#confirm').open")
+                    // What cannot be undone is not where the focus is.
+                    #expect(try await page.value("document.activeElement.value") == "cancel")
+                    // The focus stays in the dialog.
+                    for _ in 0..<5 {
+                        try await page.press(.tab)
+                        #expect(
+                            try await page.value(
+                                "document.activeElement === document.body || document.activeElement.closest('#confirm') !== null"
+                            ) == true
+                        )
+                    }
+                    try await page.tab(to: "#confirm-yes")
+                    try await page.press(.enter)
+                    try await page.wait("document.querySelectorAll('#session-list > li').length === 1")
+                    #expect(try await other.call(.GET, "/v1/me").status == 401)
+                    let made = try await server.call(
+                        .POST,
+                        "/v1/transactions",
+                        ["type": "consent", "details": ["scope": "all"], "username": .string(user.name)],
+                        token: TestServer.serviceSecret
+                    )
+                    try await page.wait("document.querySelector('#transaction-list .approve')")
+                    try await page.tab(to: "#transaction-list .approve")
+                    try await page.press(.enter)
+                    try await page.expectNotice("Consent was approved.")
+                    let id = made["id"]?.string ?? ""
+                    let decided = try await server.call(
+                        .GET,
+                        "/v1/transactions/\(id)",
+                        token: TestServer.serviceSecret
+                    )
+                    #expect(decided["status"] == "approved")
+                    try await page.setPresence(false, of: authenticator)
+                    try await page.tab(to: "#sign-out")
+                    try await page.press(.enter)
+                    try await page.wait("document.activeElement.id === 'username'")
+                    try await page.tab(to: "#passkey-sign-in")
+                    try await page.press(.enter)
+                    try await page.setPresence(true, of: authenticator)
+                    try await page.wait(Browser.accountIsShown)
+                }
+            }
+        }
+    }
+}

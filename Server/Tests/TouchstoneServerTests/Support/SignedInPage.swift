@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+import WebAuthnModel
+
+@testable import TouchstoneServer
+
+// What several tests of the page do.
+
+extension Browser {
+    static let signInIsShown = "document.querySelector('#view-sign-in').checkVisibility()"
+    static let accountIsShown = "document.querySelector('#view-account').checkVisibility()"
+
+    /// Opens the page and signs in by password.
+    func signIn(_ user: TestUser, address: String = "http://localhost:8080/") async throws {
+        try await open(address)
+        try await wait(Self.signInIsShown)
+        try await fill("#username", user.name)
+        try await fill("#password", TestUser.password)
+        try await click("#sign-in-form .primary")
+        try await wait(Self.accountIsShown)
+    }
+
+    /// Adds a passkey, which is the nth of the account.
+    func addPasskey(_ count: Int = 1) async throws {
+        try await click("#add-passkey")
+        try await wait("document.querySelectorAll('#credential-list > li').length === \(count)")
+    }
+
+    /// Waits for what the page tells.
+    func expectNotice(_ text: String, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        try await wait(
+            "document.querySelector('#notice').textContent.includes('\(text)')",
+            sourceLocation: sourceLocation
+        )
+    }
+}
+
+extension TestServer {
+    /// Lets the last authentication of all sessions be an hour ago.
+    func ageSessions() throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/python3")
+        process.arguments = [
+            "-c",
+            """
+            import sqlite3, sys
+            database = sqlite3.connect(sys.argv[1], timeout=60)
+            database.execute("UPDATE sessions SET auth_time = auth_time - 3600000")
+            database.commit()
+            """,
+            "\(configuration.dataDirectory)/accounts.sqlite",
+        ]
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+    }
+}
