@@ -42,24 +42,34 @@ final class KeyedDigest: Sendable {
 
     /// The digest of `octets`, as four numbers of 8 bytes each.
     func words(of octets: UnsafeRawBufferPointer) -> SIMD4<UInt64> {
-        var digest = SIMD4<UInt64>.zero
-        unsafe states.withUnsafeBytes { states in
-            let states = unsafe states.bindMemory(to: SHA256_CTX.self)
-            var state = unsafe states[0]
-            defer {
-                unsafe clinux_wipe(&state, MemoryLayout<SHA256_CTX>.size)
-                clinux_wipe_vector_registers()
-            }
-            unsafe CCryptoBoringSSL_SHA256_Update(&state, octets.baseAddress, octets.count)
-            unsafe withUnsafeMutableBytes(of: &digest) { digest in
-                let inner = unsafe digest.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self)
-                unsafe CCryptoBoringSSL_SHA256_Final(inner, &state)
-                unsafe state = states[1]
-                unsafe CCryptoBoringSSL_SHA256_Update(&state, inner, digest.count)
-                unsafe CCryptoBoringSSL_SHA256_Final(inner, &state)
+        let size = MemoryLayout<SHA256_CTX>.size
+        let half = MemoryLayout<SHA256_CTX>.stride
+        let alignment = MemoryLayout<SHA256_CTX>.alignment
+        return unsafe states.withUnsafeBytes { states in
+            let states = unsafe states.baseAddress.unsafelyUnwrapped
+            // Copied from memory to memory: a value of this type goes by way of another place on the stack.
+            return unsafe withUnsafeTemporaryAllocation(byteCount: size, alignment: alignment) { place in
+                let place = unsafe place.baseAddress.unsafelyUnwrapped
+                let state = unsafe place.assumingMemoryBound(to: SHA256_CTX.self)
+                var digest = SIMD4<UInt64>.zero
+                defer {
+                    unsafe clinux_wipe(place, size)
+                    clinux_wipe_vector_registers()
+                }
+                unsafe place.copyMemory(from: states, byteCount: size)
+                unsafe CCryptoBoringSSL_SHA256_Update(state, octets.baseAddress, octets.count)
+                unsafe withUnsafeMutableBytes(of: &digest) { digest in
+                    let inner = unsafe digest.baseAddress.unsafelyUnwrapped.assumingMemoryBound(
+                        to: UInt8.self
+                    )
+                    unsafe CCryptoBoringSSL_SHA256_Final(inner, state)
+                    unsafe place.copyMemory(from: states + half, byteCount: size)
+                    unsafe CCryptoBoringSSL_SHA256_Update(state, inner, digest.count)
+                    unsafe CCryptoBoringSSL_SHA256_Final(inner, state)
+                }
+                return digest
             }
         }
-        return digest
     }
 
     /// The first `count` bytes of the digest of `octets`.
