@@ -1,4 +1,5 @@
 internal import Crypto
+internal import SecureRandom
 internal import WebAuthnModel
 
 /// A token that says nothing: a prefix for people and secret scanners, 32 random bytes and a checksum.
@@ -28,8 +29,7 @@ public struct OpaqueToken: Sendable, Equatable {
     /// Makes a new one.
     public init(_ kind: Kind) {
         self.kind = kind
-        var generator = SystemRandomNumberGenerator()
-        random = (0..<Self.randomByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        random = SecureRandom.bytes(Self.randomByteCount)
     }
 
     /// Reads a text; nil when it is no token of this kind, or mistyped: no database is asked then.

@@ -66,6 +66,7 @@ extension SQLConnection {
             return .refused(refusal)
         }
         try reset(completion.resetting)
+        try giveBack(completion.givingBack, now: completion.now)
         if case .password(_, let rehashed?) = completion.method {
             try execute(Statements.rehash, .of(id), .text(rehashed))
         }

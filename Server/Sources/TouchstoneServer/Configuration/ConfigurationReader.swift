@@ -77,6 +77,7 @@ extension ServerConfiguration {
         case "audit-retention": auditRetention = try setting.number(in: 0...87_600)
         case "passwords-per-minute": passwordsPerMinute = try setting.number(in: 1...1_000_000)
         case "ceremonies-per-minute": ceremoniesPerMinute = try setting.number(in: 1...1_000_000)
+        case "request-timeout": requestTimeout = try setting.number(in: 1...3600)
         case "password-workers": passwordWorkers = try setting.number(in: 1...1024)
         case "password-queue": passwordQueue = try setting.number(in: 0...65_536)
         case "password-minimum": passwordMinimum = try setting.number(in: 8...64)
