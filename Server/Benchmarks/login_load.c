@@ -1,11 +1,11 @@
 // Signs in as fast as a server answers, over connections that stay open, one request at a time on each.
 //
-//   login_load PORT login|refresh|password|probe CONNECTIONS SECONDS ACCOUNTS [COUNTER]
+//   login_load PORT login|refresh|password|probe CONNECTIONS SECONDS ACCOUNTS [COUNTER [SHARE SHARES]]
 //
 // login: both requests, with a fresh ES256 signature (wrk cannot sign). refresh: rotates a token, after one login a
 // connection. password: names that nobody has, each once, which cost a derivation. probe: an access token is looked up,
-// after one login. COUNTER is the first signature counter: later runs on a store need higher ones. The second half of a second
-// before the measured time is thrown away. Prints one line of `name=value`.
+// after one login. COUNTER is the first signature counter: later runs on a store need higher ones. SHARE
+// of SHARES: of generators at a time, each has accounts of its own. What began in the first half second is not counted. Prints one line of `name=value`.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +34,7 @@ static struct Connection connections[MOST_CONNECTIONS];
 static EC_KEY *keys[KEY_COUNT];
 static enum Mode mode;
 static int port, connection_count;
+static uint64_t share, shares = 1;
 static uint64_t account_count;
 static uint32_t counter;
 static uint64_t strangers;
@@ -126,9 +127,10 @@ static void ask_login(struct Connection *connection, const char *options) {
     const char *challenge = member(options, "challenge", &challenge_length);
     if (!ceremony || !challenge) die(options);
     // A connection has accounts of its own, so that counters grow.
-    uint64_t lane = (uint64_t)(connection - connections);
+    uint64_t lanes = (uint64_t)connection_count * shares;
+    uint64_t lane = (uint64_t)(connection - connections) * shares + share;
     uint64_t account = (uint64_t)rand_r(&seed) * 32768u + (uint64_t)rand_r(&seed);
-    account = account % (account_count / (uint64_t)connection_count) * (uint64_t)connection_count + lane;
+    account = account % (account_count / lanes) * lanes + lane;
     char client_data[512];
     int client_length = snprintf(
         client_data, sizeof client_data,
@@ -231,7 +233,7 @@ static void begin(struct Connection *connection) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 6) die("login_load PORT login|refresh|password|probe CONNECTIONS SECONDS ACCOUNTS [COUNTER]");
+    if (argc < 6) die("login_load PORT login|refresh|password|probe CONNECTIONS SECONDS ACCOUNTS [COUNTER [SHARE SHARES]]");
     port = atoi(argv[1]);
     static const char *modes[] = {"login", "refresh", "password", "probe"};
     for (mode = 0; mode < 4 && strcmp(modes[mode], argv[2]); mode++) {}
@@ -240,6 +242,10 @@ int main(int argc, char **argv) {
     double seconds = atof(argv[4]);
     account_count = strtoull(argv[5], NULL, 10);
     counter = argc > 6 ? (uint32_t)strtoul(argv[6], NULL, 10) : 0;
+    if (argc > 8) {
+        share = strtoull(argv[7], NULL, 10);
+        shares = strtoull(argv[8], NULL, 10);
+    }
     if (connection_count < 1 || connection_count > MOST_CONNECTIONS) die("too many connections");
     for (unsigned i = 0; i < KEY_COUNT; i++) keys[i] = private_key(i);
     int poll = epoll_create1(0);

@@ -6,6 +6,17 @@ extension ServerConfiguration {
     /// Where a file is looked for that nobody names; it need not exist.
     public static let standardFile = "/etc/touchstone/touchstone-server.conf"
 
+    /// The names of all settings.
+    static let keys = [
+        "listen", "admin-listen", "public-url", "data-directory", "database", "tls-certificate", "tls-key",
+        "trusted-proxies", "rp-id", "rp-name", "origins", "top-origins", "profile",
+        "access-token-lifetime", "session-idle", "session-lifetime", "freshness", "ceremony-lifetime",
+        "audit-retention", "passwords-per-minute", "ceremonies-per-minute", "request-timeout",
+        "password-workers", "password-queue", "password-minimum", "password-cost", "device-attestation",
+        "endorsement", "endorsement-roots", "endorsement-list", "attestation-roots", "service-secret-file",
+        "log-level",
+    ]
+
     /// Reads file and environment; the environment wins.
     ///
     /// - Parameters:
