@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 internal import Logging
+internal import NIOCore
 internal import NIOPosix
 internal import ServiceLifecycle
 internal import TouchstoneServer
@@ -14,6 +15,8 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try options.read()
+        // As many threads as the process may use processors, and not as the machine has.
+        NIOSingletons.groupLoopCountSuggestion = Processors.count
         // Tasks run where their connection is read and written: without it each request changes threads twice more, which
         // is a third of its cost. Where it is not possible nothing else changes.
         NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()

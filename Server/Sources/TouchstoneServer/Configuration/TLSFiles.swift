@@ -1,5 +1,6 @@
 internal import Foundation
 internal import NIOSSL
+internal import SwiftASN1
 internal import X509
 
 /// The certificate and the key of the API's port, read and compared before anything listens.

@@ -13,6 +13,9 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     private let time: TimeAmount
+    /// When the connection ends; nil: a request is worked on.
+    private var deadline: NIODeadline?
+    /// Looks at ``deadline`` now and then: a timer for each request would cost more than the rest of this.
     private var timer: Scheduled<Void>?
     /// Requests that came whole and are not answered yet.
     private var pending = 0
@@ -20,29 +23,28 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     init(_ time: TimeAmount) { self.time = time }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        if context.channel.isActive { start(context) }
+        if context.channel.isActive { begin(context) }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { stop() }
+    func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
 
     func channelActive(context: ChannelHandlerContext) {
-        if timer == nil { start(context) }
+        begin(context)
         context.fireChannelActive()
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        stop()
+        timer?.cancel()
         context.fireChannelInactive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        // Head and body together have the time that began with the last answer, or anew if that was long ago.
-        case .head: start(context)
+        case .head: deadline = .now() + time
         case .body: break
         case .end:
             pending += 1
-            stop()
+            deadline = nil
         }
         context.fireChannelRead(data)
     }
@@ -50,19 +52,23 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .end = unwrapOutboundIn(data) {
             pending = max(pending - 1, 0)
-            if pending == 0 { start(context) }
+            if pending == 0 { deadline = .now() + time }
         }
         context.write(data, promise: promise)
     }
 
-    private func start(_ context: ChannelHandlerContext) {
-        stop()
-        let channel = context.channel
-        timer = context.eventLoop.scheduleTask(in: time) { channel.close(promise: nil) }
+    private func begin(_ context: ChannelHandlerContext) {
+        guard timer == nil else { return }
+        deadline = .now() + time
+        look(context.channel, after: time)
     }
 
-    private func stop() {
-        timer?.cancel()
-        timer = nil
+    private func look(_ channel: any Channel, after wait: TimeAmount) {
+        timer = channel.eventLoop.assumeIsolated().scheduleTask(in: wait) { [self] in
+            let now = NIODeadline.now()
+            // While a request is worked on the next look is as far away as its end could be.
+            let left = deadline.map { $0 - now } ?? time
+            if left > .zero { look(channel, after: left) } else { channel.close(promise: nil) }
+        }
     }
 }

@@ -80,13 +80,12 @@ public final class ServerProgram: ServiceLifecycle.Service {
         return router
     }
 
-    /// The fields of a request fit 32 KiB.
+    /// The fields of a request fit 32 KiB. ``RequestDeadline`` ends idle connections too.
     private static func plain(_ configuration: ServerConfiguration) -> HTTPServerBuilder {
         let time = TimeAmount.seconds(Int64(configuration.requestTimeout))
         return .http1(
             configuration: .init(
                 additionalChannelHandlers: [RequestDeadline(time)],
-                idleTimeout: time,
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 16 * 1024,
                     maxHeaderListSize: 32 * 1024,
