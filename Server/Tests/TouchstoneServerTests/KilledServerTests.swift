@@ -1,4 +1,5 @@
 import Foundation
+import NIOHTTP1
 import Synchronization
 import Testing
 import WebAuthnModel
@@ -19,8 +20,16 @@ extension ServerTests {
             var count: Int { credentials.count + sessions.count + ended.count + removed.count }
         }
 
+        private final class Record: Sendable {
+            private let told = Mutex(Told())
+
+            func withLock<Value: Sendable>(_ body: (inout sending Told) -> sending Value) -> Value {
+                told.withLock(body)
+            }
+        }
+
         /// Signs in, registers and revokes until the server is gone.
-        private static func live(_ number: Int, _ user: TestUser, _ told: borrowing Mutex<Told>) async {
+        private static func live(_ number: Int, _ user: TestUser, _ told: Record) async {
             do {
                 while true {
                     var other = user
@@ -77,15 +86,16 @@ extension ServerTests {
                 for number in 0..<6 {
                     users.append(try await TestUser.signedIn(on: server(admin), "user-\(number)"))
                 }
-                let told = Mutex(Told())
+                let told = Record()
+                let victim = process
                 await withTaskGroup(of: Void.self) { group in
                     for (number, user) in users.enumerated() {
                         group.addTask { await Self.live(number, user, told) }
                     }
-                    for _ in 0..<2400 where told.withLock(\.count) < 150 {
+                    for _ in 0..<2400 where told.withLock({ $0.count }) < 150 {
                         try? await Task.sleep(for: .milliseconds(25))
                     }
-                    process.kill()
+                    victim.kill()
                 }
                 #expect(await process.status() == SIGKILL)
                 let known = told.withLock { $0 }

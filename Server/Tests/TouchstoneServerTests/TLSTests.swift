@@ -1,7 +1,9 @@
 import AsyncHTTPClient
+import Crypto
 import Foundation
 import Logging
 import NIOCore
+import NIOHTTP1
 import NIOSSL
 import SwiftASN1
 import Testing
