@@ -11,7 +11,9 @@ extension ServerTests {
         private static let canMount = geteuid() == 0
 
         /// Everything that needs the store is refused with 503, and ready says so; meanwhile the process is alive.
-        private func expectUnavailable(_ server: TestServer, _ user: TestUser, _ begun: JSONValue) async throws {
+        private func expectUnavailable(_ server: TestServer, _ user: TestUser, _ begun: JSONValue)
+            async throws
+        {
             for answer in [
                 try await server.call(.POST, "/v1/login", begun),
                 try await server.call(.POST, "/v1/login/options", [:]),
@@ -23,7 +25,10 @@ extension ServerTests {
                 #expect(answer.headers.contains(name: "Retry-After"))
                 #expect(answer.code == "overloaded")
                 // What is wrong with it is in the log.
-                #expect(!answer.text.contains("sqlite") && !answer.text.contains(server.configuration.dataDirectory))
+                #expect(
+                    !answer.text.contains("sqlite")
+                        && !answer.text.contains(server.configuration.dataDirectory)
+                )
             }
             let token = try await user.renew()
             #expect(token.status == 503 && token.code == "temporarily_unavailable", "\(token.text)")
@@ -33,7 +38,12 @@ extension ServerTests {
         }
 
         /// As before, with nothing half done.
-        private func expectRecovered(_ server: TestServer, _ user: TestUser, sessions: Int, _ begun: JSONValue) async throws {
+        private func expectRecovered(
+            _ server: TestServer,
+            _ user: TestUser,
+            sessions: Int,
+            _ begun: JSONValue
+        ) async throws {
             #expect(try await server.call(.GET, "/health/ready", isAdmin: true).status == 200)
             let me = try await user.call(.GET, "/v1/me")
             #expect(me.status == 200, "\(me.text)")

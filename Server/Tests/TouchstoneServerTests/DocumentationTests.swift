@@ -7,7 +7,9 @@ extension ServerTests {
     @Suite("What is shipped beside touchstone-server")
     struct DocumentationTests {
         private func shared(_ path: String) throws -> String {
-            let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../share")
+            let sources = URL(filePath: #filePath).deletingLastPathComponent().appending(
+                path: "../../../share"
+            )
             return try String(contentsOf: sources.appending(path: path), encoding: .utf8)
         }
 
@@ -32,7 +34,10 @@ extension ServerTests {
             let (status, text) = try await run("--generate-completion-script", shell)
             #expect(status == 0)
             let isCurrent = try text == shared("completions/\(file)")
-            #expect(isCurrent, "touchstone-server --generate-completion-script \(shell) > share/completions/\(file)")
+            #expect(
+                isCurrent,
+                "touchstone-server --generate-completion-script \(shell) > share/completions/\(file)"
+            )
         }
 
         @Test("is a manual page that has every command, option, setting and exit status, as the help has")

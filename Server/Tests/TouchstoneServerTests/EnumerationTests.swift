@@ -32,14 +32,15 @@ extension ServerTests {
                 let bare = try await TestUser.make(on: server, "bare")
                 let suspended = try await TestUser.withPasskey(on: server, "suspended")
                 let id = try #require(
-                    try await suspended.call(.GET, "/v1/credentials")["credentials"]?.array?.first?["id"]?.string
+                    try await suspended.call(.GET, "/v1/credentials")["credentials"]?.array?.first?["id"]?
+                        .string
                 )
                 let answer = try await server.admin(
                     .POST,
                     "/users/\(suspended.id)/credentials/\(id)/suspend"
                 )
                 #expect([200, 204].contains(answer.status), "\(answer.text)")
-                let names = [known.name, bare.name, suspended.name, "nobody", "nobody else"]
+                let names = [known.name, bare.name, suspended.name, "nobody", "nobody-else"]
                 var passwords: [[Int]] = []
                 var options: [[Int]] = []
                 for name in names {

@@ -39,13 +39,16 @@ extension ServerTests {
                     told.withLock { $0.credentials.append((number, id)) }
                     let body = try await other.passkeyBody(named: false)
                     let answer = try await user.server.call(.POST, "/v1/login", body)
-                    guard let session = answer["session_id"]?.string, let token = answer["access_token"]?.string
+                    guard let session = answer["session_id"]?.string,
+                        let token = answer["access_token"]?.string
                     else { return }
                     told.withLock {
                         $0.sessions.append((number, session, token))
                         $0.consumed.append(body)
                     }
-                    guard try await user.call(.DELETE, "/v1/sessions/\(session)").status == 204 else { return }
+                    guard try await user.call(.DELETE, "/v1/sessions/\(session)").status == 204 else {
+                        return
+                    }
                     told.withLock { $0.ended.append((number, session, token)) }
                     let path = "/v1/credentials/\(Base64URL.encode(id))"
                     guard try await user.call(.DELETE, path).status == 204 else { return }
@@ -56,7 +59,9 @@ extension ServerTests {
             }
         }
 
-        @Test("knows all that it said when it is started again: registrations, revocations, used challenges, the audit")
+        @Test(
+            "knows all that it said when it is started again: registrations, revocations, used challenges, the audit"
+        )
         func killed() async throws {
             try await TestServer.inDirectory { directory in
                 var ports = try FreePorts()

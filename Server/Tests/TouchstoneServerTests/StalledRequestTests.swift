@@ -60,7 +60,7 @@ extension ServerTests {
             try await TestServer.with {
                 $0.requestTimeout = 1
                 $0.passwordWorkers = 1
-                $0.passwordCost = .init(ln: 17, r: 8, p: 16)
+                $0.passwordCost = .init(ln: 15, r: 8, p: 24)
             } _: { server in
                 let start = ContinuousClock.now
                 let body: JSONValue = ["username": "nobody", "password": "wrong wrong"]

@@ -46,13 +46,19 @@ extension ServerTests {
             }
 
             /// The status of a look at a server by a client that trusts the maker.
-            func status(port: Int, _ change: (inout TLSConfiguration) -> Void = { _ in }) async throws -> Int {
+            func status(
+                port: Int,
+                connecting limit: TimeAmount = .seconds(60),
+                _ change: (inout TLSConfiguration) -> Void = { _ in }
+            ) async throws -> Int {
                 var tls = TLSConfiguration.makeClientConfiguration()
                 tls.trustRoots = .certificates([
                     try NIOSSLCertificate(bytes: SoftManufacturer.der(maker.root), format: .der)
                 ])
                 change(&tls)
-                let client = HTTPClient(configuration: .init(tlsConfiguration: tls))
+                let client = HTTPClient(
+                    configuration: .init(tlsConfiguration: tls, timeout: .init(connect: limit))
+                )
                 let result: Result<Int, any Error>
                 do {
                     let request = HTTPClientRequest(url: "https://localhost:\(port)/.well-known/webauthn")
@@ -67,6 +73,9 @@ extension ServerTests {
             }
         }
 
+        /// A client that was refused tries again until then; that others are served shows that it was not the time.
+        private let refused = TimeAmount.seconds(1)
+
         @Test("the certificate and its key are served, from TLS 1.2 on, and nothing without TLS")
         func served() async throws {
             try await TestServer.inDirectory { directory in
@@ -78,7 +87,9 @@ extension ServerTests {
                     let port = try #require(URL(string: server.api)?.port)
                     #expect(try await files.status(port: port) == 200)
                     await #expect(throws: (any Error).self) {
-                        try await files.status(port: port) { $0.maximumTLSVersion = .tlsv11 }
+                        try await files.status(port: port, connecting: refused) {
+                            $0.maximumTLSVersion = .tlsv11
+                        }
                     }
                     await #expect(throws: (any Error).self) {
                         try await server.call(.GET, "/.well-known/webauthn")
@@ -86,7 +97,7 @@ extension ServerTests {
                     // A client that trusts somebody else.
                     let other = try SoftManufacturer()
                     await #expect(throws: (any Error).self) {
-                        try await files.status(port: port) {
+                        try await files.status(port: port, connecting: refused) {
                             $0.trustRoots = .certificates([
                                 try! NIOSSLCertificate(bytes: SoftManufacturer.der(other.root), format: .der)
                             ])
@@ -97,7 +108,9 @@ extension ServerTests {
             }
         }
 
-        @Test("files that do not belong together, or are none, are refused with their name before anything listens")
+        @Test(
+            "files that do not belong together, or are none, are refused with their name before anything listens"
+        )
         func refused() async throws {
             try await TestServer.inDirectory { directory in
                 let files = try Files(directory)
@@ -107,7 +120,8 @@ extension ServerTests {
                 let certificate = try String(contentsOfFile: "\(directory)/tls.pem", encoding: .utf8)
                 let other = try SoftManufacturer().leafKey.pemRepresentation
                 for (name, text, named) in [
-                    ("tls.key", other, "tls.key"), ("tls.key", "", "tls.key"), ("tls.key", certificate, "tls.key"),
+                    ("tls.key", other, "tls.key"), ("tls.key", "", "tls.key"),
+                    ("tls.key", certificate, "tls.key"),
                     ("tls.pem", "", "tls.pem"), ("tls.pem", key, "tls.pem"),
                     ("tls.pem", String(certificate.dropLast(60)), "tls.pem"),
                 ] {
@@ -127,7 +141,9 @@ extension ServerTests {
             }
         }
 
-        @Test("a certificate that is not valid now is served, because some clients are better than none, and told of")
+        @Test(
+            "a certificate that is not valid now is served, because some clients are better than none, and told of"
+        )
         func expired() async throws {
             for (from, to, word) in [(-7200.0, -3600.0, "expired"), (3600.0, 7200.0, "not valid before")] {
                 try await TestServer.inDirectory { directory in
@@ -138,8 +154,12 @@ extension ServerTests {
                     #expect(fault?.reason.contains(word) == true)
                     try await TestServer.with(configuration) { server in
                         let port = try #require(URL(string: server.api)?.port)
-                        await #expect(throws: (any Error).self) { try await files.status(port: port) }
-                        #expect(try await files.status(port: port) { $0.certificateVerification = .none } == 200)
+                        await #expect(throws: (any Error).self) {
+                            try await files.status(port: port, connecting: refused)
+                        }
+                        #expect(
+                            try await files.status(port: port) { $0.certificateVerification = .none } == 200
+                        )
                     }
                 }
             }
@@ -153,7 +173,8 @@ extension ServerTests {
                 for _ in 0..<2 {
                     let files = try Files(directory)
                     files.apply(to: &configuration)
-                    try await TestServer.with(configuration, adminToken: token.isEmpty ? nil : token) { server in
+                    try await TestServer.with(configuration, adminToken: token.isEmpty ? nil : token) {
+                        server in
                         token = server.adminToken
                         let port = try #require(URL(string: server.api)?.port)
                         #expect(try await files.status(port: port) == 200)

@@ -19,7 +19,12 @@ struct TLSFiles {
         guard let text = try? String(contentsOfFile: certificate, encoding: .utf8),
             let leaf = try? Certificate(pemEncoded: text),
             let chain = try? NIOSSLCertificate.fromPEMFile(certificate), !chain.isEmpty
-        else { throw ConfigurationFault(place: certificate, reason: "cannot be read, or is no certificate in PEM") }
+        else {
+            throw ConfigurationFault(
+                place: certificate,
+                reason: "cannot be read, or is no certificate in PEM"
+            )
+        }
         self.leaf = leaf
         guard let privateKey = try? NIOSSLPrivateKey(file: key, format: .pem) else {
             throw ConfigurationFault(place: key, reason: "cannot be read, or is no private key in PEM")

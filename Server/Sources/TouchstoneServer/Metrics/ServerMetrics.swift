@@ -31,7 +31,9 @@ struct ServerMetrics: Sendable {
 
     private func time(_ name: String, _ labels: [(String, String)], _ duration: Duration) {
         let (seconds, attoseconds) = duration.components
-        series.timer(name, labels, registry).recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+        series.timer(name, labels, registry).recordNanoseconds(
+            seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+        )
     }
 
     func request(route: String, method: String, status: Int, duration: Duration) {
@@ -70,8 +72,9 @@ struct ServerMetrics: Sendable {
     }
 }
 
-/// The series that were written to before: finding one by its labels' texts is much of what a request costs else. There are
-/// few, because no label is a client's to invent.
+/// The series that were written to before: finding one by its labels' texts is much of what a request costs else.
+///
+/// There are few, because no label is a client's to invent.
 private final class KnownSeries: Sendable {
     private struct Key: Hashable {
         let name: String

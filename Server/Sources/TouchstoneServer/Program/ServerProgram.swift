@@ -80,7 +80,9 @@ public final class ServerProgram: ServiceLifecycle.Service {
         return router
     }
 
-    /// The fields of a request fit 32 KiB. ``RequestDeadline`` ends idle connections too.
+    /// The fields of a request fit 32 KiB.
+    ///
+    /// ``RequestDeadline`` ends idle connections too.
     private static func plain(_ configuration: ServerConfiguration) -> HTTPServerBuilder {
         let time = TimeAmount.seconds(Int64(configuration.requestTimeout))
         return .http1(

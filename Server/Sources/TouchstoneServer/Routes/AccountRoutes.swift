@@ -39,7 +39,8 @@ enum AccountRoutes {
         let account = caller.account
         if let stored = account.password?.hash {
             let attempt = try await service.takePasswordAttempt(account.username, nil, nil, call)
-            guard case .correct = try await service.check(current ?? "", against: stored, attempt, call) else {
+            guard case .correct = try await service.check(current ?? "", against: stored, attempt, call)
+            else {
                 await service.audit(
                     call.event(.passwordChangeFail, account: account.id, session: caller.session.id),
                     at: call.now
