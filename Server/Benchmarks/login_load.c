@@ -77,10 +77,13 @@ static double percentile(struct Times *times, double part) {
 
 static void post(struct Connection *connection, const char *path, const char *type, const char *body) {
     char text[BUFFER];
+    // Clients have addresses of their own, for a server that believes a proxy.
+    unsigned number = (unsigned)rand_r(&seed);
     int length = snprintf(
         text, sizeof text,
-        "POST %s HTTP/1.1\r\nHost: localhost:%d\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n%s", path, port, type,
-        strlen(body), body);
+        "POST %s HTTP/1.1\r\nHost: localhost:%d\r\nX-Forwarded-For: 10.%u.%u.%u\r\nContent-Type: %s\r\n"
+        "Content-Length: %zu\r\n\r\n%s",
+        path, port, number >> 16 & 255, number >> 8 & 255, number & 255, type, strlen(body), body);
     connection->length = 0;
     connection->asked = now();
     if (write(connection->fd, text, (size_t)length) != length) die("a request could not be written");
