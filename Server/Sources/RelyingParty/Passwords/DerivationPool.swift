@@ -22,8 +22,8 @@ public final class DerivationPool: Sendable {
     private let state = Mutex(State())
     private let threads: Int
     private let most: Int
-    /// Of setpriority(2), for the thread alone: about a tenth of the time beside one that has not stepped back.
-    private static let niceness: CInt = 10
+    /// Of setpriority(2), for the thread alone: about a quarter of the time beside one that has not stepped back.
+    private static let niceness: CInt = 5
 
     /// Makes a pool.
     ///

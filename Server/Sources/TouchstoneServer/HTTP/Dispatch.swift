@@ -46,12 +46,12 @@ struct Dispatch: Sendable {
         return response
     }
 
-    /// Errors of the server's own are told in full; refusals only on request.
+    /// Errors of the server's own are told in full; refusals only on request, so that a crowd does not fill the log.
     private func log(_ error: any Error, _ call: Call, _ operation: Operation) {
         let problem = ErrorReply.problem(of: error)
         let isOwn = !(error is Problem || error is OAuthProblem) && problem.code == .internalError
         service.logger.log(
-            level: isOwn || problem.code == .overloaded ? .error : .debug,
+            level: isOwn || problem.code == .overloaded && !(error is Problem) ? .error : .debug,
             "\(operation.id): \(isOwn ? "\(error)" : problem.reason ?? problem.code.rawValue)",
             metadata: ["trace": "\(call.traceID)"]
         )

@@ -130,13 +130,15 @@ extension Service {
     /// Whose failures are counted: the name's, or those of a device that shows a key of the account, so that strangers
     /// cannot lock the owner out.
     ///
-    /// - Throws: ``Problem`` with `too_many_attempts`.
+    /// - Throws: ``Problem`` with `too_many_attempts` or `overloaded`.
     func takePasswordAttempt(
         _ username: String,
         _ found: AccountWithCredentials?,
         _ proof: VerifiedProof?,
         _ call: Call
     ) async throws -> PasswordAttempt {
+        // A crowd is sent away before it costs a transaction.
+        if passwords.isFull { throw Problem.overloaded("passwords queue up", retryAfter: 1) }
         let isOwn =
             proof.map { proof in
                 found?.credentials.contains { $0.thumbprint == proof.thumbprint && $0.suspension == nil }
