@@ -37,6 +37,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.5.1"),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.36.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.34.1"),
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
@@ -58,6 +59,7 @@ let package = Package(
         .target(
             name: "RelyingParty",
             dependencies: [
+                "SecureRandom",
                 .product(name: "ModularArithmetic", package: "touchstone"),
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -65,10 +67,11 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(name: "SecureRandom", swiftSettings: settings),
         // What servers keep and share: the operations and their records, without a database.
         .target(
             name: "AccountStore",
-            dependencies: [.product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["SecureRandom", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: settings
         ),
         // The operations in SQL, once for all databases.
@@ -101,7 +104,7 @@ let package = Package(
         .target(
             name: "TouchstoneServer",
             dependencies: [
-                "AccountStore", "PostgreSQLStore", "RelyingParty", "SQLiteStore", "WebAuthn",
+                "AccountStore", "PostgreSQLStore", "RelyingParty", "SQLiteStore", "SecureRandom", "WebAuthn",
                 .product(name: "FrequentWords", package: "touchstone"),
                 .product(name: "WebAuthnModel", package: "touchstone"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -113,6 +116,7 @@ let package = Package(
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Logging", package: "swift-log"),
@@ -129,6 +133,8 @@ let package = Package(
                 "TouchstoneServer",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -195,6 +201,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),

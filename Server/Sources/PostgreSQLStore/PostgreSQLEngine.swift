@@ -78,7 +78,7 @@ final class PostgreSQLWorker: Sendable {
     private static let commit = SQLStatement("COMMIT")
     private static let rollback = SQLStatement("ROLLBACK")
     /// A transaction that others were in the way of is tried so often.
-    private static let mostTries = 12
+    private static let mostTries = 24
 
     private let configuration: PostgreSQLStore.Configuration
     /// Held while it works; nobody else waits for it, because a worker does one job at a time.

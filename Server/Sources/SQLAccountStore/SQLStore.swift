@@ -73,6 +73,10 @@ extension SQLStore {
         }
     }
 
+    package func giveBack(_ keys: [LimitKey], now: Timestamp) async throws(StoreError) {
+        try await engine.write(.eachStatement) { try $0.giveBack(keys, now: now) }
+    }
+
     package func reset(_ keys: [LimitKey]) async throws(StoreError) {
         try await engine.write(.eachStatement) { try $0.reset(keys) }
     }

@@ -30,8 +30,9 @@ struct TouchstoneServerCommand: AsyncParsableCommand {
               ceremony-lifetime          seconds
               audit-retention            hours; 0: for ever
               passwords-per-minute, ceremonies-per-minute
-                                         limits of one client address
+                                         limits of one client address: failures, and begun sign-ins
               password-minimum, password-cost, password-workers, password-queue
+              request-timeout            seconds in which a request has to be there whole
               device-attestation         any, hardware or policy
               endorsement                none, roots, list or any: whose chips are certified
               endorsement-roots, endorsement-list, attestation-roots

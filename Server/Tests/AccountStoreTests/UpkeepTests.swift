@@ -30,6 +30,50 @@ struct UpkeepTests {
     }
 
     @Test(
+        "what was no failure is taken back from its window, by itself or with a login",
+        arguments: StoreKind.allCases
+    )
+    func givingBack(_ kind: StoreKind) async throws {
+        try await withStore(kind) { store in
+            let person = try await Person(store)
+            let address = LimitKey("password-address", "192.0.2.1")
+            let limit = RateLimit(address, most: 2, window: .seconds(60))
+            let name = LimitKey("password", "ada")
+            func attempt(_ now: Timestamp) async throws -> AttemptVerdict {
+                try await store.takeAttempt(name, delay: { _ in .zero }, limits: [limit], now: now)
+            }
+            // One that was given back leaves room in both counts.
+            for _ in 0..<5 {
+                #expect(try await attempt(start) == .allowed(failures: 0))
+                try await store.giveBack([name, address], now: start)
+            }
+            #expect(try await attempt(start) == .allowed(failures: 0))
+            let login = LoginCompletion(
+                method: .password(checked: "$scrypt$1", rehashed: nil),
+                session: Sample.session(person.account),
+                tokens: Sample.tokens(),
+                resetting: [name],
+                givingBack: [address],
+                audit: Sample.event(),
+                now: start
+            )
+            #expect(try await store.completeLogin(login).session != nil)
+            #expect(try await attempt(start) == .allowed(failures: 0))
+            #expect(try await attempt(start) == .allowed(failures: 1))
+            let end = start + .seconds(60)
+            #expect(try await attempt(start) == .exceeded(address, until: end))
+            // Counts do not go below nothing, and a later window is not an earlier one's.
+            #expect(try await attempt(end) == .allowed(failures: 2))
+            try await store.giveBack([address], now: start)
+            #expect(try await attempt(end) == .allowed(failures: 3))
+            #expect(try await attempt(end) == .exceeded(address, until: end + .seconds(60)))
+            for _ in 0..<9 { try await store.giveBack([address], now: end) }
+            for failures in [4, 5] { #expect(try await attempt(end) == .allowed(failures: failures)) }
+            #expect(try await attempt(end) == .exceeded(address, until: end + .seconds(60)))
+        }
+    }
+
+    @Test(
         "failures in a row wait longer and longer, until the day's end; a login forgets them",
         arguments: StoreKind.allCases
     )

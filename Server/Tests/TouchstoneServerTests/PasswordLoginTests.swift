@@ -135,6 +135,52 @@ extension ServerTests {
             }
         }
 
+        @Test("passwords that are right, or were not looked at, are no failures of an address or a name")
+        func rightOnes() async throws {
+            try await TestServer.with {
+                $0.passwordsPerMinute = 3
+            } _: { server in
+                // A house with many people behind one address.
+                var user = try await TestUser.signedIn(on: server)
+                for _ in 0..<6 { #expect(try await user.logIn().status == 200) }
+                let change: JSONValue = [
+                    "current": .string(TestUser.password), "new": .string(TestUser.password),
+                ]
+                for _ in 0..<4 {
+                    #expect(try await user.call(.PUT, "/v1/me/password", change).status == 204)
+                    try await user.signIn()
+                }
+                var statuses: [Int] = []
+                for name in 0..<4 {
+                    let body: JSONValue = ["username": .string("b-\(name)"), "password": "wrong wrong"]
+                    statuses.append(try await server.call(.POST, "/v1/login/password", body).status)
+                }
+                #expect(statuses == [401, 401, 401, 429])
+                // The limit holds for everybody behind it then.
+                #expect(try await user.logIn().status == 429)
+            }
+            try await TestServer.with {
+                $0.passwordsPerMinute = 3
+                // Nobody's password is looked at.
+                $0.passwordWorkers = 1
+                $0.passwordQueue = 0
+                $0.passwordCost = .init(ln: 15, r: 8, p: 3)
+            } _: { server in
+                let refused = try await withThrowingTaskGroup(of: Answer.self) { group in
+                    for number in 0..<40 {
+                        let body: JSONValue = ["username": .string("c-\(number)"), "password": "wrong wrong"]
+                        group.addTask { try await server.call(.POST, "/v1/login/password", body) }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                let overloaded = refused.filter { $0.status == 503 }
+                #expect(overloaded.allSatisfy { $0.headers.contains(name: "Retry-After") })
+                #expect(refused.allSatisfy { [401, 429, 503].contains($0.status) })
+                #expect(refused.filter { $0.status == 401 }.count <= 3)
+                #expect(!overloaded.isEmpty)
+            }
+        }
+
         @Test("an address may try so many passwords a minute")
         func address() async throws {
             try await TestServer.with {

@@ -17,6 +17,10 @@ public protocol LimitStore: Sendable {
         now: Timestamp
     ) async throws(StoreError) -> AttemptVerdict
 
+    /// Takes back one use or one attempt of each, which was counted at `now` and turned out to be no failure; a window that
+    /// began since is another.
+    func giveBack(_ keys: [LimitKey], now: Timestamp) async throws(StoreError)
+
     /// Forgets what was counted.
     func reset(_ keys: [LimitKey]) async throws(StoreError)
 

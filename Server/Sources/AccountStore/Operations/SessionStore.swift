@@ -100,6 +100,8 @@ public struct LoginCompletion: Sendable {
     public let proof: ProofIdentifier?
     /// The counts of failures that are forgotten now.
     public let resetting: [LimitKey]
+    /// The counts that this login was added to as a failure, and is taken from now.
+    public let givingBack: [LimitKey]
     /// What the audit says when it succeeds; the store takes its address and trace for what is said otherwise.
     public let audit: AuditEvent
     /// Now.
@@ -113,6 +115,7 @@ public struct LoginCompletion: Sendable {
         tokens: TokenPair,
         proof: ProofIdentifier? = nil,
         resetting: [LimitKey] = [],
+        givingBack: [LimitKey] = [],
         audit: AuditEvent,
         now: Timestamp
     ) {
@@ -122,6 +125,7 @@ public struct LoginCompletion: Sendable {
         self.tokens = tokens
         self.proof = proof
         self.resetting = resetting
+        self.givingBack = givingBack
         self.audit = audit
         self.now = now
     }

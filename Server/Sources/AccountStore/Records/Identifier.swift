@@ -1,3 +1,5 @@
+internal import SecureRandom
+
 /// The name of one thing, as bytes; identifiers of different subjects do not mix.
 public struct Identifier<Subject>: Hashable, Sendable {
     /// The bytes, as they are stored and sent.
@@ -8,8 +10,7 @@ public struct Identifier<Subject>: Hashable, Sendable {
 
     /// Makes a new one of random bytes: 16 for what is looked up, 32 for what somebody could gain by guessing.
     public static func random(byteCount: Int = 16) -> Self {
-        var generator = SystemRandomNumberGenerator()
-        return Self((0..<byteCount).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+        Self(SecureRandom.bytes(byteCount))
     }
 }
 

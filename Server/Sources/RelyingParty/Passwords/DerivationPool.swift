@@ -1,8 +1,12 @@
-internal import Dispatch
+internal import Foundation
+internal import Glibc
 internal import Synchronization
 
 /// Runs derivations of passwords: as many at a time as there are processors, a bounded number waiting, none on Swift's
 /// own pool, which they would block.
+///
+/// Their threads step back for others, so that a crowd of passwords takes what is left of the processors, and other requests
+/// hardly notice.
 public final class DerivationPool: Sendable {
     /// The pool is full: try again later.
     public struct Overloaded: Error, Sendable {
@@ -18,7 +22,8 @@ public final class DerivationPool: Sendable {
     private let state = Mutex(State())
     private let threads: Int
     private let most: Int
-    private let queue = DispatchQueue(label: "password derivation", attributes: .concurrent)
+    /// Of setpriority(2), for the thread alone: about a quarter of the time beside one that has not stepped back.
+    private static let niceness: CInt = 5
 
     /// Makes a pool.
     ///
@@ -41,7 +46,7 @@ public final class DerivationPool: Sendable {
             let job: @Sendable () -> Void = { [self] in
                 let result = Result { try body() }
                 // Before anybody hears of the result: what is done does not count any more.
-                next()
+                state.withLock { $0.running -= 1 }
                 continuation.resume(with: result)
             }
             let starts: Bool? = state.withLock { state in
@@ -54,21 +59,31 @@ public final class DerivationPool: Sendable {
                 return false
             }
             switch starts {
-            case true?: queue.async(execute: job)
+            case true?: start(job)
             case false?: break
             case nil: continuation.resume(throwing: Overloaded(retryAfter: .seconds(1)))
             }
         }
     }
 
-    private func next() {
-        let job = state.withLock { state -> (@Sendable () -> Void)? in
-            guard !state.waiting.isEmpty else {
-                state.running -= 1
-                return nil
+    /// A thread that lasts as long as there is work: making one costs nothing beside a derivation.
+    private func start(_ first: @escaping @Sendable () -> Void) {
+        Thread.detachNewThread { [self] in
+            setpriority(CInt(PRIO_PROCESS.rawValue), 0, Self.niceness)
+            var job: (@Sendable () -> Void)? = first
+            while let next = job {
+                next()
+                job = self.next()
             }
+        }
+    }
+
+    /// The one that has waited longest, which runs from now on.
+    private func next() -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            guard state.running < threads, !state.waiting.isEmpty else { return nil }
+            state.running += 1
             return state.waiting.removeFirst()
         }
-        if let job { queue.async(execute: job) }
     }
 }

@@ -1,6 +1,7 @@
 internal import Crypto
 internal import CryptoExtras
 internal import Foundation
+internal import SecureRandom
 
 /// A password as it is stored: scrypt (RFC 7914), as a PHC string that other programs read too:
 /// `$scrypt$ln=15,r=8,p=3$salt$hash`, both in base64 without padding.
@@ -71,8 +72,7 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible {
     ///
     /// - Throws: what the library throws when memory is short.
     public init(password: String, cost: Cost = .standard) throws {
-        var generator = SystemRandomNumberGenerator()
-        let salt = (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let salt = SecureRandom.bytes(16)
         self.cost = cost
         self.salt = salt
         hash = try Self.derive(password, salt, cost)

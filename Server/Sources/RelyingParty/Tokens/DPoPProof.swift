@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+internal import Synchronization
 internal import WebAuthnModel
 
 /// A proof that whoever sends a request holds a key: DPoP (RFC 9449), with ES256 alone.
@@ -134,17 +135,25 @@ public struct DPoPProof: Sendable, Equatable {
 /// Nonces for proofs (RFC 9449, section 8) that need no storage: a count of time, and an HMAC over it.
 ///
 /// All servers of one relying party have the same key, so that each knows the others' nonces.
-public struct DPoPNonces: Sendable {
+public final class DPoPNonces: Sendable {
     /// How long one is given out; it is taken for as long again.
     public static let interval: Int64 = 300
 
     private let key: SymmetricKey
+    /// The one that is given out now, with every answer.
+    private let current = Mutex((interval: Int64.min, nonce: ""))
 
     /// Takes the key: 32 random bytes.
     public init(key: [UInt8]) { self.key = SymmetricKey(data: key) }
 
     /// The nonce to give out at a time, in seconds since 1970.
-    public func nonce(at now: Int64) -> String { nonce(inInterval: now / Self.interval) }
+    public func nonce(at now: Int64) -> String {
+        let interval = now / Self.interval
+        return current.withLock { current in
+            if current.interval != interval { current = (interval, nonce(inInterval: interval)) }
+            return current.nonce
+        }
+    }
 
     /// Whether a nonce was given out in this interval or the last.
     public func accepts(_ nonce: String, at now: Int64) -> Bool {

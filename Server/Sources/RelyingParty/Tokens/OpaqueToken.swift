@@ -1,4 +1,5 @@
 internal import Crypto
+internal import SecureRandom
 internal import WebAuthnModel
 
 /// A token that says nothing: a prefix for people and secret scanners, 32 random bytes and a checksum.
@@ -23,13 +24,14 @@ public struct OpaqueToken: Sendable, Equatable {
 
     /// What it is for.
     public let kind: Kind
-    private let random: [UInt8]
+    /// The text that a client gets; a secret.
+    public let text: String
 
     /// Makes a new one.
     public init(_ kind: Kind) {
         self.kind = kind
-        var generator = SystemRandomNumberGenerator()
-        random = (0..<Self.randomByteCount).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let random = SecureRandom.bytes(Self.randomByteCount)
+        text = kind.rawValue + Base64URL.encode(random + Self.checksum(kind, random))
     }
 
     /// Reads a text; nil when it is no token of this kind, or mistyped: no database is asked then.
@@ -38,17 +40,15 @@ public struct OpaqueToken: Sendable, Equatable {
             let bytes = Base64URL.decode(String(text.dropFirst(kind.rawValue.count))),
             bytes.count == Self.randomByteCount + Self.checksumByteCount
         else { return nil }
-        self.kind = kind
-        random = Array(bytes.prefix(Self.randomByteCount))
+        let checksum = Self.checksum(kind, Array(bytes.prefix(Self.randomByteCount)))
         guard Array(bytes.suffix(Self.checksumByteCount)) == checksum else { return nil }
+        self.kind = kind
+        self.text = text
     }
 
-    private var checksum: [UInt8] {
-        Array(SHA256.hash(data: Array(kind.rawValue.utf8) + random).prefix(Self.checksumByteCount))
+    private static func checksum(_ kind: Kind, _ random: [UInt8]) -> [UInt8] {
+        Array(SHA256.hash(data: Array(kind.rawValue.utf8) + random).prefix(checksumByteCount))
     }
-
-    /// The text that a client gets; a secret.
-    public var text: String { kind.rawValue + Base64URL.encode(random + checksum) }
 
     /// What a server stores and looks tokens up by; 32 bytes.
     public var digest: [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }

@@ -59,7 +59,13 @@ public enum CanonicalJSON {
             bytes.append(UInt8(ascii: "]"))
         case .object(let object):
             bytes.append(UInt8(ascii: "{"))
-            let members = object.members.sorted { $0.name.utf16.lexicographicallyPrecedes($1.name.utf16) }
+            // Of ASCII alone the order is the bytes'.
+            let isPlain = object.members.allSatisfy { $0.name.utf8.allSatisfy { $0 < 0x80 } }
+            let members = object.members.sorted {
+                isPlain
+                    ? $0.name.utf8.lexicographicallyPrecedes($1.name.utf8)
+                    : $0.name.utf16.lexicographicallyPrecedes($1.name.utf16)
+            }
             for (index, member) in members.enumerated() {
                 if index > 0 { bytes.append(UInt8(ascii: ",")) }
                 append(member.name, to: &bytes)
@@ -72,6 +78,11 @@ public enum CanonicalJSON {
 
     private static func append(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
+        defer { bytes.append(UInt8(ascii: "\"")) }
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+            bytes.append(contentsOf: text.utf8)
+            return
+        }
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
@@ -86,6 +97,5 @@ public enum CanonicalJSON {
             default: bytes.append(byte)
             }
         }
-        bytes.append(UInt8(ascii: "\""))
     }
 }

@@ -19,6 +19,9 @@ private enum Statements {
         ON CONFLICT (key) DO UPDATE SET count = $2, since = $3, expires_at = $4
         """
     )
+    static let giveBack = SQLStatement(
+        "UPDATE limits SET count = count - 1 WHERE key = $1 AND since <= $2 AND expires_at > $2 AND count > 0"
+    )
     static let reset = SQLStatement("DELETE FROM limits WHERE key = $1")
     static let takeProof = SQLStatement(
         "INSERT INTO proofs (digest, expires_at) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING RETURNING digest"
@@ -69,6 +72,10 @@ extension SQLConnection {
             .of(now + attemptMemory)
         )
         return .allowed(failures: failures)
+    }
+
+    func giveBack(_ keys: [LimitKey], now: Timestamp) throws {
+        for key in keys { try execute(Statements.giveBack, key.digest, .of(now)) }
     }
 
     func reset(_ keys: [LimitKey]) throws {

@@ -2,8 +2,14 @@ internal import AccountStore
 
 private enum Statements {
     static let account = SQLStatement("SELECT \(Account.columns) FROM accounts WHERE id = $1")
-    static let sessions = SQLStatement(
-        "SELECT \(Session.columns) FROM sessions WHERE account = $1 ORDER BY created_at, id"
+    /// When each session ends, the oldest first: all that a new one needs to know of the others.
+    static let ends = SQLStatement(
+        """
+        SELECT id, expires_at, last_used_at, idle_lifetime FROM sessions WHERE account = $1 ORDER BY created_at, id
+        """
+    )
+    static let session = SQLStatement(
+        "SELECT \(Session.columns) FROM sessions WHERE account = $1 AND id = $2"
     )
     static let rehash = SQLStatement("UPDATE accounts SET password_hash = $2 WHERE id = $1")
     static let renew = SQLStatement(
@@ -29,7 +35,10 @@ extension SQLConnection {
         var audit = completion.audit.of(id)
         audit.session = completion.session.id
         var queries = [
-            SQLQuery(Statements.account, [.of(id)]), SQLQuery(Statements.sessions, [.of(id)]),
+            SQLQuery(Statements.account, [.of(id)]),
+            completion.target == .renewal
+                ? SQLQuery(Statements.session, [.of(id), .of(completion.session.id)])
+                : SQLQuery(Statements.ends, [.of(id)]),
             auditHead(of: audit),
         ]
         if case .credential(let use) = completion.method {
@@ -37,10 +46,6 @@ extension SQLConnection {
             queries.append(credentialQuery(use.id, of: id))
         }
         let answers = try rows(queries)
-        let sessions = try answers[1].map { row in
-            var row = row
-            return try Session.read(&row)
-        }
         guard var row = answers[0].first else {
             // Its chain would be a stranger's, and nobody could begin one by naming accounts.
             audit.account = nil
@@ -50,7 +55,8 @@ extension SQLConnection {
             )
             return .refused(.noAccount)
         }
-        let renewed = sessions.first { $0.session.id == completion.session.id }
+        var renewed: (session: Session, epoch: Int64)?
+        if completion.target == .renewal, var row = answers[1].first { renewed = try Session.read(&row) }
         let refusal = try refusal(
             of: completion,
             account: try Account(&row),
@@ -66,13 +72,20 @@ extension SQLConnection {
             return .refused(refusal)
         }
         try reset(completion.resetting)
+        try giveBack(completion.givingBack, now: completion.now)
         if case .password(_, let rehashed?) = completion.method {
             try execute(Statements.rehash, .of(id), .text(rehashed))
         }
         if case .renewal = completion.target, let renewed {
             return try renew(renewed.session, epoch: renewed.epoch + 1, completion, audit, head: answers[2])
         }
-        return try begin(completion, audit, beside: sessions.map(\.session), head: answers[2])
+        let others = try answers[1].map { row in
+            var row = row
+            let id: SessionID = try row.id()
+            let end = try row.time()
+            return (id: id, end: min(end, try row.time() + row.duration()))
+        }
+        return try begin(completion, audit, beside: others, head: answers[2])
     }
 
     private func refusal(
@@ -99,12 +112,12 @@ extension SQLConnection {
     private func begin(
         _ completion: LoginCompletion,
         _ audit: AuditEvent,
-        beside others: [Session],
+        beside others: [(id: SessionID, end: Timestamp)],
         head: [SQLRow]
     ) throws -> LoginOutcome {
         let session = completion.session
-        let over = others.filter { $0.refreshExpiresAt <= completion.now }
-        let living = others.filter { $0.refreshExpiresAt > completion.now }
+        let over = others.filter { $0.end <= completion.now }
+        let living = others.filter { $0.end > completion.now }
         let ended = living.prefix(max(living.count + 1 - Limits.sessions, 0)).map(\.id)
         for id in over.map(\.id) + ended { try removeSession(id, of: session.account) }
         try insert(session, epoch: 0)

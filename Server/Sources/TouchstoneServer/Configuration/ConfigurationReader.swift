@@ -6,6 +6,17 @@ extension ServerConfiguration {
     /// Where a file is looked for that nobody names; it need not exist.
     public static let standardFile = "/etc/touchstone/touchstone-server.conf"
 
+    /// The names of all settings.
+    static let keys = [
+        "listen", "admin-listen", "public-url", "data-directory", "database", "tls-certificate", "tls-key",
+        "trusted-proxies", "rp-id", "rp-name", "origins", "top-origins", "profile",
+        "access-token-lifetime", "session-idle", "session-lifetime", "freshness", "ceremony-lifetime",
+        "audit-retention", "passwords-per-minute", "ceremonies-per-minute", "request-timeout",
+        "password-workers", "password-queue", "password-minimum", "password-cost", "device-attestation",
+        "endorsement", "endorsement-roots", "endorsement-list", "attestation-roots", "service-secret-file",
+        "log-level",
+    ]
+
     /// Reads file and environment; the environment wins.
     ///
     /// - Parameters:
@@ -85,6 +96,7 @@ extension ServerConfiguration {
         case "audit-retention": auditRetention = try setting.number(in: 0...87_600)
         case "passwords-per-minute": passwordsPerMinute = try setting.number(in: 1...1_000_000)
         case "ceremonies-per-minute": ceremoniesPerMinute = try setting.number(in: 1...1_000_000)
+        case "request-timeout": requestTimeout = try setting.number(in: 1...3600)
         case "password-workers": passwordWorkers = try setting.number(in: 1...1024)
         case "password-queue": passwordQueue = try setting.number(in: 0...65_536)
         case "password-minimum": passwordMinimum = try setting.number(in: 8...64)

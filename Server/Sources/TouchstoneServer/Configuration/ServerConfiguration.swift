@@ -61,7 +61,7 @@ public struct ServerConfiguration: Sendable {
 
     // MARK: Limits
 
-    /// Passwords that are tried from one address in a minute.
+    /// Passwords that may fail from one address in a minute.
     public var passwordsPerMinute = 20
     /// Ceremonies begun from one address in a minute.
     public var ceremoniesPerMinute = 60
@@ -73,6 +73,9 @@ public struct ServerConfiguration: Sendable {
     public var passwordQueue: Int?
     /// Characters that a password has at least.
     public var passwordMinimum = 8
+
+    /// Seconds in which a request has to be there, head and body; as long a connection may be idle.
+    public var requestTimeout = 60
 
     // MARK: Attestation
 

@@ -45,8 +45,9 @@ enum BodyReader {
 
     private static func bytes(of request: Request, type: String) async throws -> [UInt8] {
         let fields = request.headers
-        let given = (fields[.contentType] ?? "").prefix { $0 != ";" }
-        guard given.trimmingCharacters(in: .whitespaces).lowercased() == type else {
+        let given = fields[.contentType] ?? ""
+        let bare = given.prefix { $0 != ";" }
+        guard given == type || bare.trimmingCharacters(in: .whitespaces).lowercased() == type else {
             throw Problem(.unsupportedMediaType, "expected \(type)")
         }
         guard (fields[.contentEncoding] ?? "identity").lowercased() == "identity" else {

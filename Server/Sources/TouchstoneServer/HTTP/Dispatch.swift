@@ -46,12 +46,12 @@ struct Dispatch: Sendable {
         return response
     }
 
-    /// Errors of the server's own are told in full; refusals only on request.
+    /// Errors of the server's own are told in full; refusals only on request, so that a crowd does not fill the log.
     private func log(_ error: any Error, _ call: Call, _ operation: Operation) {
         let problem = ErrorReply.problem(of: error)
         let isOwn = !(error is Problem || error is OAuthProblem) && problem.code == .internalError
         service.logger.log(
-            level: isOwn || problem.code == .overloaded ? .error : .debug,
+            level: isOwn || problem.code == .overloaded && !(error is Problem) ? .error : .debug,
             "\(operation.id): \(isOwn ? "\(error)" : problem.reason ?? problem.code.rawValue)",
             metadata: ["trace": "\(call.traceID)"]
         )
@@ -116,9 +116,11 @@ struct Dispatch: Sendable {
     }
 
     private func live(_ token: String, _ call: Call) async throws -> AuthenticatedSession? {
-        guard let parsed = OpaqueToken(token, .access),
-            let live = try await service.store.liveSession(TokenDigest(parsed.digest), .access, now: call.now)
-        else { return nil }
+        guard let parsed = OpaqueToken(token, .access) else { return nil }
+        let digest = TokenDigest(parsed.digest)
+        // A step of its own: the optimizer of Swift 6.3 crashes on the call in a condition.
+        let live = try await service.store.liveSession(digest, .access, now: call.now)
+        guard let live else { return nil }
         return AuthenticatedSession(session: live.session, account: live.account)
     }
 

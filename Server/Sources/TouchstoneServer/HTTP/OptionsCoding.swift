@@ -9,6 +9,25 @@ extension JSONValue {
     }
 }
 
+extension PublicKeyCredentialRequestOptions {
+    /// What an encoder makes of it, made member by member: every login begins with one.
+    var json: JSONValue {
+        [
+            "allowCredentials": .array(
+                allowCredentials.map { credential in
+                    [
+                        "id": JSONValue(base64URL: credential.id.bytes),
+                        "transports": .array(credential.transports.map { .string($0) }),
+                        "type": .string(credential.type),
+                    ]
+                }
+            ),
+            "challenge": JSONValue(base64URL: challenge.bytes), "rpId": .string(rpId),
+            "timeout": .integer(Int64(timeout)), "userVerification": .string(userVerification),
+        ]
+    }
+}
+
 /// What a server needs of options that it gave out, and kept as text.
 struct KeptOptions {
     let challenge: [UInt8]

@@ -47,7 +47,7 @@ final class Service: Sendable {
         endorsement = try EndorsementPolicy(configuration)
         passwords = try PasswordChecker(
             configuration,
-            processors: ProcessInfo.processInfo.activeProcessorCount,
+            processors: Processors.count,
             metrics
         )
         passwordPolicy = PasswordPolicy(minimum: configuration.passwordMinimum)

@@ -1,3 +1,5 @@
+internal import SecureRandom
+
 /// The identifier of a request in log, answer and audit record: 32 hexadecimal digits (W3C Trace Context).
 enum TraceIdentifier {
     /// The one that the client brought in `traceparent`, else a new one.
@@ -15,16 +17,19 @@ enum TraceIdentifier {
 
 /// Bytes that nobody can guess.
 enum Random {
-    static func bytes(_ count: Int) -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
-    }
+    static func bytes(_ count: Int) -> [UInt8] { SecureRandom.bytes(count) }
 }
 
 extension Sequence<UInt8> {
     /// Two lower-case digits a byte.
     var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        let digits: StaticString = "0123456789abcdef"
+        var text: [UInt8] = []
+        text.reserveCapacity(underestimatedCount * 2)
+        for byte in self {
+            text.append(digits.utf8Start[Int(byte >> 4)])
+            text.append(digits.utf8Start[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 }

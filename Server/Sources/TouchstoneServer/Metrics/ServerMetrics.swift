@@ -1,9 +1,11 @@
 internal import CoreMetrics
 internal import Metrics
+internal import Synchronization
 
 /// What the server counts; the names are Prometheus'.
 struct ServerMetrics: Sendable {
     let registry: PrometheusRegistry
+    private let series = KnownSeries()
 
     init(_ registry: PrometheusRegistry) {
         self.registry = registry
@@ -24,12 +26,14 @@ struct ServerMetrics: Sendable {
     ]
 
     private func count(_ name: String, _ labels: [(String, String)]) {
-        Counter(label: name, dimensions: labels, factory: registry).increment()
+        series.counter(name, labels, registry).increment()
     }
 
     private func time(_ name: String, _ labels: [(String, String)], _ duration: Duration) {
-        Timer(label: name, dimensions: labels, factory: registry)
-            .recordNanoseconds(Int64(duration / .nanoseconds(1)))
+        let (seconds, attoseconds) = duration.components
+        series.timer(name, labels, registry).recordNanoseconds(
+            seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+        )
     }
 
     func request(route: String, method: String, status: Int, duration: Duration) {
@@ -65,5 +69,38 @@ struct ServerMetrics: Sendable {
 
     func gauge(_ name: String, _ value: Int) {
         Meter(label: name, factory: registry).set(value)
+    }
+}
+
+/// The series that were written to before: finding one by its labels' texts is much of what a request costs else.
+///
+/// There are few, because no label is a client's to invent.
+private final class KnownSeries: Sendable {
+    private struct Key: Hashable {
+        let name: String
+        let values: [String]
+    }
+
+    private let counters = Mutex<[Key: Counter]>([:])
+    private let timers = Mutex<[Key: Timer]>([:])
+
+    func counter(_ name: String, _ labels: [(String, String)], _ registry: PrometheusRegistry) -> Counter {
+        let key = Key(name: name, values: labels.map(\.1))
+        return counters.withLock { known in
+            if let counter = known[key] { return counter }
+            let counter = Counter(label: name, dimensions: labels, factory: registry)
+            known[key] = counter
+            return counter
+        }
+    }
+
+    func timer(_ name: String, _ labels: [(String, String)], _ registry: PrometheusRegistry) -> Timer {
+        let key = Key(name: name, values: labels.map(\.1))
+        return timers.withLock { known in
+            if let timer = known[key] { return timer }
+            let timer = Timer(label: name, dimensions: labels, factory: registry)
+            known[key] = timer
+            return timer
+        }
     }
 }

@@ -71,10 +71,7 @@ extension ServerConfiguration {
         _ = try EndorsementPolicy(self)
         _ = try attestationRoots.map(CertificateFolder.read)
         _ = try serviceSecretFile.map(ServiceSecret.init)
-        for file in [tlsCertificate, tlsKey].compactMap(\.self)
-        where !FileManager.default.isReadableFile(atPath: file) {
-            throw ConfigurationFault(place: file, reason: "cannot be read")
-        }
+        if let complaint = try TLSFiles(self)?.complaint(at: Date()) { throw complaint }
         return """
             public-url         \(publicURL)
             listen             \(listen.host):\(listen.port)\(tlsCertificate == nil ? "" : " (TLS)")

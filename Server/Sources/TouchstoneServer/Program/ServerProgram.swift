@@ -5,7 +5,7 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import HummingbirdTLS
 internal import Logging
-internal import NIOSSL
+internal import NIOCore
 internal import RelyingParty
 public import ServiceLifecycle
 
@@ -45,20 +45,22 @@ public final class ServerProgram: ServiceLifecycle.Service {
         routes = (Self.routes(of: apiRouter), Self.routes(of: adminRouter))
         api = Application(
             router: apiRouter,
-            server: try Self.builder(configuration),
+            server: try Self.builder(configuration, logger),
             configuration: .init(
                 address: .hostname(configuration.listen.host, port: configuration.listen.port),
-                reuseAddress: true
+                reuseAddress: true,
+                availableConnectionsDelegate: MaximumAvailableConnections(Descriptors.connections())
             ),
             onServerRunning: { ports.set(api: $0.localAddress?.port) },
             logger: logger
         )
         admin = Application(
             router: adminRouter,
-            server: Self.plain,
+            server: Self.plain(configuration),
             configuration: .init(
                 address: .hostname(configuration.adminListen.host, port: configuration.adminListen.port),
-                reuseAddress: true
+                reuseAddress: true,
+                availableConnectionsDelegate: MaximumAvailableConnections(Descriptors.adminConnections)
             ),
             onServerRunning: { ports.set(admin: $0.localAddress?.port) },
             logger: logger
@@ -91,11 +93,14 @@ public final class ServerProgram: ServiceLifecycle.Service {
         return router
     }
 
-    /// Who sends nothing for a minute is let go; the fields of a request fit 32 KiB.
-    private static var plain: HTTPServerBuilder {
-        .http1(
+    /// The fields of a request fit 32 KiB.
+    ///
+    /// ``RequestDeadline`` ends idle connections too.
+    private static func plain(_ configuration: ServerConfiguration) -> HTTPServerBuilder {
+        let time = TimeAmount.seconds(Int64(configuration.requestTimeout))
+        return .http1(
             configuration: .init(
-                idleTimeout: .seconds(60),
+                additionalChannelHandlers: [RequestDeadline(time)],
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: 16 * 1024,
                     maxHeaderListSize: 32 * 1024,
@@ -105,19 +110,12 @@ public final class ServerProgram: ServiceLifecycle.Service {
         )
     }
 
-    private static func builder(_ configuration: ServerConfiguration) throws -> HTTPServerBuilder {
-        guard let certificate = configuration.tlsCertificate, let key = configuration.tlsKey else {
-            return plain
-        }
-        let chain = try NIOSSLCertificate.fromPEMFile(certificate).map {
-            NIOSSLCertificateSource.certificate($0)
-        }
-        var tls = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain,
-            privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem))
-        )
-        tls.minimumTLSVersion = .tlsv12
-        return try .tls(plain, tlsConfiguration: tls)
+    private static func builder(_ configuration: ServerConfiguration, _ logger: Logger) throws
+        -> HTTPServerBuilder
+    {
+        guard let files = try TLSFiles(configuration) else { return plain(configuration) }
+        if let complaint = files.complaint(at: Date()) { logger.error("\(complaint)") }
+        return try .tls(plain(configuration), tlsConfiguration: files.configuration)
     }
 
     /// Runs until the task is cancelled or the service group shuts down: requests that were begun are finished.

@@ -38,15 +38,17 @@ enum AccountRoutes {
         try reader.finish()
         let account = caller.account
         if let stored = account.password?.hash {
-            let attempt = try await service.takePasswordAttempt(account.username, nil, nil, call).key
-            guard case .correct = try await service.passwords.check(current ?? "", against: stored) else {
+            let attempt = try await service.takePasswordAttempt(account.username, nil, nil, call)
+            guard case .correct = try await service.check(current ?? "", against: stored, attempt, call)
+            else {
                 await service.audit(
                     call.event(.passwordChangeFail, account: account.id, session: caller.session.id),
                     at: call.now
                 )
                 throw Problem.authenticationFailed("wrong_password")
             }
-            try await service.store.reset([attempt])
+            try await service.store.giveBack([attempt.addressKey], now: call.now)
+            try await service.store.reset([attempt.key])
         }
         try service.passwordPolicy.check(new, username: account.username)
         try await service.store.changePassword(

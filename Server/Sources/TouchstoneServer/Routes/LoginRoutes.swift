@@ -35,7 +35,7 @@ enum LoginRoutes {
                 AccountWithCredentials?.none
             }
         let attempt = try await service.takePasswordAttempt(username ?? name, found, proof, call)
-        let verdict = try await service.passwords.check(password, against: found?.account.password?.hash)
+        let verdict = try await service.check(password, against: found?.account.password?.hash, attempt, call)
         guard case .correct(let rehashed) = verdict, let account = found?.account,
             let stored = account.password?.hash, renewed.map({ $0.account.id == account.id }) ?? true
         else {
@@ -77,6 +77,7 @@ enum LoginRoutes {
                 tokens: tokens.pair,
                 proof: proof?.identifier,
                 resetting: [attempt.key],
+                givingBack: [attempt.addressKey],
                 audit: call.event(
                     renewed != nil
                         ? .sessionRenewed : attempt.failures > 0 ? .loginSuccessAfterFail : .loginSuccess,
@@ -121,17 +122,44 @@ enum LoginRefusalProblem {
     }
 }
 
+/// A password that is about to be tried, and counts as a failure until it is known to be none.
+struct PasswordAttempt: Sendable {
+    /// Whose failures in a row it is counted with.
+    let key: LimitKey
+    /// The limit of the client's address.
+    let addressKey: LimitKey
+    /// Failures in a row before it.
+    let failures: Int
+}
+
 extension Service {
+    /// Checks a password that an attempt was taken for; one that was not looked at is no failure.
+    func check(
+        _ password: String,
+        against stored: String?,
+        _ attempt: PasswordAttempt,
+        _ call: Call
+    ) async throws -> PasswordChecker.Verdict {
+        do {
+            return try await passwords.check(password, against: stored)
+        } catch {
+            try await store.giveBack([attempt.key, attempt.addressKey], now: call.now)
+            throw error
+        }
+    }
+
     /// Whose failures are counted: the name's, or those of a device that shows a key of the account, so that strangers
     /// cannot lock the owner out.
     ///
-    /// - Throws: ``Problem`` with `too_many_attempts`.
+    /// - Throws: ``Problem`` with `too_many_attempts` or `overloaded`.
     func takePasswordAttempt(
         _ username: String,
         _ found: AccountWithCredentials?,
         _ proof: VerifiedProof?,
         _ call: Call
-    ) async throws -> (key: LimitKey, failures: Int) {
+    ) async throws -> PasswordAttempt {
+        // A crowd is sent away before it costs a transaction.
+        if passwords.isFull { throw Problem.overloaded("passwords queue up", retryAfter: 1) }
         let isOwn =
             proof.map { proof in
                 found?.credentials.contains { $0.thumbprint == proof.thumbprint && $0.suspension == nil }
@@ -141,20 +169,18 @@ extension Service {
             isOwn
             ? LimitKey("password-device", "\(username)/\((proof?.thumbprint ?? []).hexadecimal)")
             : LimitKey("password", username)
+        let addressKey = LimitKey("password-address", call.address)
         let verdict = try await store.takeAttempt(
             key,
             delay: { ThrottleLadder.delay(afterFailures: $0) },
             limits: [
-                RateLimit(
-                    LimitKey("password-address", call.address),
-                    most: configuration.passwordsPerMinute,
-                    window: .seconds(60)
-                )
+                RateLimit(addressKey, most: configuration.passwordsPerMinute, window: .seconds(60))
             ],
             now: call.now
         )
         switch verdict {
-        case .allowed(let failures): return (key, failures)
+        case .allowed(let failures):
+            return PasswordAttempt(key: key, addressKey: addressKey, failures: failures)
         case .wait(_, let until):
             await audit(
                 call.event(.loginFailMax, account: found?.account.id, reason: "password"),

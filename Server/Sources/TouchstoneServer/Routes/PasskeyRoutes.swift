@@ -66,7 +66,7 @@ enum PasskeyRoutes {
             purpose == .login ? .login : .reauthentication,
             account: account,
             session: session,
-            publicKey: try JSONValue(encoding: options),
+            publicKey: options.json,
             call
         )
     }

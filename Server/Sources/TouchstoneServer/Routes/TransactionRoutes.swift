@@ -57,7 +57,7 @@ enum TransactionRoutes {
                 PublicKeyCredentialDescriptor(id: $0.id.bytes, transports: $0.transports)
             }
         )
-        let publicKey = try JSONValue(encoding: options)
+        let publicKey = options.json
         let transaction = Transaction(
             id: .random(),
             account: account,

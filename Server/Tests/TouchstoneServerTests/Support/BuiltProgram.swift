@@ -5,14 +5,22 @@ final class BuiltProgram: Sendable {
     private let process: Process
     private let directory: String
 
-    init(_ directory: String, _ arguments: [String], _ environment: [String: String]) throws {
+    /// Starts it; `limit` is a command of the shell that comes before it, such as `ulimit`.
+    init(
+        _ directory: String,
+        _ arguments: [String],
+        _ environment: [String: String],
+        through limit: String? = nil
+    ) throws {
         self.directory = directory
         process = Process()
         let products =
             Bundle.main.bundleURL.pathExtension == "xctest"
             ? Bundle.main.bundleURL.deletingLastPathComponent() : Bundle.main.bundleURL
-        process.executableURL = products.appending(path: "touchstone-server")
-        process.arguments = arguments
+        let program = products.appending(path: "touchstone-server")
+        process.executableURL = limit == nil ? program : URL(filePath: "/bin/sh")
+        process.arguments =
+            limit.map { ["-c", "\($0) && exec \"$0\" \"$@\"", program.path] + arguments } ?? arguments
         process.environment = ["XDG_DATA_HOME": directory, "HOME": directory].merging(environment) { $1 }
         // A file rather than a pipe: nobody has to read along.
         let file = "\(directory)/output-\(UUID().uuidString)"
@@ -37,6 +45,11 @@ final class BuiltProgram: Sendable {
     }
 
     func terminate() { process.terminate() }
+
+    /// As a crash or the kernel ends it.
+    func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
+
+    var processIdentifier: Int32 { process.processIdentifier }
 
     func status() async -> Int32 {
         while process.isRunning { try? await Task.sleep(for: .milliseconds(20)) }

@@ -16,9 +16,29 @@ import WebAuthnTestKit
 struct TestServer: Sendable {
     let api: String
     let admin: String
-    let program: ServerProgram
     let configuration: ServerConfiguration
     let adminToken: String
+    private let running: ServerProgram?
+
+    /// Names a server that runs here, or elsewhere, which has no ``program``.
+    init(
+        api: String,
+        admin: String,
+        program: ServerProgram?,
+        configuration: ServerConfiguration,
+        adminToken: String
+    ) {
+        self.api = api
+        self.admin = admin
+        running = program
+        self.configuration = configuration
+        self.adminToken = adminToken
+    }
+
+    var program: ServerProgram {
+        guard let running else { preconditionFailure("it runs elsewhere") }
+        return running
+    }
 
     static let serviceSecret = "a service's secret of 32 characters or more"
     static let origin = "http://localhost:8080"

@@ -1,0 +1,104 @@
+"""Asks a server whatever its OpenAPI documents allow and do not allow: no answer is a 5xx (Scripts/test-server runs it).
+
+`schemathesis.py PROGRAM [SECONDS]`: starts the program on a store of its own; schemathesis makes the requests, within so many
+seconds for each of four runs: the API without a token, with one, with what a service shows, and the administrators'.
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+program, seconds = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "8"
+password = "horse battery staple 7"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def call(url, body, token=None):
+    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.loads(answer.read())
+
+
+def wait(condition, what):
+    for _ in range(600):
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.1)
+    raise SystemExit(f"not in a minute: {what}")
+
+
+def listens(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    except OSError:
+        return False
+
+
+with tempfile.TemporaryDirectory() as directory:
+    output = pathlib.Path(directory, "output")
+    secret = pathlib.Path(directory, "service.secret")
+    secret.write_text("a service's secret of 32 characters or more\n")
+    secret.chmod(0o600)
+    port, admin_port = free_port(), free_port()
+    api, admin = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{admin_port}"
+    environment = {
+        **os.environ, "TOUCHSTONE_SERVER_DATA_DIRECTORY": directory, "TOUCHSTONE_SERVER_LISTEN": f"127.0.0.1:{port}",
+        "TOUCHSTONE_SERVER_ADMIN_LISTEN": f"127.0.0.1:{admin_port}", "TOUCHSTONE_SERVER_PASSWORD_COST": "10,8,1",
+        "TOUCHSTONE_SERVER_PASSWORDS_PER_MINUTE": "1000000", "TOUCHSTONE_SERVER_CEREMONIES_PER_MINUTE": "1000000",
+        "TOUCHSTONE_SERVER_SERVICE_SECRET_FILE": str(secret), "TOUCHSTONE_SERVER_ENDORSEMENT": "any",
+    }
+    with open(output, "wb") as log:
+        server = subprocess.Popen([program], env=environment, stdout=log, stderr=log)
+    failed = []
+    try:
+        offer = wait(lambda: re.search(r"ts_bt_\S+", output.read_text()), "the first administrator's token")
+        wait(lambda: listens(port) and listens(admin_port), "ports")
+        admin_token = call(f"{admin}/admin/v1/bootstrap", {"token": offer[0]})["token"]
+        call(f"{admin}/admin/v1/users", {"username": "anna", "password": password}, admin_token)
+        session = call(f"{api}/v1/login/password", {"username": "anna", "password": password})["access_token"]
+        # What ends the session, the account or the administrator would make the rest a test of 401.
+        kept = ["/v1/logout", "/v1/sessions", "/v1/sessions/{id}", "/admin/v1/tokens/{digest}"]
+        for name, url, document, token in [
+            ("open", api, "/v1/openapi.json", None), ("session", api, "/v1/openapi.json", session),
+            ("service", api, "/v1/openapi.json", secret.read_text().strip()),
+            ("administrator", admin, "/admin/v1/openapi.json", admin_token),
+        ]:
+            command = [
+                sys.executable, "-m", "schemathesis.cli", "run", url + document, "--url", url, "--checks", "not_a_server_error",
+                "--max-time", seconds, "--mode", "all", "--no-color", "--request-timeout", "60", "--warnings", "off",
+                "--generation-database", "none", "--continue-on-failure",
+            ]
+            if token:
+                command += ["-H", f"Authorization: Bearer {token}"]
+                for path in kept:
+                    command += ["--exclude-path", path]
+            result = subprocess.run(command, capture_output=True, text=True, cwd=directory)
+            summary = [line.strip() for line in result.stdout.splitlines() if re.search(r"generated|Test cases|❌|No issues", line)]
+            print(f"{name}: status {result.returncode}; {' '.join(summary)}", flush=True)
+            if result.returncode:
+                failed.append(name)
+                print(result.stdout[-8000:], result.stderr[-2000:])
+        if server.poll() is not None:
+            failed.append(f"the server ended with {server.returncode}")
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait()
+    if failed:
+        print(output.read_text()[-4000:])
+        raise SystemExit(f"failed: {', '.join(failed)}")
