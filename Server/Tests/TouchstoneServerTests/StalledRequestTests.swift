@@ -88,7 +88,9 @@ extension ServerTests {
             }
         }
 
-        @Test("more connections than the process may have files: probes are answered, and it goes on when there is room")
+        @Test(
+            "more connections than the process may have files: probes are answered, and it goes on when there is room"
+        )
         func descriptors() async throws {
             try await TestServer.inDirectory { directory in
                 let ports = try FreePorts()
