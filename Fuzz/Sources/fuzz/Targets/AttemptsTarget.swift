@@ -43,7 +43,6 @@ enum AttemptsTarget: FuzzTarget {
     private final class Store: Sendable {
         private let directory: StoreDirectory
         private let key: Key
-        private let file: CInt
 
         func attempts() -> AttemptFile { AttemptFile(directory: directory) }
 
@@ -55,16 +54,21 @@ enum AttemptsTarget: FuzzTarget {
             do {
                 directory = try StoreDirectory(path: path)
                 try AttemptFile(directory: directory).save(AttemptRecord())
-                guard let key = try DeviceKeyFile(directory: directory).key("attempts"),
-                    let file = try directory.openFile(StoreFile.attempts.rawValue, O_RDWR)
-                else { fatalError("no file of attempts") }
-                (self.key, self.file) = (key, file)
+                guard let key = try DeviceKeyFile(directory: directory).key("attempts") else {
+                    fatalError("no device key")
+                }
+                self.key = key
             } catch {
                 fatalError("\(error)")
             }
         }
 
         func write(slots: [[UInt8]], validCodes: [Bool]) {
+            // Opened each time: a save after the last number of all takes the file for an older one, and makes it anew.
+            guard let file = try? directory.openFile(StoreFile.attempts.rawValue, O_RDWR) else {
+                fatalError("no file of attempts")
+            }
+            defer { close(file) }
             for (index, slot) in slots.enumerated() {
                 var content = Array(slot.prefix(Slot.contentByteCount))
                 content += [UInt8](repeating: 0, count: Slot.contentByteCount - content.count)
