@@ -70,12 +70,14 @@ struct ServerTests {
         let device = world.device("localhost", server.url)
 
         let begun = try app.options()
+        let before = world.keychain.prompts
         let made = try device.register(
             begun.options,
             verification: .passcode,
             certificates: certificates,
             reason: "a test"
         )
+        #expect(world.keychain.prompts == before + 1, "one prompt for the attestation")
         #expect(try ReadRegistration(made).format == "tpm")
         let body: JSONValue = ["ceremonyId": begun.id, "credential": made.json]
         let registered = try app.call("POST", "/v1/credentials", body)
