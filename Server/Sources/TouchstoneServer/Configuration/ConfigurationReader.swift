@@ -9,7 +9,8 @@ extension ServerConfiguration {
     /// The names of all settings.
     static let keys = [
         "listen", "admin-listen", "public-url", "data-directory", "database", "tls-certificate", "tls-key",
-        "trusted-proxies", "rp-id", "rp-name", "origins", "top-origins", "profile",
+        "trusted-proxies", "rp-id", "rp-name", "origins", "top-origins", "account-page", "cors-origins",
+        "profile",
         "access-token-lifetime", "session-idle", "session-lifetime", "freshness", "ceremony-lifetime",
         "audit-retention", "passwords-per-minute", "ceremonies-per-minute", "request-timeout",
         "password-workers", "password-queue", "password-minimum", "password-cost", "device-attestation",
