@@ -45,7 +45,7 @@ struct SectionTests {
         arguments: Ask.allCases
     )
     func sections(_ ask: Ask) async throws {
-        let keychain = TestKeychain(groupsInSection: 1)
+        let keychain = TestKeychain(groupsInSection: 1, sweepDelay: TestKeychain.never)
         try await fill(keychain, 100)
         var references: [PersistentReference] = []
         do {
@@ -121,7 +121,7 @@ struct SectionTests {
         let former = TestKeychain()
         try await fill(former, 50)
         #expect(try version(former) == 2)
-        let keychain = TestKeychain(groupsInSection: 1)
+        let keychain = TestKeychain(groupsInSection: 1, sweepDelay: TestKeychain.never)
         try FileManager.default.moveItem(atPath: former.path, toPath: keychain.path)
         for round in 0..<2 {
             let engine = try await keychain.restart()
@@ -224,7 +224,7 @@ struct SectionTests {
         // In full, with a daemon's own limit.
         let isFull = CaseSize.isFull
         let count = isFull ? 150_000 : 300
-        let keychain = TestKeychain(groupsInSection: isFull ? nil : 8)
+        let keychain = TestKeychain(groupsInSection: isFull ? nil : 8, sweepDelay: TestKeychain.never)
         let sections = 3
         let older = keychain.file("older.sqlite")
         do {

@@ -21,8 +21,7 @@ public actor KeychainEngine {
     let requestedCost: PasscodeDerivation.Cost?
     /// How many groups a section of the items' record has at most.
     let mostGroups: Int
-    /// For how long no change must have come before the log is brought into the file.
-    let idleDelay: Duration
+    let delays: BackgroundDelays
     /// Whether a part of this daemon is a test part: then it opens only keybags that are `test` already.
     let isForTests: Bool
 
@@ -79,8 +78,7 @@ public actor KeychainEngine {
     ///     derivation takes at least 500 ms. A keybag that exists keeps its own.
     ///   - groupsInSection: how many groups of 16 items are proved together, so that a larger store is not read whole at
     ///     its first unlock; nil for as many as take less than 20 ms.
-    ///   - idleDelay: for how long no change must have come before the log of changes is brought into the file, and the
-    ///     disk gets back what deletions left free.
+    ///   - delays: when the engine does what nobody waits for.
     ///   - isForTests: a part of the daemon is a test part. Keybags made here are `test` for good; one that is more
     ///     is not opened.
     ///   - wallClock: microseconds since 1970, for the dates of items.
@@ -95,7 +93,7 @@ public actor KeychainEngine {
         attester: (any KeyAttester)? = nil,
         derivation: PasscodeDerivation.Cost? = nil,
         groupsInSection: Int? = nil,
-        idleDelay: Duration = .seconds(10),
+        delays: BackgroundDelays = BackgroundDelays(),
         isForTests: Bool = false,
         wallClock: @escaping @Sendable () -> Int64 = KeychainEngine.systemWallClock,
         audit: (any AuditLog)? = nil
@@ -109,7 +107,7 @@ public actor KeychainEngine {
         self.audit = audit
         self.wallClock = wallClock
         requestedCost = derivation
-        self.idleDelay = idleDelay
+        self.delays = delays
         mostGroups = groupsInSection ?? ItemSetDigest.mostGroups
         self.isForTests = isForTests
         attempts = AttemptFile(directory: directory, audit: audit)

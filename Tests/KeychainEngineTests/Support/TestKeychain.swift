@@ -21,12 +21,19 @@ final class TestKeychain: Sendable {
     let audit = RecordedAudit()
     /// From how many groups of 16 items on the store is not read whole at the first unlock; nil as in a daemon.
     let groupsInSection: Int?
-    /// When the log is brought into the file by itself: by default in no test, however busy the machine.
-    let idleDelay: Duration
+    let delays: BackgroundDelays
 
-    init(groupsInSection: Int? = nil, idleDelay: Duration = .seconds(86_400)) {
+    /// Longer than any test takes, however busy the machine.
+    static let never = Duration.seconds(86_400)
+
+    /// Unless `idleDelay` says otherwise, the log is not brought into the file by itself.
+    init(
+        groupsInSection: Int? = nil,
+        idleDelay: Duration = TestKeychain.never,
+        sweepDelay: Duration = .seconds(2)
+    ) {
         self.groupsInSection = groupsInSection
-        self.idleDelay = idleDelay
+        delays = BackgroundDelays(idle: idleDelay, sweep: sweepDelay)
         path = FileManager.default.temporaryDirectory.path + "/touchstone-" + UUID().uuidString
     }
 
@@ -45,7 +52,7 @@ final class TestKeychain: Sendable {
             sealer: FileKeySealer(directory: directory),
             derivation: .test,
             groupsInSection: groupsInSection,
-            idleDelay: idleDelay,
+            delays: delays,
             isForTests: isForTests,
             wallClock: { time },
             audit: audit

@@ -16,7 +16,9 @@ final class ItemStatement {
         var handle: OpaquePointer?
         let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
         let result = unsafe sqlite3_prepare_v3(connection, sql, -1, flags, &handle, nil)
-        guard result == SQLITE_OK, let handle = unsafe handle else { throw unsafe SQLiteError(of: connection) }
+        guard result == SQLITE_OK, let handle = unsafe handle else {
+            throw unsafe SQLiteError(of: connection)
+        }
         unsafe self.handle = handle
         let count = unsafe Int(sqlite3_bind_parameter_count(handle))
         unsafe places = .allocate(byteCount: count * Self.placeByteCount, alignment: 8)

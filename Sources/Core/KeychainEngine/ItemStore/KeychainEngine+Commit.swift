@@ -99,16 +99,16 @@ extension KeychainEngine {
     private func settleLater() {
         lastCommit = .now
         guard settling == nil else { return }
-        settling = Task(priority: .background) { [weak self, idleDelay] in
+        settling = Task(priority: .background) { [weak self, delays] in
             repeat {
-                guard (try? await Task.sleep(for: idleDelay)) != nil else { return }
+                guard (try? await Task.sleep(for: delays.idle)) != nil else { return }
             } while await self?.settle() == true
         }
     }
 
     /// - Returns: whether to wait once more.
     private func settle() -> Bool {
-        guard ContinuousClock.now - lastCommit >= idleDelay else { return true }
+        guard ContinuousClock.now - lastCommit >= delays.idle else { return true }
         settling = nil
         guard let store else { return false }
         store.settleLog()

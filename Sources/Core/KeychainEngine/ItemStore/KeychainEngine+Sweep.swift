@@ -31,17 +31,14 @@ extension KeychainEngine {
         }
     }
 
-    /// How long the first requests after an unlock have the daemon to themselves.
-    private static let sweepDelay = Duration.seconds(2)
-
     /// How long requests have the daemon to themselves between two looks, which take a tenth of that.
     private static let sweepPause = Duration.milliseconds(4)
 
     /// Looks through all items in the background, once in a run: some at a time, requests in between.
     func sweepLater() {
         guard sweep == nil else { return }
-        sweep = Task(priority: .background) { [weak self] in
-            guard (try? await Task.sleep(for: Self.sweepDelay)) != nil else { return }
+        sweep = Task(priority: .background) { [weak self, delays] in
+            guard (try? await Task.sleep(for: delays.sweep)) != nil else { return }
             while await self?.sweepOn() == true {
                 guard (try? await Task.sleep(for: Self.sweepPause)) != nil else { return }
             }
