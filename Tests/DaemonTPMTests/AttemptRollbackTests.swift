@@ -48,10 +48,9 @@ struct AttemptRollbackTests {
         keychain.stop(with: SIGKILL)
         try await keychain.start()
         #expect(try keychain.client.status().authentication.passcodeFailures == 4)
-        #expect(
-            keychain.log.contains("tamperDetected") && keychain.log.contains("attempts: the file is older")
-        )
-        #expect(keychain.log.contains("attempts: the file is gone or damaged"))
+        try await keychain.expectLogged("tamperDetected")
+        try await keychain.expectLogged("attempts: the file is older")
+        try await keychain.expectLogged("attempts: the file is gone or damaged")
         _ = machine
     }
 
@@ -73,7 +72,7 @@ struct AttemptRollbackTests {
             #expect(status.isTamperedWith)
             #expect((status.passcodeDelay > 0) == (guess >= 4))
         }
-        #expect(keychain.log.contains("the TPM counted"))
+        try await keychain.expectLogged("the TPM counted")
         // The recovery code is not counted, and brings all back.
         try keychain.tellPerson([])
         try keychain.client.recover(keychain.prompt())

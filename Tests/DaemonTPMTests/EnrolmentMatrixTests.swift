@@ -144,8 +144,8 @@ struct EnrolmentMatrixTests {
         let gone = try #require(keychain.failure { _ = try keychain.value("set") })
         #expect(gone.status == .itemNotFound)
         #expect(gone.cause == .invalidated)
-        #expect(keychain.log.contains("enrolmentChanged"))
-        #expect(keychain.log.contains("itemsInvalidated"))
+        try await keychain.expectLogged("enrolmentChanged")
+        try await keychain.expectLogged("itemsInvalidated")
         // Bound to the new set from here on, which lives.
         try keychain.tellPerson([])
         try keychain.client.lock()
@@ -256,7 +256,7 @@ struct BoundSetTests {
         fprintd.change { $0.errors = [:] }
         // The first set that is seen is a change like any other.
         try keychain.add("set", "secret", .biometryCurrentSet)
-        #expect(keychain.log.contains("seen for the first time"))
+        try await keychain.expectLogged("seen for the first time")
         let first = keychain.failure { _ = try keychain.value("set") }
         #expect(first?.authentication?.code == .biometryLockout)
         await bus.stop()

@@ -94,7 +94,7 @@ struct TPMKeychainTests {
         await #expect(throws: TestKitError.self, "anybody may change the chip's limits") {
             try await machine.chip.setGuessLimit(5)
         }
-        #expect(keychain.log.contains("lockoutProtected"))
+        try await keychain.expectLogged("lockoutProtected")
         #expect(!keychain.log.contains("passcodeChanged"))
         // The recovery code is still the one of set-up.
         try keychain.client.recover(keychain.prompt())
@@ -163,11 +163,11 @@ struct TPMKeychainTests {
         // TPM2_ContextSave and TPM2_NV_Increment, with TPM_RC_FAILURE.
         machine.recorder.treat { $0.code == 0x162 ? .answer(0x101) : .pass }
         try keychain.client.setUp(keychain.prompt())
-        #expect(keychain.log.contains("escrowRefused"))
+        try await keychain.expectLogged("escrowRefused")
         try keychain.add("guarded", "kept", .devicePasscode)
         machine.recorder.treat { $0.code == 0x134 ? .answer(0x101) : .pass }
         try keychain.delete("guarded")
-        #expect(keychain.log.contains("generationUncounted"))
+        try await keychain.expectLogged("generationUncounted")
         #expect(!keychain.log.contains("tamperDetected") && !keychain.log.contains("authenticationFailed"))
         machine.recorder.treat { _ in .pass }
         try keychain.add("free", "kept")

@@ -180,7 +180,7 @@ struct TPMRepairTests {
         try? keychain.unlock()
         let got = try await Self.run(keychain, "get one")
         #expect(got.status == 9, "\(got)")
-        #expect(keychain.log.contains("hardware counted"))
+        try await keychain.expectLogged("hardware counted")
     }
 
     // The generation was not compared where the log, or the record, was damaged first.
