@@ -162,7 +162,7 @@ struct KeyResidueTests {
             [("\(name), first half", Array(key.prefix(16))), ("\(name), second half", Array(key.suffix(16)))]
         }
         #expect(halves.count > 10)
-        for start in 0..<CaseSize.of(3, full: 200) {
+        for start in 0..<CaseSize.of(3, full: 100) {
             keychain.stop(with: SIGTERM)
             try await keychain.start()
             try keychain.unlock()
