@@ -82,23 +82,30 @@ struct TPMRepairTests {
         keychain.stop(with: SIGTERM)
         let older = keychain.home.appending("older.sqlite")
         try FileManager.default.copyItem(atPath: keychain.file("items.sqlite"), toPath: older)
-        try await keychain.start()
-        try keychain.unlock()
-        let set = try await run(keychain, "set two --replace --require none", input: "newer two")
-        guard set.status == 0 else { throw Surprise(set.output) }
-        keychain.stop(with: killed ? SIGKILL : SIGTERM)
-        return (machine, older)
+        for _ in 0..<10 {
+            try await keychain.start()
+            try keychain.unlock()
+            let set = try await run(keychain, "set two --replace --require none", input: "newer two")
+            guard set.status == 0 else { throw Surprise(set.output) }
+            keychain.stop(with: killed ? SIGKILL : SIGTERM)
+            // A daemon that was not killed within ten seconds, on a busy machine, has brought its log into the file.
+            if !killed || (try? log(keychain).isEmpty) == false { return (machine, older) }
+        }
+        throw Surprise("no daemon was killed in time")
+    }
+
+    private static func log(_ keychain: TemporaryKeychain) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(fileURLWithPath: keychain.file("items.sqlite-wal"))))
     }
 
     private static func flipLog(_ keychain: TemporaryKeychain) throws {
-        let log = URL(fileURLWithPath: keychain.file("items.sqlite-wal"))
-        var octets = Array(try Data(contentsOf: log))
+        var octets = try log(keychain)
         guard let mark = Data(octets).range(of: Data("TchSlog1".utf8), options: .backwards) else {
             throw Surprise("the log has no mark")
         }
         octets[mark.lowerBound - 300] ^= 16
-        try Data(octets).write(to: log)
-        unsafe chmod(log.path, 0o600)
+        try Data(octets).write(to: URL(fileURLWithPath: keychain.file("items.sqlite-wal")))
+        unsafe chmod(keychain.file("items.sqlite-wal"), 0o600)
     }
 
     // A repaired store whose generation the chip does not know is "an older copy" at the next start.
