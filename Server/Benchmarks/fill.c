@@ -1,8 +1,7 @@
 // Fills a store with accounts that have two credentials each, past the server: `fill sqlite PATH COUNT` writes the
 // tables of a migrated file, `fill copy accounts|credentials COUNT` prints rows for PostgreSQL's COPY.
-#include <sqlite3.h>
-
 #include "people.h"
+#include "statements.h"
 
 static uint8_t cose[KEY_COUNT][COSE_KEY_LENGTH];
 static const long long created_at = 1790000000000LL;
@@ -39,21 +38,8 @@ static void copy_credentials(uint64_t count) {
         }
 }
 
-static sqlite3 *database;
-
 static void run(const char *sql) {
     if (sqlite3_exec(database, sql, NULL, NULL, NULL) != SQLITE_OK) die(sqlite3_errmsg(database));
-}
-
-static sqlite3_stmt *prepared(const char *sql) {
-    sqlite3_stmt *statement;
-    if (sqlite3_prepare_v2(database, sql, -1, &statement, NULL) != SQLITE_OK) die(sqlite3_errmsg(database));
-    return statement;
-}
-
-static void step(sqlite3_stmt *statement) {
-    if (sqlite3_step(statement) != SQLITE_DONE) die(sqlite3_errmsg(database));
-    sqlite3_reset(statement);
 }
 
 /// A key and the number it was made of: rows that come in their key's order fill the pages as they are.

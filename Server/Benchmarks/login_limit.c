@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
-#include <sqlite3.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "people.h"
+#include "statements.h"
 
 enum { BUFFER = 16384, MOST_EVENTS = 256 };
 
@@ -22,22 +22,9 @@ struct Connection {
     char buffer[BUFFER], answer[2048];
 };
 
-static sqlite3 *database;
 static int port;
 static EC_GROUP *group;
 static sqlite3_stmt *begin, *commit, *open_ceremony, *consume, *credential, *use, *session;
-
-static sqlite3_stmt *prepared(const char *sql) {
-    sqlite3_stmt *statement;
-    if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) != SQLITE_OK)
-        die(sqlite3_errmsg(database));
-    return statement;
-}
-
-static void step(sqlite3_stmt *statement) {
-    if (sqlite3_step(statement) != SQLITE_DONE) die(sqlite3_errmsg(database));
-    sqlite3_reset(statement);
-}
 
 static long long milliseconds(void) {
     struct timespec time;

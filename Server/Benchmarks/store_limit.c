@@ -4,25 +4,11 @@
 //
 // As many logins as there are clients go on at a time: their ceremonies are opened in one commit, consumed in the next, and
 // completed in the third. The file is one that `fill` filled.
-#include <sqlite3.h>
 #include <sys/random.h>
 #include <time.h>
 
 #include "people.h"
-
-static sqlite3 *database;
-
-static sqlite3_stmt *prepared(const char *sql) {
-    sqlite3_stmt *statement;
-    if (sqlite3_prepare_v3(database, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, NULL) != SQLITE_OK)
-        die(sqlite3_errmsg(database));
-    return statement;
-}
-
-static void step(sqlite3_stmt *statement) {
-    if (sqlite3_step(statement) != SQLITE_DONE) die(sqlite3_errmsg(database));
-    sqlite3_reset(statement);
-}
+#include "statements.h"
 
 /// Reads all rows and columns; the last row's column 0 is in `number`.
 static int rows(sqlite3_stmt *statement, long long *number, uint8_t *blob) {

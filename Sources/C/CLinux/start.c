@@ -64,6 +64,11 @@ static void become(
     execve(path, argv, envp);
 }
 
+static void reap(pid_t child) {
+    siginfo_t information;
+    while (child > 0 && waitid(P_PID, (id_t)child, &information, WEXITED) < 0 && errno == EINTR) {}
+}
+
 // Leads a session with a terminal, with the program as its only child; returns with `errno` set.
 static void lead(
     const char *path, char *const argv[], char *const envp[], const clinux_session *session,
@@ -94,14 +99,8 @@ static void lead(
         reason = errno;
         kill(child, SIGKILL);
     }
-    siginfo_t information;
-    while (waitid(P_PID, (id_t)child, &information, WEXITED) < 0 && errno == EINTR) {}
+    reap(child);
     errno = reason;
-}
-
-static void reap(pid_t child) {
-    siginfo_t information;
-    while (child > 0 && waitid(P_PID, (id_t)child, &information, WEXITED) < 0 && errno == EINTR) {}
 }
 
 int32_t clinux_start(

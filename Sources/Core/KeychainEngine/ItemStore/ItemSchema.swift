@@ -47,19 +47,14 @@ enum ItemSchema {
 
     static func make(in database: ItemDatabase) throws {
         try database.execute("PRAGMA page_size = \(pageByteCount)")
-        try database.execute("BEGIN EXCLUSIVE")
-        do {
+        try database.transaction {
             // A table comes before its indexes: "items" sorts before "items_…".
             for (_, statement) in statements.sorted(by: { $0.key < $1.key }) {
                 try database.execute(statement)
             }
             try database.execute("PRAGMA application_id = \(applicationID)")
             try database.execute("PRAGMA user_version = \(tagsVersion)")
-            try database.execute("COMMIT")
-        } catch {
-            // Some failures have ended it already.
-            try? database.execute("ROLLBACK")
-            throw error
+            return true
         }
     }
 
