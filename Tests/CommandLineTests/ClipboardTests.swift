@@ -52,7 +52,7 @@ struct ClipboardTests {
             let number = home.path + "/display"
             var server = CommandRun(
                 "-c",
-                "exec /usr/bin/Xvfb -displayfd 1 > \(number) 2> /dev/null",
+                "exec /usr/bin/Xvfb -noreset -displayfd 1 > \(number) 2> /dev/null",
                 home: home
             )
             server.program = "/bin/sh"

@@ -37,14 +37,17 @@ struct ListenerTests {
     }
 
     @Test("the socket and its directory are this user's alone")
-    func modes() throws {
+    func modes() async throws {
         let place = try Place()
         let listener = try Listener(at: place.layout)
         #expect(Self.mode(of: place.layout.runtimeDirectory) == 0o700)
         #expect(Self.mode(of: place.layout.socket) & 0o077 == 0)
         #expect(Listener.isAnswering(at: place.layout))
         _ = consume listener
-        #expect(!Listener.isAnswering(at: place.layout))
+        // A program that another test is starting holds every descriptor of this process until it executes.
+        try await Deadline.wait(for: "the end of whoever answers") {
+            Listener.isAnswering(at: place.layout) ? nil : true
+        }
     }
 
     @Test("only one daemon listens, and the next one may once it is gone")

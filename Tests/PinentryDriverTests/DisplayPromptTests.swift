@@ -40,7 +40,9 @@ struct DisplayPromptTests {
             let server = Process()
             self.server = server
             server.executableURL = URL(fileURLWithPath: "/usr/bin/Xvfb")
-            server.arguments = [name, "-screen", "0", "800x600x24", "-nolisten", "tcp"]
+            // Without -noreset the server starts anew when its last client goes, which xdotool is while a box is still
+            // on its way: the box then finds its connection cut.
+            server.arguments = [name, "-screen", "0", "800x600x24", "-nolisten", "tcp", "-noreset"]
             server.standardInput = FileHandle.nullDevice
             server.standardOutput = FileHandle.nullDevice
             server.standardError = FileHandle.nullDevice

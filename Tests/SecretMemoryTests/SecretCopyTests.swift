@@ -8,6 +8,17 @@
     struct SecretCopyTests {
         private static let counts = [16, 17, 24, 32, 33, 48, 64, 96, 128, 200, 1000]
 
+        /// Whether the signal has its handler.
+        ///
+        /// It keeps it: the tests run at once, and a signal that one raises while another takes the handler back would
+        /// end the process.
+        private static let isHandled: Bool = {
+            var action = sigaction()
+            action.__sigaction_handler.sa_handler = { _ in }
+            action.sa_flags = SA_ONSTACK
+            return sigaction(SIGUSR2, &action, nil) == 0
+        }()
+
         /// Runs `body`, and has a signal store the registers that it leaves.
         ///
         /// - Returns: what the signal put on the stack of its handler.
@@ -18,22 +29,17 @@
             memset(memory, 0, octetCount)
             var stack = stack_t(ss_sp: memory, ss_flags: 0, ss_size: octetCount)
             var formerStack = stack_t()
-            var action = sigaction()
-            action.__sigaction_handler.sa_handler = { _ in }
-            action.sa_flags = SA_ONSTACK
-            var formerAction = sigaction()
             var signals = sigset_t()
             sigemptyset(&signals)
             sigaddset(&signals, SIGUSR2)
             var formerSignals = sigset_t()
             let isReady =
-                sigaltstack(&stack, &formerStack) == 0 && sigaction(SIGUSR2, &action, &formerAction) == 0
+                isHandled && sigaltstack(&stack, &formerStack) == 0
                 && pthread_sigmask(SIG_UNBLOCK, &signals, &formerSignals) == 0
             #expect(isReady)
             body()
             raise(SIGUSR2)
             pthread_sigmask(SIG_SETMASK, &formerSignals, nil)
-            sigaction(SIGUSR2, &formerAction, nil)
             sigaltstack(&formerStack, nil)
             return Array(UnsafeRawBufferPointer(start: memory, count: octetCount).drop { $0 == 0 })
         }
