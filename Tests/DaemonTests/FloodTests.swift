@@ -116,7 +116,7 @@ struct FloodTests {
         }
         for socket in sockets { close(socket) }
         sockets = []
-        try await Deadline.wait(for: "a place", atMost: .seconds(5)) {
+        try await Deadline.wait(for: "a place", atMost: CaseSize.of(.seconds(30), full: .seconds(5))) {
             (try? await daemon.client()) != nil ? true : nil
         }
         #expect(try await bystander.call(.status, EmptyBody()).status == .success)

@@ -50,7 +50,10 @@ struct LifecycleTests {
             environment: home.environment
         )
         #expect(second.status == 0)
-        #expect(try String(contentsOf: home.layout.dataDirectory + "/daemon.log").contains("listening"))
+        try await Deadline.wait(for: "the daemon's line in its log") {
+            try String(contentsOf: home.layout.dataDirectory + "/daemon.log").contains("listening")
+                ? true : nil
+        }
         kill(process, SIGTERM)
         #expect(try await client.isClosed())
         try await Deadline.wait(for: "the end of the daemon") { ChildProcess.hasEnded(process) ? true : nil }

@@ -43,13 +43,15 @@ struct ResidueTests {
         try Self.use(keychain)
         let process = "/proc/\(keychain.processID)"
         var places: [String: Data] = [:]
-        for place in [process + "/environ", process + "/cmdline", keychain.home.appending("daemon.stderr")] {
+        for place in [process + "/environ", process + "/cmdline"] {
             places[place] = try Data(contentsOf: URL(fileURLWithPath: place))
         }
         let state = try FileImage(of: keychain.layout.dataDirectory)
         for (name, octets) in state.files { places[name] = Data(octets) }
         #expect(state.files.keys.contains("items.sqlite-wal"))
         keychain.stop(with: SIGTERM)
+        let journal = keychain.home.appending("daemon.stderr")
+        places[journal] = try Data(contentsOf: URL(fileURLWithPath: journal))
         for (name, octets) in try FileImage(of: keychain.layout.dataDirectory).files {
             places["afterwards: " + name] = Data(octets)
         }
@@ -63,7 +65,7 @@ struct ResidueTests {
             }
         }
         // The search finds what is there, and the log has something to say.
-        let log = places[keychain.home.appending("daemon.stderr")] ?? Data()
+        let log = places[journal] ?? Data()
         #expect(log.range(of: Data("itemAccessed".utf8)) != nil)
         #expect(places[process + "/environ"]?.range(of: Data(keychain.home.path.utf8)) != nil)
     }
