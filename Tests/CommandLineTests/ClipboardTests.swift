@@ -178,10 +178,20 @@ struct ClipboardTests {
     func others(desktop: Desktop) async throws {
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: Array("s3cret\n".utf8))])
         let running = try await Running(desktop, home)
-        try await running.copySecret(seconds: 2)
-        try await running.copy("somebody's own")
-        try await Deadline.wait(for: "the end of who clears it") { running.keepers == 0 ? true : nil }
-        #expect(try await running.held() == "somebody's own")
+        for seconds in [2, 10, 60] {
+            let start = ContinuousClock.now
+            try await running.copySecret(seconds: seconds)
+            try? await running.copy("somebody's own")
+            let copied = ContinuousClock.now
+            try await Deadline.wait(for: "the end of who clears it", atMost: .seconds(120)) {
+                running.keepers == 0 ? true : nil
+            }
+            // Of two who do it at once the later wins; on a busy machine there is more time in between.
+            guard copied - start < .seconds(seconds) else { continue }
+            #expect(try await running.held() == "somebody's own")
+            return withExtendedLifetime((running, keychain)) {}
+        }
+        Issue.record("the machine was too busy to copy a text within a minute")
         withExtendedLifetime((running, keychain)) {}
     }
 

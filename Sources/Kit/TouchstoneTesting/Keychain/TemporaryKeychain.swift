@@ -113,12 +113,14 @@ public final class TemporaryKeychain: Sendable {
         }
     }
 
-    /// Ends the daemon by a signal and waits for its end.
+    /// Ends the daemon by a signal and waits for its end, and for that of its prompt program.
     public func stop(with signal: Int32) {
         daemon.withLock {
             $0?.stop(with: signal)
             $0 = nil
         }
+        // Until the kernel has ended it, it holds the terminal, and who asks the next daemon there is in its background.
+        terminal.waitUntilReleased()
     }
 
     /// Unlocks the keychain; the person types the passcode.

@@ -104,6 +104,16 @@ public final class PseudoTerminal: Sendable {
     /// Closes the terminal as a window does: its users see a hang-up.
     public func hangUp() { screen.close() }
 
+    /// Waits for the end of a program that has it as its controlling terminal, if there is one.
+    func waitUntilReleased() {
+        guard let leader = screen.sessionLeader else { return }
+        let process = clinux_pidfd_open(leader)
+        guard process >= 0 else { return }
+        defer { close(process) }
+        var watched = pollfd(fd: process, events: Int16(POLLIN), revents: 0)
+        _ = unsafe poll(&watched, 1, CInt(Deadline.patience.components.seconds) * 1000)
+    }
+
     /// Whether what is typed is drawn.
     public var isEchoing: Bool { localModes & tcflag_t(ECHO) != 0 }
 

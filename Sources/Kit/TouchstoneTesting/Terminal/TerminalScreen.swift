@@ -54,6 +54,15 @@ final class TerminalScreen: Sendable {
     /// What can be seen so far.
     var visible: [UInt8] { state.withLock { $0.text.visible } }
 
+    /// The leader of the session that has the terminal as its controlling one; nil when there is none.
+    var sessionLeader: pid_t? {
+        state.withLock { state in
+            var leader: pid_t = 0
+            // The primary side tells it to anybody.
+            return unsafe ioctl(state.primary, UInt(TIOCGSID), &leader) == 0 ? leader : nil
+        }
+    }
+
     /// Has the next search start after all that was drawn so far.
     func skip() { state.withLock { $0.cursor = $0.text.compact.count } }
 
