@@ -1,3 +1,4 @@
+import Desk
 import Glibc
 import KeychainModel
 import KeychainServer

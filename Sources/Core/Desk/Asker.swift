@@ -1,28 +1,29 @@
-import KeychainModel
+package import KeychainModel
 import Synchronization
 
-/// Who is at the other end of one connection, asked again whenever something is given to it or asked for it.
+/// Who asks, looked at again whenever something is given to it or asked for it.
 ///
-/// It has the name and the groups of the program that connected as long as that process sends all requests itself and
-/// runs that program. A process that executes another program, or lends its socket to another process, is an unknown
-/// program from then on: whoever has the socket then may have had it before.
-final class Peer: Sendable {
+/// It has the name and the groups of the program that came as long as that process sends all requests itself and
+/// runs that program. A process that executes another program, or lends its channel to another process, is an unknown
+/// program from then on: whoever has the channel then may have had it before.
+package final class Asker: Sendable {
     private let named: Caller
     private let namedGroups: EntitledGroups
-    private let program: PeerCredentials.Program?
+    /// Whether the process still runs the program that came; nil when that program could not be told.
+    private let isStill: (@Sendable () -> Bool)?
     private let unknown: Caller
     private let isUnknown = Atomic(false)
 
-    /// Takes over what was found at the connection.
+    /// Takes over what a door found; `isStill` looks again.
     init(
         _ caller: Caller,
         groups: EntitledGroups,
-        program: PeerCredentials.Program?,
-        unknownGroup: AccessGroup
+        unknownGroup: AccessGroup,
+        isStill: (@Sendable () -> Bool)?
     ) {
         named = caller
         namedGroups = groups
-        self.program = program
+        self.isStill = isStill
         unknown = Caller(
             uid: caller.uid,
             pid: caller.pid,
@@ -33,10 +34,10 @@ final class Peer: Sendable {
     }
 
     /// Who it is, as of the last ``check()``.
-    var caller: Caller { isUnknown.load(ordering: .acquiring) ? unknown : named }
+    package var caller: Caller { isUnknown.load(ordering: .acquiring) ? unknown : named }
 
-    /// The program that connected; nil when it could not be told.
-    var programThatConnected: String? { named.program }
+    /// The program that came; nil when it could not be told.
+    var programThatCame: String? { named.program }
 
     /// What it may use, as of the last ``check()``.
     var groups: EntitledGroups {
@@ -44,19 +45,19 @@ final class Peer: Sendable {
             ? EntitledGroups(own: unknown.accessGroup, granted: []) : namedGroups
     }
 
-    /// Looks whether it still runs the program that connected.
+    /// Looks whether it still runs the program that came.
     ///
     /// - Returns: false when it does not and did at the last check.
     func check() -> Bool {
-        guard let program, !isUnknown.load(ordering: .acquiring) else { return true }
-        return program.process.programFile == program.file ? true : !becomesUnknown()
+        guard let isStill, !isUnknown.load(ordering: .acquiring) else { return true }
+        return isStill() ? true : !becomesUnknown()
     }
 
-    /// Looks whether the process that sent something is the one that connected; 0 for one that is not told.
+    /// Looks whether the process that sent something is the one that came; 0 for one that is not told.
     ///
     /// - Returns: false when it is not, and was before.
     func check(sender: Int32) -> Bool {
-        guard program != nil, sender != named.pid else { return true }
+        guard isStill != nil, sender != named.pid else { return true }
         return !becomesUnknown()
     }
 

@@ -1,64 +1,88 @@
-import KeychainModel
-import SecretMemory
+package import KeychainModel
+package import SecretMemory
 
 /// Calls about private keys, which see the keys of the caller's groups alone.
-extension RequestHandler {
+extension Visit {
     /// Makes a key; the user is needed only where the keybag is locked.
-    func makeKey(_ body: MakeKey, request: UInt64) async throws(KeychainError) -> EnclaveKey {
-        let group = try groups.own(or: body.group)
-        let context = try contexts.enter(body.context, request: request)
-        defer { contexts.leave(context, request: request) }
-        var turns = UserTurns(context: context, prompt: body.prompt)
-        let key = try await unlocking(&turns, adding: body.accessControl) { () throws(KeychainError) in
-            try await observe(for: body.accessControl)
-            return try await services.keys.makeKey(
-                body.accessControl,
-                group: group,
-                applicationPassword: try contexts.authorization(of: context).applicationPassword
-            )
+    package func makeKey(_ body: MakeKey, request: UInt64) async throws(KeychainError) -> EnclaveKey {
+        try await serving(.makeKey) { () async throws(KeychainError) in
+            let group = try groups.own(or: body.group)
+            let context = try contexts.enter(body.context, request: request)
+            defer { contexts.leave(context, request: request) }
+            var turns = UserTurns(context: context, prompt: body.prompt)
+            let key = try await unlocking(&turns, adding: body.accessControl) { () throws(KeychainError) in
+                try await observe(for: body.accessControl)
+                return try await services.keys.makeKey(
+                    body.accessControl,
+                    group: group,
+                    applicationPassword: try contexts.authorization(of: context).applicationPassword
+                )
+            }
+            record("make")
+            return key
         }
-        record("make")
-        return key
     }
 
     /// Reads what a representation stands for.
-    func readKey(_ body: ReadKey) async throws(KeychainError) -> EnclaveKey {
-        var turns = UserTurns(context: nil, prompt: body.prompt)
-        let key = try await unlocking(&turns) { () throws(KeychainError) in
-            try await services.keys.key(body.representation, groups: groups.all)
+    package func readKey(_ body: ReadKey) async throws(KeychainError) -> EnclaveKey {
+        try await serving(.readKey) { () async throws(KeychainError) in
+            var turns = UserTurns(context: nil, prompt: body.prompt)
+            let key = try await unlocking(&turns) { () throws(KeychainError) in
+                try await services.keys.key(body.representation, groups: groups.all)
+            }
+            record("read")
+            return key
         }
-        record("read")
-        return key
     }
 
     /// Uses a key; what is shown counts for this use's operation alone.
-    func useKey(_ body: UseKey, request: UInt64) async throws(KeychainError) -> SecretBytes {
-        let result = try await authorized(for: body.use.operation, body.context, body.prompt, request) {
-            authorization async throws(KeychainError) in
-            try await services.keys.use(
-                body.representation,
-                for: body.use,
-                groups: groups.all,
-                authorization: authorization
-            )
+    package func useKey(_ body: UseKey, request: UInt64) async throws(KeychainError) -> SecretBytes {
+        try await serving(.useKey) { () async throws(KeychainError) in
+            let result = try await authorized(for: body.use.operation, body.context, body.prompt, request) {
+                authorization async throws(KeychainError) in
+                try await services.keys.use(
+                    body.representation,
+                    for: body.use,
+                    groups: groups.all,
+                    authorization: authorization
+                )
+            }
+            record(Self.verb(of: body.use))
+            return result
         }
-        record(Self.verb(of: body.use))
-        return result
     }
 
     /// Has hardware vouch for a key, after what signing with it demands.
-    func attestKey(_ body: AttestKey, request: UInt64) async throws(KeychainError) -> Attestation {
-        let attestation = try await authorized(for: .useKeySign, body.context, body.prompt, request) {
-            authorization async throws(KeychainError) in
-            try await services.keys.attest(
-                body.representation,
-                qualifyingData: body.qualifyingData,
-                groups: groups.all,
-                authorization: authorization
-            )
+    package func attestKey(_ body: AttestKey, request: UInt64) async throws(KeychainError) -> Attestation {
+        try await serving(.attestKey) { () async throws(KeychainError) in
+            let attestation = try await authorized(for: .useKeySign, body.context, body.prompt, request) {
+                authorization async throws(KeychainError) in
+                try await services.keys.attest(
+                    body.representation,
+                    qualifyingData: body.qualifyingData,
+                    groups: groups.all,
+                    authorization: authorization
+                )
+            }
+            record("attest")
+            return attestation
         }
-        record("attest")
-        return attestation
+    }
+
+    /// What names this machine's hardware to an attestation CA.
+    package func attestationIdentity() async throws(KeychainError) -> AttestationIdentity {
+        try await serving(.attestationIdentity) { () async throws(KeychainError) in
+            try await services.keys.attestationIdentity()
+        }
+    }
+
+    /// Opens what an attestation CA sealed to this machine's hardware.
+    package func activateCredential(
+        _ challenge: ActivationChallenge
+    ) async throws(KeychainError) -> SecretBytes {
+        try await serving(.activateCredential) { () async throws(KeychainError) in
+            try await services.keys.activate(challenge)
+        }
     }
 
     /// Runs a call with what the user has shown in its context, asking for what it still needs.

@@ -1,46 +1,57 @@
-import KeychainModel
+package import KeychainModel
 import SecretMemory
 
 /// Calls that move a keychain: an export goes out, and comes in, in parts that are sealed already.
-extension RequestHandler {
-    /// Asks for the recovery code and answers part after part.
-    func exportKeychain(_ prompt: PromptFields, head: ReplyHead, reply: @escaping Reply) async throws {
-        let migration = try migration(prompt)
-        let export: KeychainExport
-        let progress = progress { done, total in
-            let part = ExportPart(progress: ProgressBody(done: done, total: total))
-            try reply(ReplyHead(id: head.id, more: true).message(part))
-        }
-        do {
-            export = try await WorkProgress.$current.withValue(progress) {
-                try await migration.mover.exportKeychain(
-                    from: migration.archive,
-                    prompt.request(by: caller)
-                )
+extension Visit {
+    /// Asks for the recovery code and answers part after part; ``WorkProgress/current`` is told how far the export is.
+    ///
+    /// - Parameters:
+    ///   - prompt: how to ask.
+    ///   - deliver: passes a part on, and is told whether it is the last one, which has the report; false ends the call.
+    /// - Returns: false where `deliver` did.
+    /// - Throws: ``KeychainError``, also after some parts.
+    package func exportKeychain(
+        _ prompt: PromptFields,
+        deliver: (_ part: ExportPart, _ isLast: Bool) -> Bool
+    ) async throws(KeychainError) -> Bool {
+        try await serving(.exportKeychain) { () async throws(KeychainError) in
+            let export = try await export(prompt)
+            let total = export.file.count
+            var offset = 0
+            while offset < total {
+                // A part lies in locked memory while it is passed on.
+                guard let room = await budget.reserveWhenFree(LockedMemoryBudget.pageCost) else {
+                    throw KeychainError(asEnded(AuthenticationError(.appCancel)))
+                }
+                let octets = try export.file.read(from: offset, upTo: MigrationLimits.partOctets)
+                guard deliver(ExportPart(total: total, octets: octets), false) else { return false }
+                offset += octets.count
+                withExtendedLifetime(room) {}
+                // Lets the door see whether its caller still wants the rest.
+                await Task.yield()
             }
-        } catch let error as AuthenticationError {
+            return deliver(ExportPart(total: total, report: export.report), true)
+        }
+    }
+
+    private func export(_ prompt: PromptFields) async throws(KeychainError) -> KeychainExport {
+        let migration = try migration(prompt)
+        do throws(AuthenticationError) {
+            return try await migration.mover.exportKeychain(
+                from: migration.archive,
+                prompt.request(by: caller)
+            )
+        } catch {
             throw KeychainError(asEnded(error))
         }
-        let total = export.file.count
-        var offset = 0
-        while offset < total {
-            // A reply lies in locked memory while it is sent.
-            guard let room = await budget.reserveWhenFree(LockedMemoryBudget.pageCost) else {
-                throw KeychainError(asEnded(AuthenticationError(.appCancel)))
-            }
-            let octets = try export.file.read(from: offset, upTo: MigrationLimits.partOctets)
-            let part = ExportPart(total: total, octets: octets)
-            try reply(ReplyHead(id: head.id, more: true).message(part))
-            offset += octets.count
-            withExtendedLifetime(room) {}
-            // Lets the connection see whether its client still wants the rest.
-            await Task.yield()
-        }
-        try reply(head.message(ExportPart(total: total, report: export.report)))
     }
 
     /// Takes the next part of an export; the first one starts anew.
-    func takeImport(_ part: ImportPart) async throws(KeychainError) {
+    package func takeImport(_ part: ImportPart) async throws(KeychainError) {
+        try await serving(.sendImport) { () async throws(KeychainError) in try await take(part) }
+    }
+
+    private func take(_ part: ImportPart) async throws(KeychainError) {
         guard let archive = services.migration?.archive else { throw KeychainError(.unimplemented) }
         let file: any ExportFile
         if part.offset == 0 {
@@ -55,8 +66,16 @@ extension RequestHandler {
         try file.append(part.octets)
     }
 
-    /// Makes the keychain of what came; it is let go whatever comes of it.
-    func importKeychain(_ prompt: PromptFields) async throws(KeychainError) -> Int {
+    /// Creates the keychain from the uploaded export; the upload is discarded on success and failure.
+    ///
+    /// ``WorkProgress/current`` is told how far it is.
+    /// - Returns: how many items it has.
+    package func importKeychain(_ prompt: PromptFields) async throws(KeychainError) -> Int {
+        try await serving(.importKeychain) { () async throws(KeychainError) in try await makeKeychain(prompt)
+        }
+    }
+
+    private func makeKeychain(_ prompt: PromptFields) async throws(KeychainError) -> Int {
         let migration = try migration(prompt)
         let arrived = arriving.withLock { $0.take() }
         guard let arrived else { throw KeychainError(.param, cause: .exportParts) }

@@ -1,4 +1,5 @@
 import AuthenticationEngine
+import Desk
 import FingerprintDriver
 import KeychainEngine
 import KeychainModel
@@ -56,27 +57,27 @@ struct Keychain: Sendable {
             throw StartError(error, opening: layout.dataDirectory)
         }
         let fault = PromptFault(Self.prompter(settings, parts, pinentry))
-        do throws(ServerError) {
-            server = try KeychainServer(
-                services: KeychainServices(
-                    authenticator: authenticator,
-                    keybag: engine,
-                    vault: engine,
-                    keys: engine,
-                    migration: KeychainServices.Migration(mover: authenticator, archive: engine),
-                    owners: engine,
-                    audit: audit,
-                    daemonVersion: ProductVersion.text,
-                    promptFault: { await fault(at: $0) }
-                ),
-                identity: ClientIdentity(manifest: accessGroups)
+        let desk = Desk(
+            services: KeychainServices(
+                authenticator: authenticator,
+                keybag: engine,
+                vault: engine,
+                keys: engine,
+                migration: KeychainServices.Migration(mover: authenticator, archive: engine),
+                owners: engine,
+                audit: audit,
+                daemonVersion: ProductVersion.text,
+                promptFault: { await fault(at: $0) }
             )
+        )
+        do throws(ServerError) {
+            server = try KeychainServer(desk: desk, identity: ClientIdentity(manifest: accessGroups))
         } catch {
             throw StartError(error)
         }
         // What was shown for the old keys or the old fingers opens nothing any more.
-        audit.listen { [server] event in
-            if event.kind == .keybagLocked || event.kind == .enrolmentChanged { server.forgetProofs() }
+        audit.listen { event in
+            if event.kind == .keybagLocked || event.kind == .enrolmentChanged { desk.forgetProofs() }
         }
     }
 

@@ -1,5 +1,6 @@
 import AuthenticationEngine
 import CLinux
+import Desk
 import Glibc
 import KeychainEngine
 import KeychainModel
