@@ -304,7 +304,10 @@ let package = Package(
         ),
         .testTarget(
             name: "DeskTests",
-            dependencies: ["Desk", "KeychainModel", "SecretMemory"],
+            dependencies: [
+                "AuthenticationEngine", "CBOR", "Desk", "KeychainEngine", "KeychainModel", "SecretMemory",
+                "Threads", "TouchstoneTesting",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
