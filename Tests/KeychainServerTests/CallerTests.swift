@@ -61,6 +61,16 @@ struct CallerTests {
         #expect(allowed.status == .success)
     }
 
+    @Test("a program of another user than the keychain's owner is turned away and told to the log")
+    func foreign() async throws {
+        let server = try TestServer(owner: Owner(uid: geteuid() + 1, name: nil))
+        let refused = try server.connect()
+        #expect(try await refused.reply().status == .missingEntitlement)
+        #expect(try await refused.isClosed())
+        #expect(server.audit.events.map(\.detail) == ["another user"])
+        #expect(server.server.idleTime != nil)
+    }
+
     @Test("the connection after the last that a user may have is turned away, until one ends")
     func tooMany() async throws {
         let server = try TestServer { $0.connectionsPerUser = 3 }

@@ -18,6 +18,7 @@ final class TestServer: Sendable {
         vault: ScriptedVault = ScriptedVault(),
         keys: ScriptedKeys = ScriptedKeys(),
         identity: ClientIdentity = ClientIdentity(),
+        owner: Owner = .ofThisProcess(),
         adjust: (inout TestLimits) -> Void = { _ in }
     ) throws {
         var limits = TestLimits()
@@ -41,7 +42,7 @@ final class TestServer: Sendable {
             ),
             limits: limits.desk
         )
-        server = try KeychainServer(desk: desk, limits: limits.door, identity: identity)
+        server = try KeychainServer(desk: desk, limits: limits.door, identity: identity, owner: owner)
     }
 
     /// A client that has not said hello.

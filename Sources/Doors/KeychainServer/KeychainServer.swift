@@ -1,14 +1,14 @@
 import CLinux
 package import Desk
 import Glibc
-import KeychainModel
+package import KeychainModel
 import SecretMemory
 import Threads
 
 /// A door to the desk: accepts clients on a socket, finds out who they are, and serves each on a thread of its own.
 ///
 /// ```swift
-/// let server = try KeychainServer(desk: desk)
+/// let server = try KeychainServer(desk: desk, owner: .ofThisProcess())
 /// try server.start(try Listener(at: layout))
 /// await server.stop()
 /// ```
@@ -29,18 +29,21 @@ package final class KeychainServer: Sendable {
     private let desk: Desk
     private let limits: RequestLimits
     private let identity: ClientIdentity
+    private let owner: Owner
     private let stopSignal: CInt
     private let state = Guarded(State())
 
-    /// Gets ready to serve.
+    /// Gets ready to serve the programs of `owner`, and of nobody else.
     package init(
         desk: Desk,
         limits: RequestLimits = RequestLimits(),
-        identity: ClientIdentity = ClientIdentity()
+        identity: ClientIdentity = ClientIdentity(),
+        owner: Owner
     ) throws(ServerError) {
         self.desk = desk
         self.limits = limits
         self.identity = identity
+        self.owner = owner
         stopSignal = clinux_eventfd(0)
         guard stopSignal >= 0 else { throw ServerError(call: "eventfd", errno: errno) }
     }
@@ -183,7 +186,7 @@ package final class KeychainServer: Sendable {
             throw ServerError(call: "setsockopt SO_PASSCRED", errno: errno)
         }
         // Nobody else's business, root's included: root has other ways.
-        guard caller.uid == geteuid() else {
+        guard caller.uid == owner.uid else {
             return refuse(socket, caller, "another user", .missingEntitlement)
         }
         let isFull = state.withLock { state in
