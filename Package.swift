@@ -138,12 +138,18 @@ let package = Package(
             dependencies: ["CLinux", "KeychainModel", "SecretMemory", "Threads"],
             swiftSettings: nearC
         ),
+        // The use cases, over the ports alone; whoever speaks a protocol with callers is a door to it.
         .target(
-            name: "KeychainServer",
+            name: "Desk",
             dependencies: [
-                "CLinux", "KeychainModel", "SecretMemory", "CBOR", "Threads",
+                "KeychainModel", "SecretMemory",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
+            swiftSettings: nearC
+        ),
+        .target(
+            name: "KeychainServer",
+            dependencies: ["CLinux", "Desk", "KeychainModel", "SecretMemory", "CBOR", "Threads"],
             swiftSettings: nearC
         ),
         .target(
@@ -188,7 +194,7 @@ let package = Package(
         .target(
             name: "TouchstoneDaemon",
             dependencies: [
-                "AuthenticationEngine", "KeychainEngine", "KeychainServer", "FingerprintDriver",
+                "AuthenticationEngine", "Desk", "KeychainEngine", "KeychainServer", "FingerprintDriver",
                 "PinentryDriver", "TPMDriver", "KeychainModel", "SecretMemory", "CLinux",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -297,8 +303,18 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "DeskTests",
+            dependencies: [
+                "AuthenticationEngine", "CBOR", "Desk", "KeychainEngine", "KeychainModel", "SecretMemory",
+                "Threads", "TouchstoneTesting",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "KeychainServerTests",
-            dependencies: ["CBOR", "KeychainModel", "KeychainServer", "SecretMemory", "TouchstoneTesting"],
+            dependencies: [
+                "CBOR", "Desk", "KeychainModel", "KeychainServer", "SecretMemory", "TouchstoneTesting",
+            ],
             swiftSettings: settings
         ),
         // A scripted peer at the other end of the client's socket.
@@ -441,7 +457,7 @@ let layers: KeyValuePairs = [
     "C": ["CLinux", "CItemFiles", "COpenSSL", "CSQLite", "CSystemd", "CTSS2"],
     "Ground": ["SecretMemory", "CBOR", "FrequentWords", "ModularArithmetic", "Threads"],
     "Model": ["KeychainModel", "WebAuthnModel"],
-    "Core": ["AuthenticationEngine", "KeychainEngine"],
+    "Core": ["AuthenticationEngine", "Desk", "KeychainEngine"],
     "Drivers": ["FingerprintDriver", "PinentryDriver", "TPMDriver"],
     "Doors": ["KeychainServer"],
     "Fronts": [
@@ -507,7 +523,7 @@ case "fuzz":
             name: "fuzz",
             dependencies: [
                 "CLibFuzzer", "CLinux", "CTSS2", "CoreFoundation", "CBOR", "SecretMemory", "KeychainModel",
-                "WebAuthnModel", "KeychainEngine", "PinentryDriver", "FingerprintDriver", "TPMDriver",
+                "WebAuthnModel", "Desk", "KeychainEngine", "PinentryDriver", "FingerprintDriver", "TPMDriver",
                 "KeychainServer", "KeychainClient", "Security", "DaemonConfiguration",
             ],
             path: "Fuzz/Sources/fuzz",

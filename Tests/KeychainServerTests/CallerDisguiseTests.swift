@@ -1,4 +1,5 @@
 import CBOR
+import Desk
 import Foundation
 import Glibc
 import KeychainModel

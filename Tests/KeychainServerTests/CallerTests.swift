@@ -1,3 +1,4 @@
+import Desk
 import Glibc
 import KeychainModel
 import KeychainServer
@@ -58,6 +59,16 @@ struct CallerTests {
         let own = ItemQuery.passwords(attributes: [.accessGroup: .string(Self.ownPath)])
         let allowed = try await client.call(.copyItems, CopyItems(query: own, prompt: PromptFields()))
         #expect(allowed.status == .success)
+    }
+
+    @Test("a program of another user than the keychain's owner is turned away and told to the log")
+    func foreign() async throws {
+        let server = try TestServer(owner: Owner(uid: geteuid() + 1, name: nil))
+        let refused = try server.connect()
+        #expect(try await refused.reply().status == .missingEntitlement)
+        #expect(try await refused.isClosed())
+        #expect(server.audit.events.map(\.detail) == ["another user"])
+        #expect(server.server.idleTime != nil)
     }
 
     @Test("the connection after the last that a user may have is turned away, until one ends")

@@ -1,4 +1,5 @@
 import CBOR
+import Desk
 import KeychainModel
 import KeychainServer
 import Testing

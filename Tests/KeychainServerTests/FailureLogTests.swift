@@ -1,6 +1,6 @@
+import Desk
 import Glibc
 import KeychainModel
-import KeychainServer
 import Testing
 
 @Suite("A request behind which a part failed is told to the log")

@@ -1,3 +1,4 @@
+import Desk
 import Glibc
 import KeychainModel
 import KeychainServer
@@ -17,9 +18,10 @@ final class TestServer: Sendable {
         vault: ScriptedVault = ScriptedVault(),
         keys: ScriptedKeys = ScriptedKeys(),
         identity: ClientIdentity = ClientIdentity(),
-        adjust: (inout RequestLimits) -> Void = { _ in }
+        owner: Owner = .ofThisProcess(),
+        adjust: (inout TestLimits) -> Void = { _ in }
     ) throws {
-        var limits = RequestLimits()
+        var limits = TestLimits()
         // Nobody is cut off because the machine is busy, unless a test is about that.
         limits.helloDeadline = Deadline.patience
         limits.frameDeadline = Deadline.patience
@@ -28,7 +30,7 @@ final class TestServer: Sendable {
         self.authenticator = authenticator
         self.vault = vault
         self.keys = keys
-        server = try KeychainServer(
+        let desk = Desk(
             services: KeychainServices(
                 authenticator: authenticator,
                 keybag: ScriptedKeybag(),
@@ -38,9 +40,9 @@ final class TestServer: Sendable {
                 daemonVersion: "test",
                 promptFault: { $0 == nil ? nil : "somewhere" }
             ),
-            limits: limits,
-            identity: identity
+            limits: limits.desk
         )
+        server = try KeychainServer(desk: desk, limits: limits.door, identity: identity, owner: owner)
     }
 
     /// A client that has not said hello.
@@ -59,6 +61,23 @@ final class TestServer: Sendable {
         let client = try connect()
         try await client.hello()
         return client
+    }
+}
+
+/// The limits of a server and of its desk, by their names.
+@dynamicMemberLookup
+struct TestLimits {
+    var door = RequestLimits()
+    var desk = DeskLimits()
+
+    subscript<Value>(dynamicMember path: WritableKeyPath<RequestLimits, Value>) -> Value {
+        get { door[keyPath: path] }
+        set { door[keyPath: path] = newValue }
+    }
+
+    subscript<Value>(dynamicMember path: WritableKeyPath<DeskLimits, Value>) -> Value {
+        get { desk[keyPath: path] }
+        set { desk[keyPath: path] = newValue }
     }
 }
 

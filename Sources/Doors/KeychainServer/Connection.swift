@@ -1,7 +1,7 @@
+import Desk
 import Glibc
 import KeychainModel
 import SecretMemory
-import Synchronization
 
 /// One client: its socket, its thread, and the requests that it waits for.
 final class Connection: Sendable {
@@ -13,54 +13,36 @@ final class Connection: Sendable {
         var isBroken = false
     }
 
-    let peer: Peer
-    let contexts: ContextTable
+    /// Its client's calls.
+    let visit: Visit
     let executor: ConnectionExecutor
     let limits: RequestLimits
-    let memory: LockedMemory
-    let services: KeychainServices
+    let desk: Desk
     /// Connected; its thread alone waits in it.
     let socket: CInt
     private let handler: RequestHandler
-    private let stopFlag = StopFlag()
     private let state = Guarded(State())
 
     /// Takes over a connected socket, which stays the caller's when this throws.
     init(
         _ socket: CInt,
-        number: UInt64,
-        peer: Peer,
-        services: KeychainServices,
-        limits: RequestLimits,
-        memory: LockedMemory,
-        failures: FailureLog,
-        didLock: @escaping @Sendable () -> Void
+        of asker: Asker,
+        at desk: Desk,
+        limits: RequestLimits
     ) throws(ServerError) {
         executor = try ConnectionExecutor()
-        contexts = ContextTable(connection: number, limits: limits, budget: memory.passwords)
+        visit = desk.visit(by: asker)
         self.socket = socket
-        self.peer = peer
         self.limits = limits
-        self.memory = memory
-        self.services = services
-        handler = RequestHandler(
-            services: services,
-            limits: limits,
-            budget: memory.requests,
-            peer: peer,
-            contexts: contexts,
-            failures: failures,
-            isStopping: { [stopFlag] in stopFlag.isSet },
-            hasRoom: {
-                var descriptor = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
-                return unsafe poll(&descriptor, 1, 0) > 0
-            },
-            didLock: didLock
-        )
+        self.desk = desk
+        handler = RequestHandler(visit: visit) {
+            var descriptor = pollfd(fd: socket, events: Int16(POLLOUT), revents: 0)
+            return unsafe poll(&descriptor, 1, 0) > 0
+        }
     }
 
     /// Who is at the other end, as of the last look.
-    var caller: Caller { peer.caller }
+    var caller: Caller { visit.caller }
 
     // MARK: Requests
 
@@ -98,7 +80,7 @@ final class Connection: Sendable {
     }
 
     /// Some of a request came from a process.
-    func received(from sender: Int32) { handler.checkPeer(sender: sender) }
+    func received(from sender: Int32) { visit.checkAsker(sender: sender) }
 
     /// Ends a request: its prompt is taken away.
     func cancel(_ id: UInt64) {
@@ -141,7 +123,7 @@ final class Connection: Sendable {
 
     /// Ends all requests because the daemon ends; their clients are told so.
     func stop() {
-        stopFlag.set()
+        visit.stop()
         cancelAll()
         guard executor.wake() else { return }
         // It waits in recv(2), with no request to answer.
@@ -151,7 +133,7 @@ final class Connection: Sendable {
     }
 
     /// Whether the daemon ends.
-    var isStopping: Bool { stopFlag.isSet }
+    var isStopping: Bool { visit.isStopping }
 
     /// Cuts a connection off whose peer holds the end up.
     func cutOff() {
@@ -166,15 +148,6 @@ final class Connection: Sendable {
             state.isOpen = false
             _ = Glibc.close(socket)
         }
-        contexts.removeAll()
+        visit.end()
     }
-}
-
-/// Set once, from any thread.
-final class StopFlag: Sendable {
-    private let value = Atomic(false)
-
-    var isSet: Bool { value.load(ordering: .acquiring) }
-
-    func set() { value.store(true, ordering: .releasing) }
 }

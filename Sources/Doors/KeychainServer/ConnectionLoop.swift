@@ -1,4 +1,5 @@
 import CLinux
+import Desk
 import Glibc
 import KeychainModel
 import SecretMemory
@@ -47,7 +48,7 @@ struct ConnectionLoop: ~Copyable {
     }
 
     private mutating func greet() {
-        let greeting = Greeting(nonce: nonce, daemonVersion: connection.services.daemonVersion)
+        let greeting = Greeting(nonce: nonce, daemonVersion: connection.desk.services.daemonVersion)
         sendOrStop(ReplyHead(id: 0).message(greeting))
     }
 
@@ -83,7 +84,8 @@ struct ConnectionLoop: ~Copyable {
 
     private mutating func takeRoom(_ length: Int) -> Bool {
         guard room == nil else { return true }
-        room = connection.memory.requests.reserve(LockedMemoryBudget.cost(ofFrame: length)) { [connection] in
+        room = connection.desk.memory.requests.reserve(LockedMemoryBudget.cost(ofRequest: length)) {
+            [connection] in
             connection.executor.wake()
         }
         return room != nil
@@ -128,7 +130,7 @@ struct ConnectionLoop: ~Copyable {
             connection.cancel(body.id)
             sendOrStop(ReplyHead(id: id).message(EmptyBody()))
         case .invalidateContext(let body):
-            for request in connection.contexts.invalidate(body.number) { connection.cancel(request) }
+            for request in connection.visit.invalidateContext(body.number) { connection.cancel(request) }
             sendOrStop(ReplyHead(id: id).message(EmptyBody()))
         case let other:
             do throws(WireError) {
@@ -145,13 +147,13 @@ struct ConnectionLoop: ~Copyable {
 
     private mutating func refuse(_ reason: String) {
         let event = AuditEvent(.clientRefused, caller: connection.caller, detail: reason)
-        connection.services.audit.record(event)
+        connection.desk.services.audit.record(event)
         connection.giveUp()
         stopReading()
     }
 
     private mutating func send(_ error: KeychainError, to id: UInt64) {
-        sendOrStop(ReplyHead(id: id, status: error.status).message(Failure(error)))
+        sendOrStop(RequestHandler.failed(error, id: id))
     }
 
     private mutating func sendOrStop(_ message: borrowing SecretBuffer) {

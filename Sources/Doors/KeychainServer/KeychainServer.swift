@@ -1,20 +1,20 @@
 import CLinux
+package import Desk
 import Glibc
-import KeychainModel
+package import KeychainModel
 import SecretMemory
 import Threads
 
-/// Accepts clients, finds out who they are, and serves each on a thread of its own.
+/// A door to the desk: accepts clients on a socket, finds out who they are, and serves each on a thread of its own.
 ///
 /// ```swift
-/// let server = try KeychainServer(services: services)
+/// let server = try KeychainServer(desk: desk, owner: .ofThisProcess())
 /// try server.start(try Listener(at: layout))
 /// await server.stop()
 /// ```
-public final class KeychainServer: Sendable {
+package final class KeychainServer: Sendable {
     private struct State {
         var connections: [UInt64: Connection] = [:]
-        var lastNumber: UInt64 = 0
         var isStopping = false
         var isAccepting = false
         var idleSince = MonotonicTime.now()
@@ -26,25 +26,24 @@ public final class KeychainServer: Sendable {
         var whenQuiet: [CheckedContinuation<Void, Never>] = []
     }
 
-    private let services: KeychainServices
+    private let desk: Desk
     private let limits: RequestLimits
     private let identity: ClientIdentity
-    private let memory: LockedMemory
-    private let failures: FailureLog
+    private let owner: Owner
     private let stopSignal: CInt
     private let state = Guarded(State())
 
-    /// Gets ready to serve.
-    public init(
-        services: KeychainServices,
+    /// Gets ready to serve the programs of `owner`, and of nobody else.
+    package init(
+        desk: Desk,
         limits: RequestLimits = RequestLimits(),
-        identity: ClientIdentity = ClientIdentity()
+        identity: ClientIdentity = ClientIdentity(),
+        owner: Owner
     ) throws(ServerError) {
-        self.services = services
+        self.desk = desk
         self.limits = limits
         self.identity = identity
-        memory = LockedMemory(limits)
-        failures = FailureLog(services.audit, pause: limits.failurePause)
+        self.owner = owner
         stopSignal = clinux_eventfd(0)
         guard stopSignal >= 0 else { throw ServerError(call: "eventfd", errno: errno) }
     }
@@ -52,7 +51,7 @@ public final class KeychainServer: Sendable {
     deinit { close(stopSignal) }
 
     /// Starts to accept clients on a thread of its own.
-    public func start(_ listener: consuming Listener) throws(ServerError) {
+    package func start(_ listener: consuming Listener) throws(ServerError) {
         state.withLock { $0.isAccepting = true }
         let box = ListenerBox(listener)
         let failure = BlockingThread.start { [self] in
@@ -68,7 +67,7 @@ public final class KeychainServer: Sendable {
     }
 
     /// Serves a connected socket, whoever made it, and closes it at the end.
-    public func serve(_ socket: CInt) {
+    package func serve(_ socket: CInt) {
         do throws(ServerError) {
             try admit(socket)
         } catch {
@@ -78,19 +77,14 @@ public final class KeychainServer: Sendable {
     }
 
     /// For how long nobody has been connected; nil while somebody is.
-    public var idleTime: Duration? {
+    package var idleTime: Duration? {
         state.withLock { $0.connections.isEmpty ? $0.idleSince.age : nil }
-    }
-
-    /// Forgets every proof of every context: the keybag was locked.
-    public func forgetProofs() {
-        for connection in connections { connection.contexts.forgetProofs() }
     }
 
     /// Stops accepting, ends all requests (clients are told `systemCancel`) and waits for the last thread.
     ///
     /// - Parameter grace: after this time, connections whose peers do not read are cut off.
-    public func stop(grace: Duration = .seconds(5)) async {
+    package func stop(grace: Duration = .seconds(5)) async {
         state.withLock { $0.isStopping = true }
         var one: UInt64 = 1
         _ = unsafe write(stopSignal, &one, MemoryLayout<UInt64>.size)
@@ -157,7 +151,7 @@ public final class KeychainServer: Sendable {
             return true
         }
         guard isDue else { return }
-        services.audit.record(
+        desk.services.audit.record(
             AuditEvent(.tamperDetected, detail: "socket: its path names another file, or none")
         )
     }
@@ -185,14 +179,14 @@ public final class KeychainServer: Sendable {
 
     private func admit(_ socket: CInt) throws(ServerError) {
         guard fcntl(socket, F_SETFL, 0) == 0 else { throw ServerError(call: "fcntl", errno: errno) }
-        let peer = try identity.peer(on: socket)
-        let caller = peer.caller
+        let asker = try identity.asker(on: socket)
+        let caller = asker.caller
         // Who sends is told with each message. Accepted sockets have it from their listener.
         guard clinux_pass_credentials(socket) == 0 else {
             throw ServerError(call: "setsockopt SO_PASSCRED", errno: errno)
         }
         // Nobody else's business, root's included: root has other ways.
-        guard caller.uid == geteuid() else {
+        guard caller.uid == owner.uid else {
             return refuse(socket, caller, "another user", .missingEntitlement)
         }
         let isFull = state.withLock { state in
@@ -201,20 +195,8 @@ public final class KeychainServer: Sendable {
         guard !isFull else {
             return refuse(socket, caller, "too many connections", .allocate, cause: .tooManyConnections)
         }
-        let number = state.withLock { state in
-            state.lastNumber += 1
-            return state.lastNumber
-        }
-        let connection = try Connection(
-            socket,
-            number: number,
-            peer: peer,
-            services: services,
-            limits: limits,
-            memory: memory,
-            failures: failures,
-            didLock: { [weak self] in self?.forgetProofs() }
-        )
+        let connection = try Connection(socket, of: asker, at: desk, limits: limits)
+        let number = connection.visit.number
         let isStopping = state.withLock { state in
             if !state.isStopping { state.connections[number] = connection }
             return state.isStopping
@@ -252,8 +234,8 @@ public final class KeychainServer: Sendable {
     ) {
         // Clients try again: one line in a while says it.
         if cause != .tooManyConnections || isRefusalDue() { record(caller, reason) }
-        let failure = Failure(KeychainError(status, cause: cause, remedy: .retry))
-        try? Frame.send(ReplyHead(id: 0, status: status).message(failure), to: socket, waits: false) {
+        let error = KeychainError(status, cause: cause, remedy: .retry)
+        try? Frame.send(RequestHandler.failed(error, id: 0), to: socket, waits: false) {
             () throws(WireError) in
             throw .closed
         }
@@ -270,7 +252,7 @@ public final class KeychainServer: Sendable {
     }
 
     private func record(_ caller: Caller?, _ reason: String) {
-        services.audit.record(AuditEvent(.clientRefused, caller: caller, detail: reason))
+        desk.services.audit.record(AuditEvent(.clientRefused, caller: caller, detail: reason))
     }
 
     private func tellWhenQuiet() {

@@ -117,7 +117,7 @@ public struct Listener: ~Copyable, Sendable {
         var status = stat()
         let isOurs =
             unsafe fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-            && status.st_uid == geteuid() && status.st_nlink == 1
+            && status.st_uid == ProcessUser.uid && status.st_nlink == 1
         guard isOurs else {
             close(descriptor)
             throw ServerError(.unsafePath, "\(path) is not a file of ours alone")

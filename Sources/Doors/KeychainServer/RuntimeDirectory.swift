@@ -1,4 +1,5 @@
 import Glibc
+import KeychainModel
 
 /// A directory that is this user's alone: mode 0700, no symbolic link.
 public enum RuntimeDirectory {
@@ -19,7 +20,7 @@ public enum RuntimeDirectory {
         guard unsafe fstat(descriptor, &status) == 0 else {
             throw ServerError(call: "fstat \(path)", errno: errno)
         }
-        guard status.st_uid == geteuid() else {
+        guard status.st_uid == ProcessUser.uid else {
             throw ServerError(.unsafePath, "\(path) belongs to user \(status.st_uid)")
         }
         guard status.st_mode & 0o777 == 0o700 else {

@@ -18,7 +18,7 @@ struct TemplateFiles: Sendable {
 
     init(directory: String, user: String?) {
         self.directory = directory
-        self.user = user ?? Self.ownUserName()
+        self.user = user ?? Owner.ofThisProcess().name
     }
 
     /// A record of each file, sorted by path.
@@ -37,16 +37,6 @@ struct TemplateFiles: Sendable {
         var records = Array("touchstone fprint templates 1".utf8)
         for file in files { file.append(to: &records) }
         return records
-    }
-
-    private static func ownUserName() -> String? {
-        var entry = unsafe passwd()
-        var found: UnsafeMutablePointer<passwd>?
-        var storage = [CChar](repeating: 0, count: 16 << 10)
-        guard unsafe getpwuid_r(geteuid(), &entry, &storage, storage.count, &found) == 0,
-            unsafe found != nil, let name = unsafe entry.pw_name
-        else { return nil }
-        return unsafe String(cString: name)
     }
 
     // MARK: One file

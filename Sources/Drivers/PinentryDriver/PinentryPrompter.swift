@@ -1,4 +1,4 @@
-public import Glibc
+package import Glibc
 public import KeychainModel
 public import SecretMemory
 
@@ -21,9 +21,9 @@ public struct PinentryPrompter: SecretPrompter {
     ///   - program: what draws.
     ///   - user: the owner that a request's terminal must have.
     ///   - environment: the session that a program on a display finds its services with.
-    public init(
+    package init(
         program: PinentryProgram = PinentryProgram(),
-        user: uid_t = geteuid(),
+        user: uid_t = ProcessUser.uid,
         environment: PinentryEnvironment = .current
     ) {
         self.program = program

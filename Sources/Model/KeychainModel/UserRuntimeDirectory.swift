@@ -30,10 +30,12 @@ package enum UserRuntimeDirectory {
     }
 
     /// The directory's path, for this process's user.
-    package static func path(in root: String = root, user: UInt32 = geteuid()) -> String { "\(root)/\(user)" }
+    package static func path(in root: String = root, user: UInt32 = ProcessUser.uid) -> String {
+        "\(root)/\(user)"
+    }
 
     /// Checks a directory: there, no link, this user's own, mode 700.
-    package static func check(_ path: String, user: UInt32 = geteuid()) throws(Fault) {
+    package static func check(_ path: String, user: UInt32 = ProcessUser.uid) throws(Fault) {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { throw .missing(errno: errno) }
         guard status.st_mode & S_IFMT == S_IFDIR else { throw .notADirectory }
@@ -42,7 +44,7 @@ package enum UserRuntimeDirectory {
     }
 
     /// The directory's path where it counts.
-    package static func find(in root: String = root, user: UInt32 = geteuid()) -> String? {
+    package static func find(in root: String = root, user: UInt32 = ProcessUser.uid) -> String? {
         let path = path(in: root, user: user)
         return (try? check(path, user: user)) == nil ? nil : path
     }
@@ -56,7 +58,7 @@ extension Layout {
     ///
     /// After `su`, or `sudo` that keeps the environment, `XDG_RUNTIME_DIR` names another user's directory. Root could make
     /// its own directory there, and the other user's daemon would refuse it from then on.
-    package func runtimeFault(user: UInt32 = geteuid()) -> String? {
+    package func runtimeFault(user: UInt32 = ProcessUser.uid) -> String? {
         guard runtimeDirectory != fallbackRuntimeDirectory else { return nil }
         let parent = Self.parent(of: runtimeDirectory)
         var status = stat()

@@ -67,6 +67,7 @@ package enum DaemonProgram {
         // The last moment at which there is one thread: whatever starts one comes after it.
         let report = isDetached ? try Report.afterForking() : nil
         let launch = Launch(
+            owner: .ofThisProcess(),
             layout: layout,
             settings: settings,
             parts: parts,

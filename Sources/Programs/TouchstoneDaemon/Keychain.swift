@@ -1,4 +1,5 @@
 import AuthenticationEngine
+import Desk
 import FingerprintDriver
 import KeychainEngine
 import KeychainModel
@@ -14,6 +15,7 @@ struct Keychain: Sendable {
 
     /// Opens the keychain and connects the parts; nothing listens yet, and nobody is on the system bus.
     init(
+        owner: Owner,
         layout: Layout,
         settings: Configuration,
         parts: DaemonParts,
@@ -45,38 +47,42 @@ struct Keychain: Sendable {
             )
             authenticator = AuthenticationEngine(
                 reader: Self.reader(settings, parts, audit),
-                prompter: Self.prompter(settings, parts, pinentry),
+                prompter: Self.prompter(settings, parts, pinentry, owner),
                 keybag: engine,
                 attempts: engine.attempts,
                 clock: SystemBootClock(),
                 audit: audit,
-                configuration: Self.figures()
+                configuration: Self.figures(owner)
             )
         } catch {
             throw StartError(error, opening: layout.dataDirectory)
         }
-        let fault = PromptFault(Self.prompter(settings, parts, pinentry))
+        let fault = PromptFault(Self.prompter(settings, parts, pinentry, owner))
+        let desk = Desk(
+            services: KeychainServices(
+                authenticator: authenticator,
+                keybag: engine,
+                vault: engine,
+                keys: engine,
+                migration: KeychainServices.Migration(mover: authenticator, archive: engine),
+                owners: engine,
+                audit: audit,
+                daemonVersion: ProductVersion.text,
+                promptFault: { await fault(at: $0) }
+            )
+        )
         do throws(ServerError) {
             server = try KeychainServer(
-                services: KeychainServices(
-                    authenticator: authenticator,
-                    keybag: engine,
-                    vault: engine,
-                    keys: engine,
-                    migration: KeychainServices.Migration(mover: authenticator, archive: engine),
-                    owners: engine,
-                    audit: audit,
-                    daemonVersion: ProductVersion.text,
-                    promptFault: { await fault(at: $0) }
-                ),
-                identity: ClientIdentity(manifest: accessGroups)
+                desk: desk,
+                identity: ClientIdentity(manifest: accessGroups),
+                owner: owner
             )
         } catch {
             throw StartError(error)
         }
         // What was shown for the old keys or the old fingers opens nothing any more.
-        audit.listen { [server] event in
-            if event.kind == .keybagLocked || event.kind == .enrolmentChanged { server.forgetProofs() }
+        audit.listen { event in
+            if event.kind == .keybagLocked || event.kind == .enrolmentChanged { desk.forgetProofs() }
         }
     }
 
@@ -98,16 +104,18 @@ struct Keychain: Sendable {
     private static func prompter(
         _ settings: Configuration,
         _ parts: DaemonParts,
-        _ session: PinentryEnvironment
+        _ session: PinentryEnvironment,
+        _ owner: Owner
     ) -> PinentryPrompter {
         let program =
             parts.pinentry ?? settings.pinentryProgram.map { PinentryProgram([$0]) } ?? PinentryProgram()
-        return PinentryPrompter(program: program, environment: session)
+        return PinentryPrompter(program: program, user: owner.uid, environment: session)
     }
 
-    private static func figures() -> AuthenticationConfiguration {
+    private static func figures(_ owner: Owner) -> AuthenticationConfiguration {
         var figures = AuthenticationConfiguration()
-        figures.userName = UserName.current()
+        // A passcode must not be made of it.
+        figures.userName = owner.name
         return figures
     }
 }

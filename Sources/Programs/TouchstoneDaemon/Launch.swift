@@ -1,5 +1,6 @@
 import AuthenticationEngine
 import CLinux
+import Desk
 import Glibc
 import KeychainEngine
 import KeychainModel
@@ -11,6 +12,7 @@ import UnixSignals
 
 /// The life of the daemon: socket, keychain, readiness, services, and the end in the opposite order.
 struct Launch: Sendable {
+    let owner: Owner
     let layout: Layout
     let settings: Configuration
     let parts: DaemonParts
@@ -50,6 +52,7 @@ struct Launch: Sendable {
         let keychain: Keychain
         do throws(StartError) {
             keychain = try Keychain(
+                owner: owner,
                 layout: layout,
                 settings: settings,
                 parts: parts,

@@ -16,7 +16,7 @@ struct TrustedFile {
     static func ofUser(_ path: String) -> TrustedFile {
         TrustedFile(
             path: path,
-            owners: [0, geteuid()],
+            owners: [0, ProcessUser.uid],
             hint: "make it a readable file: chown it to your user and chmod 600 it"
         )
     }

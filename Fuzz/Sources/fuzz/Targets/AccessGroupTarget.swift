@@ -1,5 +1,5 @@
+import Desk
 import KeychainModel
-import KeychainServer
 
 /// A file that grants programs access groups.
 enum AccessGroupTarget: FuzzTarget {

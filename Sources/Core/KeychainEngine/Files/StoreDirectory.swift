@@ -39,7 +39,7 @@ public final class StoreDirectory: Sendable {
     private static func check(_ descriptor: CInt) throws(KeychainError) {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw FileError.keychainError(errno) }
-        guard status.st_uid == geteuid() else {
+        guard status.st_uid == ProcessUser.uid else {
             throw .refused("the directory belongs to user \(status.st_uid)")
         }
         guard status.st_mode & 0o7777 == 0o700 else {
@@ -84,7 +84,7 @@ public final class StoreDirectory: Sendable {
             var status = stat()
             guard unsafe fstat(file, &status) == 0 else { throw FileError.keychainError(errno) }
             guard status.st_mode & S_IFMT == S_IFREG else { throw .refused("\(name) is not a plain file") }
-            guard status.st_uid == geteuid() else {
+            guard status.st_uid == ProcessUser.uid else {
                 throw .refused("\(name) belongs to user \(status.st_uid)")
             }
             guard status.st_nlink == 1 else { throw .refused("\(name) has \(status.st_nlink) names") }

@@ -140,7 +140,7 @@ extension DaemonSocket {
         }
         defer { close(directory) }
         var status = stat()
-        guard unsafe fstat(directory, &status) == 0, status.st_uid == geteuid(),
+        guard unsafe fstat(directory, &status) == 0, status.st_uid == ProcessUser.uid,
             status.st_mode & 0o777 == 0o700
         else {
             throw KeychainError.notAvailable(.runtimeDirectory, detail: "not this user's own with mode 0700")
@@ -188,7 +188,7 @@ extension DaemonSocket {
         guard unsafe clinux_peer_credentials(descriptor, &peer) == 0 else {
             throw KeychainError.notAvailable(.peerUnknown, detail: SystemError.name(of: errno))
         }
-        guard peer.uid == geteuid() || peer.uid == 0 else {
+        guard peer.uid == ProcessUser.uid || peer.uid == 0 else {
             throw KeychainError.notAvailable(.foreignDaemon, detail: "uid \(peer.uid)")
         }
     }

@@ -1,4 +1,5 @@
 import Glibc
+import KeychainModel
 
 /// Who can put another program in the place of one.
 enum ProgramOwnership {
@@ -20,13 +21,14 @@ enum ProgramOwnership {
 
     private static func isOurs(_ path: String, isDirectory: Bool) -> Bool {
         var status = stat()
-        guard unsafe lstat(path, &status) == 0, status.st_uid == 0 || status.st_uid == geteuid() else {
+        guard unsafe lstat(path, &status) == 0, status.st_uid == 0 || status.st_uid == ProcessUser.uid else {
             return false
         }
         if isDirectory, status.st_mode & S_ISVTX != 0 { return true }
         // Where umask(1) is 002, as on Ubuntu, all that a user makes may be written by the user's own group.
         let writers = status.st_mode & 0o022
-        return writers == 0 || writers == 0o020 && isPrivate(status.st_gid, of: geteuid(), groups: groups())
+        return writers == 0
+            || writers == 0o020 && isPrivate(status.st_gid, of: ProcessUser.uid, groups: groups())
     }
 
     /// Whether `group` is a user's own: it has the user's number, and no further member in `groups`, the text of group(5).

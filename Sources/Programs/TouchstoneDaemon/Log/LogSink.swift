@@ -1,4 +1,5 @@
 import Glibc
+import KeychainModel
 import SecretMemory
 
 /// Where log lines go: standard error, or a file of the daemon's own that is put aside once it is long.
@@ -56,7 +57,7 @@ final class LogSink: Sendable {
         let descriptor = unsafe Glibc.open(path, flags, 0o600)
         var status = stat()
         guard descriptor >= 0, unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            status.st_uid == geteuid(), status.st_nlink == 1, status.st_mode & 0o777 == 0o600
+            status.st_uid == ProcessUser.uid, status.st_nlink == 1, status.st_mode & 0o777 == 0o600
         else {
             if descriptor >= 0 { close(descriptor) }
             throw StartError("\(path) is not a file of yours alone", hint: "remove it")

@@ -1,4 +1,4 @@
-import Glibc
+import KeychainModel
 
 /// The rule that lets this user be verified by fprintd where polkit refuses it, as over SSH.
 enum PolkitRule {
@@ -6,7 +6,7 @@ enum PolkitRule {
 
     /// The finding that polkit refuses the sensor, with the rule to add.
     static func finding(_ text: String) -> Finding {
-        let user = unsafe getpwuid(geteuid()).map { unsafe String(cString: $0.pointee.pw_name) } ?? "USER"
+        let user = Owner.ofThisProcess().name ?? "USER"
         return .fail(
             "sensor",
             text,

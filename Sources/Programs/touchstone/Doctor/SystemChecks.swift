@@ -39,7 +39,7 @@ enum SystemChecks {
         guard status.st_mode & S_IFMT == S_IFDIR else {
             return .fail(part, "\(path) is no directory", "move it away")
         }
-        guard status.st_uid == geteuid() else {
+        guard status.st_uid == ProcessUser.uid else {
             return .fail(part, "\(path) belongs to user \(status.st_uid)", "move it away")
         }
         let mode = status.st_mode & 0o777
@@ -92,7 +92,7 @@ enum SystemChecks {
                 "check its directory"
             )
         }
-        guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & 0o022 == 0 else {
+        guard status.st_uid == ProcessUser.uid || status.st_uid == 0, status.st_mode & 0o022 == 0 else {
             return .fail(
                 "configuration",
                 "\(path) can be changed by others",
@@ -135,7 +135,7 @@ enum SystemChecks {
         guard unsafe stat(path, &status) == 0 else { return nil }
         guard unsafe access(path, R_OK | W_OK) != 0 else { return .ok("tpm", path) }
         let group = unsafe getgrgid(status.st_gid).map { unsafe String(cString: $0.pointee.gr_name) }
-        let user = unsafe getpwuid(geteuid()).map { unsafe String(cString: $0.pointee.pw_name) } ?? "USER"
+        let user = Owner.ofThisProcess().name ?? "USER"
         return .warn(
             "tpm",
             "\(path) is there, and this user may not use it",

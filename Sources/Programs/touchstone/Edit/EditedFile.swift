@@ -75,7 +75,7 @@ struct EditedFile: ~Copyable {
             let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             guard descriptor >= 0 else { continue }
             var status = stat()
-            if unsafe fstat(descriptor, &status) == 0, status.st_uid == geteuid(),
+            if unsafe fstat(descriptor, &status) == 0, status.st_uid == ProcessUser.uid,
                 flock(descriptor, LOCK_EX | LOCK_NB) == 0
             {
                 wipe(path)

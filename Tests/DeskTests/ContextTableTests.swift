@@ -2,14 +2,14 @@ import KeychainModel
 import SecretMemory
 import Testing
 
-@testable import KeychainServer
+@testable import Desk
 
-@Suite("Contexts of a connection")
+@Suite("Contexts of a visit")
 struct ContextTableTests {
     private func table(contexts: Int = 4, passwordOctets: Int = 4096) -> ContextTable {
-        var limits = RequestLimits()
-        limits.contextsPerConnection = contexts
-        return ContextTable(connection: 1, limits: limits, budget: LockedMemoryBudget(octets: passwordOctets))
+        var limits = DeskLimits()
+        limits.contextsPerVisit = contexts
+        return ContextTable(visit: 1, limits: limits, budget: LockedMemoryBudget(octets: passwordOctets))
     }
 
     private func password(count: Int = 1) -> SecretBytes {

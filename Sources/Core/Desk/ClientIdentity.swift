@@ -1,53 +1,49 @@
-import Glibc
 import KeychainModel
 
-/// Gives a peer the access groups whose items it sees.
+/// Gives who asks the access groups whose items it sees.
 ///
 /// Its own is the path of the program: a hint, since programs of one user can imitate each other. What
 /// really protects an item from them is its access control. Others come from a manifest alone. Programs that cannot
 /// be told share one group.
-public struct ClientIdentity: Sendable {
+package struct ClientIdentity: Sendable {
     /// The group of the daemon's own `touchstone`, so that its items survive a move or an upgrade.
-    public static let ownGroup = "touchstone"
+    package static let ownGroup = "touchstone"
     /// The group of all programs whose path cannot be told.
-    public static let unknownGroup = "unknown"
+    package static let unknownGroup = "unknown"
 
     private let ownProgram: String?
     private let manifest: AccessGroupManifest
 
-    /// Knows the `touchstone` that lies beside the program of this process.
-    public init(manifest: AccessGroupManifest = AccessGroupManifest()) {
-        self.init(
-            ownProgram: ProgramPath.ofThisProcess().map { ProgramPath.directory(of: $0) + "/touchstone" },
-            manifest: manifest
-        )
-    }
-
     /// Knows the `touchstone` with this path; nil for none.
-    public init(ownProgram: String?, manifest: AccessGroupManifest = AccessGroupManifest()) {
+    package init(ownProgram: String?, manifest: AccessGroupManifest = AccessGroupManifest()) {
         self.ownProgram = ownProgram
         self.manifest = manifest
     }
 
-    /// Who is at the other end of `socket`.
+    /// Who asks, by what a door found out.
     ///
-    /// - Throws: ``ServerError`` when the kernel does not know the peer.
-    func peer(on socket: CInt) throws(ServerError) -> Peer {
-        let peer = try PeerCredentials(of: socket)
-        let path = peer.program?.path
+    /// - Parameters:
+    ///   - uid: the user.
+    ///   - pid: the process.
+    ///   - processStart: when that started, in clock ticks since boot; 0 when unknown.
+    ///   - program: its path; nil where it cannot be told for sure.
+    ///   - isStill: looks whether the process still runs that program; nil where it cannot be told.
+    /// - Returns: who asks, with the groups that it may use.
+    package func asker(
+        uid: UInt32,
+        pid: Int32,
+        processStart: UInt64,
+        program: String?,
+        isStill: (@Sendable () -> Bool)?
+    ) -> Asker {
         let caller = Caller(
-            uid: peer.uid,
-            pid: peer.pid,
-            processStart: peer.processStart,
-            program: path,
-            accessGroup: group(of: path)
+            uid: uid,
+            pid: pid,
+            processStart: processStart,
+            program: program,
+            accessGroup: group(of: program)
         )
-        return Peer(
-            caller,
-            groups: groups(of: caller),
-            program: peer.program,
-            unknownGroup: group(of: nil)
-        )
+        return Asker(caller, groups: groups(of: caller), unknownGroup: group(of: nil), isStill: isStill)
     }
 
     /// The groups that a caller may use.

@@ -1,44 +1,44 @@
-public import KeychainModel
+package import KeychainModel
 
 /// What the server dispatches to.
-public struct KeychainServices: Sendable {
+package struct KeychainServices: Sendable {
     /// Asks the person at the machine.
-    public var authenticator: any Authenticator
+    package var authenticator: any Authenticator
     /// Holds the keybag.
-    public var keybag: any KeybagKeeper
+    package var keybag: any KeybagKeeper
     /// Holds the items.
-    public var vault: any ItemVault
+    package var vault: any ItemVault
     /// Makes and uses private keys.
-    public var keys: any KeyVault
+    package var keys: any KeyVault
     /// Moves the keychain to other machines; nil where that is not served.
-    public var migration: Migration?
+    package var migration: Migration?
     /// Tells which programs' items there are; nil where that is not served.
-    public var owners: (any ItemOwners)?
+    package var owners: (any ItemOwners)?
     /// Takes security events.
-    public var audit: any AuditLog
+    package var audit: any AuditLog
     /// Tells why no prompt could be shown for a request from there; nil when one could.
     ///
     /// Without a place it tells what would fail anywhere.
-    public var promptFault: @Sendable (PromptOrigin?) async -> String?
+    package var promptFault: @Sendable (PromptOrigin?) async -> String?
     /// The daemon's version, for people.
-    public var daemonVersion: String
+    package var daemonVersion: String
 
     /// What moving a keychain takes.
-    public struct Migration: Sendable {
+    package struct Migration: Sendable {
         /// Asks the person.
-        public var mover: any KeychainMover
+        package var mover: any KeychainMover
         /// Holds the items.
-        public var archive: any KeychainArchive
+        package var archive: any KeychainArchive
 
         /// Gathers both.
-        public init(mover: any KeychainMover, archive: any KeychainArchive) {
+        package init(mover: any KeychainMover, archive: any KeychainArchive) {
             self.mover = mover
             self.archive = archive
         }
     }
 
     /// Gathers the services.
-    public init(
+    package init(
         authenticator: any Authenticator,
         keybag: any KeybagKeeper,
         vault: any ItemVault,

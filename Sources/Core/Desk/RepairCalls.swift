@@ -1,9 +1,13 @@
-import KeychainModel
+package import KeychainModel
 
 /// The call that looks at damaged items, and repairs them.
-extension RequestHandler {
-    /// Asks for the passcode, and has the vault look or repair.
-    func repair(_ request: RepairRequest) async throws(KeychainError) -> StoreRepair {
+extension Visit {
+    /// Asks for the passcode, and has the vault look or repair; ``WorkProgress/current`` is told how far it is.
+    package func repair(_ request: RepairRequest) async throws(KeychainError) -> StoreRepair {
+        try await serving(.repair) { () async throws(KeychainError) in try await repairStore(request) }
+    }
+
+    private func repairStore(_ request: RepairRequest) async throws(KeychainError) -> StoreRepair {
         guard request.prompt.interactionAllowed else {
             throw KeychainError(AuthenticationError(.notInteractive))
         }

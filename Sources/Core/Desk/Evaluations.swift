@@ -1,39 +1,51 @@
-import KeychainModel
+package import KeychainModel
 
 /// Evaluations that an app asks for itself, and those that its item calls need.
-extension RequestHandler {
+extension Visit {
     /// Evaluates a policy; its success belongs to the context.
-    func evaluate(_ body: EvaluatePolicy, request: UInt64) async throws(KeychainError) -> EvaluationReply {
-        let policy = try Self.policy(body.policy)
-        return try await evaluate(
-            .policy(policy),
-            context: body.context,
-            reuse: Self.reuse(body.reuseSeconds),
-            prompt: body.prompt,
-            request: request
-        )
+    package func evaluate(
+        _ body: EvaluatePolicy,
+        request: UInt64
+    ) async throws(KeychainError) -> EvaluationReply {
+        try await serving(.evaluatePolicy) { () async throws(KeychainError) in
+            let policy = try Self.policy(body.policy)
+            return try await evaluate(
+                .policy(policy),
+                context: body.context,
+                reuse: Self.reuse(body.reuseSeconds),
+                prompt: body.prompt,
+                request: request
+            )
+        }
     }
 
     /// Evaluates an access control for one operation; its success belongs to the context.
-    func evaluate(_ body: EvaluateAccessControl, request: UInt64) async throws(KeychainError)
-        -> EvaluationReply
-    {
-        guard let number = Int(exactly: body.operation), let operation = AccessOperation(rawValue: number)
-        else {
-            throw KeychainError(AuthenticationError(.invalidParameter))
+    package func evaluate(
+        _ body: EvaluateAccessControl,
+        request: UInt64
+    ) async throws(KeychainError) -> EvaluationReply {
+        try await serving(.evaluateAccessControl) { () async throws(KeychainError) in
+            guard let number = Int(exactly: body.operation), let operation = AccessOperation(rawValue: number)
+            else {
+                throw KeychainError(AuthenticationError(.invalidParameter))
+            }
+            return try await evaluate(
+                .accessControl(body.accessControl, operation),
+                context: body.context,
+                reuse: Self.reuse(body.reuseSeconds),
+                prompt: body.prompt,
+                request: request
+            )
         }
-        return try await evaluate(
-            .accessControl(body.accessControl, operation),
-            context: body.context,
-            reuse: Self.reuse(body.reuseSeconds),
-            prompt: body.prompt,
-            request: request
-        )
     }
 
     /// Whether a policy could be evaluated now.
-    func availability(of body: CanEvaluatePolicy) async throws(KeychainError) -> AuthenticationAvailability {
-        await availability(of: try Self.policy(body.policy))
+    package func availability(
+        of body: CanEvaluatePolicy
+    ) async throws(KeychainError) -> AuthenticationAvailability {
+        try await serving(.canEvaluatePolicy) { () async throws(KeychainError) in
+            await availability(of: try Self.policy(body.policy))
+        }
     }
 
     /// Asks the user for one access control of an item call, and keeps the proof in the call's context.
@@ -43,7 +55,7 @@ extension RequestHandler {
         reuse: Duration = .zero,
         prompt: PromptFields
     ) async throws(KeychainError) -> AuthenticationProof {
-        checkPeer()
+        checkAsker()
         let evaluation = Evaluation(
             target: target,
             context: context,
@@ -56,14 +68,14 @@ extension RequestHandler {
         } catch {
             throw KeychainError(asEnded(error))
         }
-        try requireSamePeer()
+        try requireSameAsker()
         try contexts.add(proof, to: context)
         return proof
     }
 
     /// Unlocks the keybag; the passcode that was entered counts for the call's context.
     func unlock(for context: ContextID?, prompt: PromptFields) async throws(KeychainError) {
-        checkPeer()
+        checkAsker()
         let proof: AuthenticationProof?
         do throws(AuthenticationError) {
             proof = try await services.authenticator.unlock(prompt.request(by: caller))
@@ -71,7 +83,7 @@ extension RequestHandler {
             guard error.code != .passcodeNotSet else { throw Self.notSetUp }
             throw KeychainError(asEnded(error))
         }
-        try requireSamePeer()
+        try requireSameAsker()
         if let proof, let context { try contexts.add(proof, to: context) }
     }
 

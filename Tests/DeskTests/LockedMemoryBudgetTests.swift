@@ -1,6 +1,6 @@
 import Testing
 
-@testable import KeychainServer
+@testable import Desk
 
 @Suite("Locked memory for requests")
 struct LockedMemoryBudgetTests {
@@ -17,12 +17,12 @@ struct LockedMemoryBudgetTests {
         #expect(budget.reserve(2 << 20) != nil)
     }
 
-    @Test("the largest frame finds room even where the limit is low")
+    @Test("the longest request finds room even where the limit is low")
     func lowLimit() {
-        var limits = RequestLimits()
+        var limits = DeskLimits()
         limits.lockedOctets = 0
         let budget = LockedMemory(limits).requests
-        #expect(budget.reserve(LockedMemoryBudget.cost(ofFrame: 1 << 20)) != nil)
+        #expect(budget.reserve(LockedMemoryBudget.cost(ofRequest: 1 << 20)) != nil)
     }
 
     @Test("waiting for room ends when it is there")

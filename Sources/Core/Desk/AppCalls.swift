@@ -1,7 +1,7 @@
-import KeychainModel
+package import KeychainModel
 
 /// Whose items there are: naming the program that keeps what another one looks for, listing, moving.
-extension RequestHandler {
+extension Visit {
     // MARK: Not found
 
     /// Whether a failed look-up may name the program that keeps such an item; costs no look at the store.
@@ -37,15 +37,23 @@ extension RequestHandler {
     // MARK: The command's own calls
 
     /// The groups that hold items.
-    func apps() async throws(KeychainError) -> AppsReply {
-        let owners = try ownersForCommand()
-        return AppsReply(try await owners.owners())
+    package func apps() async throws(KeychainError) -> AppsReply {
+        try await serving(.listApps) { () async throws(KeychainError) in
+            let owners = try ownersForCommand()
+            return AppsReply(try await owners.owners())
+        }
     }
 
     /// Moves all items of a group to another one, all or none.
     ///
     /// The passcode is asked for each time; items that demand a finger ask for that too.
-    func move(_ body: MoveItems, request: UInt64) async throws(KeychainError) -> MoveReply {
+    package func move(_ body: MoveItems, request: UInt64) async throws(KeychainError) -> MoveReply {
+        try await serving(.moveItems) { () async throws(KeychainError) in
+            try await moveAll(body, request: request)
+        }
+    }
+
+    private func moveAll(_ body: MoveItems, request: UInt64) async throws(KeychainError) -> MoveReply {
         let owners = try ownersForCommand()
         guard body.from != body.to else { throw KeychainError(.param) }
         let context = try contexts.enter(nil, request: request)

@@ -1,9 +1,9 @@
 import KeychainModel
 import SecretMemory
 
-/// What the contexts of one connection hold: proofs and application passwords; gone with the connection.
+/// What the contexts of one visit hold: proofs and application passwords; gone with the visit.
 ///
-/// Contexts are numbered by the client, which never uses a number again.
+/// Contexts are numbered by the caller, which never uses a number again.
 final class ContextTable: Sendable {
     /// Numbers from here on are ours: contexts of a single request.
     private static let firstOwnNumber: UInt64 = 1 << 63
@@ -29,14 +29,14 @@ final class ContextTable: Sendable {
         var uses: UInt64 = 0
     }
 
-    private let connection: UInt64
-    private let limits: RequestLimits
+    private let visit: UInt64
+    private let limits: DeskLimits
     private let budget: LockedMemoryBudget
     private let state = Guarded(State())
 
     /// Begins with no contexts; their passwords come out of `budget`.
-    init(connection: UInt64, limits: RequestLimits, budget: LockedMemoryBudget) {
-        self.connection = connection
+    init(visit: UInt64, limits: DeskLimits, budget: LockedMemoryBudget) {
+        self.visit = visit
         self.budget = budget
         self.limits = limits
     }
@@ -50,7 +50,7 @@ final class ContextTable: Sendable {
             try Self.check(number, in: state, ownAllowed: number == Self.firstOwnNumber | request)
             touch(number, in: &state) { $0.requests.insert(request) }
         }
-        return ContextID(connection: connection, number: number)
+        return ContextID(connection: visit, number: number)
     }
 
     /// The request is done with the context.
@@ -135,7 +135,7 @@ final class ContextTable: Sendable {
         }
     }
 
-    /// Forgets everything: the connection has ended.
+    /// Forgets everything: the visit has ended.
     func removeAll() {
         state.withLock { $0 = State() }
     }
@@ -151,7 +151,7 @@ final class ContextTable: Sendable {
     }
 
     private func touch(_ number: UInt64, in state: inout State, _ change: (inout Context) -> Void) {
-        if state.contexts[number] == nil, state.contexts.count >= limits.contextsPerConnection {
+        if state.contexts[number] == nil, state.contexts.count >= limits.contextsPerVisit {
             let oldest = state.contexts.filter { $0.value.isIdle }.min { $0.value.lastUse < $1.value.lastUse }
             if let oldest { state.contexts[oldest.key] = nil }
         }

@@ -1,4 +1,4 @@
-public import KeychainModel
+package import KeychainModel
 
 /// The groups that programs were granted beside their own, so that several share items, or one keeps its items wherever
 /// it is.
@@ -17,14 +17,14 @@ public import KeychainModel
 /// [com.example.app]
 /// own /opt/app-*/bin/app
 /// ```
-public struct AccessGroupManifest: Sendable, Equatable {
+package struct AccessGroupManifest: Sendable, Equatable {
     /// The most groups that one program may be granted: a search looks into each.
-    public static let mostGroups = 32
+    package static let mostGroups = 32
     /// The longest path of a program, in bytes: `PATH_MAX` without its NUL.
-    public static let longestPath = 4095
+    package static let longestPath = 4095
 
     /// The most paths with a `*`: a program is compared with each.
-    public static let mostPatterns = 256
+    package static let mostPatterns = 256
 
     /// By the bytes of a program's path, in the order of the lines.
     private var grants: [[UInt8]: [AccessGroup]] = [:]
@@ -33,24 +33,24 @@ public struct AccessGroupManifest: Sendable, Equatable {
     private var owned: [(path: PathPattern, group: AccessGroup)] = []
 
     /// Compares what was granted, in order.
-    public static func == (lhs: Self, rhs: Self) -> Bool {
+    package static func == (lhs: Self, rhs: Self) -> Bool {
         lhs.grants == rhs.grants && lhs.patterns.elementsEqual(rhs.patterns, by: ==)
             && lhs.owned.elementsEqual(rhs.owned, by: ==)
     }
 
     /// Why a text is no manifest.
-    public struct Fault: Error, Equatable, Sendable {
+    package struct Fault: Error, Equatable, Sendable {
         /// Counted from 1.
-        public let line: Int
+        package let line: Int
         /// One clause without a full stop.
-        public let reason: String
+        package let reason: String
     }
 
     /// Grants nothing.
-    public init() {}
+    package init() {}
 
     /// The groups granted to a program; none to one whose path cannot be told.
-    public func groups(of program: String?) -> [AccessGroup] {
+    package func groups(of program: String?) -> [AccessGroup] {
         guard let program else { return [] }
         let path = Array(program.utf8)
         var groups = grants[path] ?? []
@@ -62,7 +62,7 @@ public struct AccessGroupManifest: Sendable, Equatable {
     }
 
     /// The group that a program's items belong to in the place of its path's; nil where its path names it.
-    public func ownGroup(of program: String) -> AccessGroup? {
+    package func ownGroup(of program: String) -> AccessGroup? {
         guard !owned.isEmpty else { return nil }
         let path = Array(program.utf8)
         return owned.first { $0.path.matches(path) }?.group
@@ -71,7 +71,7 @@ public struct AccessGroupManifest: Sendable, Equatable {
     /// Grants what a text says as well.
     ///
     /// - Throws: ``Fault``; what the lines before it said is granted then.
-    public mutating func add(_ text: String) throws(Fault) {
+    package mutating func add(_ text: String) throws(Fault) {
         var group: AccessGroup?
         let newline = UInt8(ascii: "\n")
         let lines = text.utf8.split(separator: newline, omittingEmptySubsequences: false)

@@ -18,7 +18,7 @@ struct UserTurns {
         self.mayAsk = mayAsk ?? prompt.interactionAllowed
     }
 
-    fileprivate mutating func count(_ limits: RequestLimits) throws(KeychainError) {
+    fileprivate mutating func count(_ limits: DeskLimits) throws(KeychainError) {
         rounds += 1
         guard rounds <= limits.authenticationRounds else { throw KeychainError(.authFailed) }
     }
@@ -26,7 +26,7 @@ struct UserTurns {
 
 /// What item calls and key calls share: unlock where that is what is missing, ask the user where access control
 /// demands it, run again.
-extension RequestHandler {
+extension Visit {
     /// Runs a call, and again once the keybag was unlocked for it; `accessControl` is that of what it adds.
     func unlocking<R: ~Copyable>(
         _ turns: inout UserTurns,

@@ -1,7 +1,7 @@
 import KeychainModel
 import SecretMemory
 
-/// Tells the log of requests behind which a part failed, and of those that were refused, of all connections.
+/// Tells the log of requests behind which a part failed, and of those that were refused, of all visits.
 ///
 /// A disk that is full fails every call: the same method with the same status is told once in a while, with how often
 /// it came meanwhile. So is what one program is refused.
@@ -14,7 +14,7 @@ final class FailureLog: Sendable {
     }
 
     private struct Told {
-        var time: MonotonicTime
+        var time: SuspendingClock.Instant
         /// How many came since.
         var untold = 0
     }
@@ -38,12 +38,12 @@ final class FailureLog: Sendable {
         var kind = Kind(method: method, status: error.status)
         if !error.isFault { kind.program = caller.program ?? "unknown" }
         let untold: Int? = told.withLock { told in
-            if let last = told[kind], last.time.age < pause {
+            if let last = told[kind], last.time.duration(to: .now) < pause {
                 told[kind]?.untold += 1
                 return nil
             }
             if told.count >= Self.mostKinds { told.removeAll() }
-            return told.updateValue(Told(time: .now()), forKey: kind)?.untold ?? 0
+            return told.updateValue(Told(time: .now), forKey: kind)?.untold ?? 0
         }
         guard let untold else { return }
         var detail = "\(method) \(error.status.rawValue)"

@@ -1,30 +1,29 @@
 import Glibc
-import KeychainModel
 import SecretMemory
 
-/// The locked memory of a server.
-struct LockedMemory: Sendable {
-    /// For frames, and for the secrets of requests and replies; the largest frame always finds room.
-    let requests: LockedMemoryBudget
+/// The locked memory of a desk.
+package struct LockedMemory: Sendable {
+    /// For requests as they come, and for the secrets of requests and replies; the longest request always finds room.
+    package let requests: LockedMemoryBudget
     /// For the application passwords of contexts.
     let passwords: LockedMemoryBudget
 
-    init(_ limits: RequestLimits) {
-        let largest = LockedMemoryBudget.cost(ofFrame: Frame.longest)
+    init(_ limits: DeskLimits) {
+        let largest = LockedMemoryBudget.cost(ofRequest: limits.longestRequest)
         requests = LockedMemoryBudget(octets: max(limits.lockedOctets, largest))
         passwords = LockedMemoryBudget(octets: limits.passwordOctets)
     }
 }
 
-/// Locked memory that may be held, over all connections.
+/// Locked memory that may be held, over all visits.
 ///
 /// `RLIMIT_MEMLOCK` is 8 MiB for an ordinary user, and memory that cannot be locked ends the process: so room
-/// is asked for here before a frame is received and before items are opened, and who gets none waits.
-final class LockedMemoryBudget: Sendable {
+/// is asked for here before a request is received and before items are opened, and who gets none waits.
+package final class LockedMemoryBudget: Sendable {
     /// What the arena of small blocks, the regions kept beside it and the keys may take, which no request is charged
     /// for.
     private static let reserved = LockedPages.arenaByteCount + LockedPages.spareByteCount + (192 << 10)
-    /// Charged for what fits into the buffer that each connection has anyway.
+    /// Charged for what fits into the buffer that a door has for each visit anyway.
     private static let smallest = 4096
     /// Charged for a page of items before its size is known: the items and the reply made of them.
     static let pageCost = 2 << 20
@@ -51,11 +50,11 @@ final class LockedMemoryBudget: Sendable {
         return Int(min(limit.rlim_cur, 64 << 20)) - reserved
     }
 
-    /// A frame is held once as it came, its secret once beside it, and once more while it is stored.
-    static func cost(ofFrame length: Int) -> Int { length <= smallest ? smallest : 3 * length }
+    /// What a request of `length` bytes takes, which is held once as it came, its secret once beside it, and once more while it is stored.
+    package static func cost(ofRequest length: Int) -> Int { length <= smallest ? smallest : 3 * length }
 
     /// Room that is given back when its last owner lets go.
-    final class Reservation: Sendable {
+    package final class Reservation: Sendable {
         private let budget: LockedMemoryBudget
         private let octets: Int
 
@@ -68,7 +67,7 @@ final class LockedMemoryBudget: Sendable {
     }
 
     /// Room for `octets`; nil when there is none now: `onRelease` is then called once, when to try again.
-    func reserve(_ octets: Int, onRelease: (@Sendable () -> Void)? = nil) -> Reservation? {
+    package func reserve(_ octets: Int, onRelease: (@Sendable () -> Void)? = nil) -> Reservation? {
         let isThere = state.withLock { state in
             if state.free >= octets || state.free == capacity {
                 state.free -= octets

@@ -1,0 +1,65 @@
+package import KeychainModel
+import Synchronization
+
+/// Who asks, looked at again whenever something is given to it or asked for it.
+///
+/// It has the name and the groups of the program that came as long as that process sends all requests itself and
+/// runs that program. A process that executes another program, or lends its channel to another process, is an unknown
+/// program from then on: whoever has the channel then may have had it before.
+package final class Asker: Sendable {
+    private let named: Caller
+    private let namedGroups: EntitledGroups
+    /// Whether the process still runs the program that came; nil when that program could not be told.
+    private let isStill: (@Sendable () -> Bool)?
+    private let unknown: Caller
+    private let isUnknown = Atomic(false)
+
+    /// Takes over what a door found; `isStill` looks again.
+    init(
+        _ caller: Caller,
+        groups: EntitledGroups,
+        unknownGroup: AccessGroup,
+        isStill: (@Sendable () -> Bool)?
+    ) {
+        named = caller
+        namedGroups = groups
+        self.isStill = isStill
+        unknown = Caller(
+            uid: caller.uid,
+            pid: caller.pid,
+            processStart: caller.processStart,
+            program: nil,
+            accessGroup: unknownGroup
+        )
+    }
+
+    /// Who it is, as of the last ``check()``.
+    package var caller: Caller { isUnknown.load(ordering: .acquiring) ? unknown : named }
+
+    /// The program that came; nil when it could not be told.
+    var programThatCame: String? { named.program }
+
+    /// What it may use, as of the last ``check()``.
+    var groups: EntitledGroups {
+        isUnknown.load(ordering: .acquiring)
+            ? EntitledGroups(own: unknown.accessGroup, granted: []) : namedGroups
+    }
+
+    /// Looks whether it still runs the program that came.
+    ///
+    /// - Returns: false when it does not and did at the last check.
+    func check() -> Bool {
+        guard let isStill, !isUnknown.load(ordering: .acquiring) else { return true }
+        return isStill() ? true : !becomesUnknown()
+    }
+
+    /// Looks whether the process that sent something is the one that came; 0 for one that is not told.
+    ///
+    /// - Returns: false when it is not, and was before.
+    func check(sender: Int32) -> Bool {
+        guard isStill != nil, sender != named.pid else { return true }
+        return !becomesUnknown()
+    }
+
+    private func becomesUnknown() -> Bool { !isUnknown.exchange(true, ordering: .acquiringAndReleasing) }
+}

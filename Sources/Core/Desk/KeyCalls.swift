@@ -1,0 +1,121 @@
+package import KeychainModel
+package import SecretMemory
+
+/// Calls about private keys, which see the keys of the caller's groups alone.
+extension Visit {
+    /// Makes a key; the user is needed only where the keybag is locked.
+    package func makeKey(_ body: MakeKey, request: UInt64) async throws(KeychainError) -> EnclaveKey {
+        try await serving(.makeKey) { () async throws(KeychainError) in
+            let group = try groups.own(or: body.group)
+            let context = try contexts.enter(body.context, request: request)
+            defer { contexts.leave(context, request: request) }
+            var turns = UserTurns(context: context, prompt: body.prompt)
+            let key = try await unlocking(&turns, adding: body.accessControl) { () throws(KeychainError) in
+                try await observe(for: body.accessControl)
+                return try await services.keys.makeKey(
+                    body.accessControl,
+                    group: group,
+                    applicationPassword: try contexts.authorization(of: context).applicationPassword
+                )
+            }
+            record("make")
+            return key
+        }
+    }
+
+    /// Reads what a representation stands for.
+    package func readKey(_ body: ReadKey) async throws(KeychainError) -> EnclaveKey {
+        try await serving(.readKey) { () async throws(KeychainError) in
+            var turns = UserTurns(context: nil, prompt: body.prompt)
+            let key = try await unlocking(&turns) { () throws(KeychainError) in
+                try await services.keys.key(body.representation, groups: groups.all)
+            }
+            record("read")
+            return key
+        }
+    }
+
+    /// Uses a key; what is shown counts for this use's operation alone.
+    package func useKey(_ body: UseKey, request: UInt64) async throws(KeychainError) -> SecretBytes {
+        try await serving(.useKey) { () async throws(KeychainError) in
+            let result = try await authorized(for: body.use.operation, body.context, body.prompt, request) {
+                authorization async throws(KeychainError) in
+                try await services.keys.use(
+                    body.representation,
+                    for: body.use,
+                    groups: groups.all,
+                    authorization: authorization
+                )
+            }
+            record(Self.verb(of: body.use))
+            return result
+        }
+    }
+
+    /// Has hardware vouch for a key, after what signing with it demands.
+    package func attestKey(_ body: AttestKey, request: UInt64) async throws(KeychainError) -> Attestation {
+        try await serving(.attestKey) { () async throws(KeychainError) in
+            let attestation = try await authorized(for: .useKeySign, body.context, body.prompt, request) {
+                authorization async throws(KeychainError) in
+                try await services.keys.attest(
+                    body.representation,
+                    qualifyingData: body.qualifyingData,
+                    groups: groups.all,
+                    authorization: authorization
+                )
+            }
+            record("attest")
+            return attestation
+        }
+    }
+
+    /// What names this machine's hardware to an attestation CA.
+    package func attestationIdentity() async throws(KeychainError) -> AttestationIdentity {
+        try await serving(.attestationIdentity) { () async throws(KeychainError) in
+            try await services.keys.attestationIdentity()
+        }
+    }
+
+    /// Opens what an attestation CA sealed to this machine's hardware.
+    package func activateCredential(
+        _ challenge: ActivationChallenge
+    ) async throws(KeychainError) -> SecretBytes {
+        try await serving(.activateCredential) { () async throws(KeychainError) in
+            try await services.keys.activate(challenge)
+        }
+    }
+
+    /// Runs a call with what the user has shown in its context, asking for what it still needs.
+    private func authorized<Result: ~Copyable & Sendable>(
+        for operation: AccessOperation,
+        _ number: UInt64?,
+        _ prompt: PromptFields,
+        _ request: UInt64,
+        _ call: (ItemAuthorization) async throws(KeychainError) -> KeyOutcome<Result>
+    ) async throws(KeychainError) -> Result {
+        let context = try contexts.enter(number, request: request)
+        defer { contexts.leave(context, request: request) }
+        var turns = UserTurns(context: context, prompt: prompt)
+        while true {
+            let outcome = try await unlocking(&turns) { () throws(KeychainError) in
+                try await call(try contexts.authorization(of: context))
+            }
+            switch consume outcome {
+            case .result(let result): return result
+            case .needsAuthentication(let control): try await ask(for: [control], operation, &turns)
+            }
+        }
+    }
+
+    private static func verb(of use: KeyUse) -> StaticString {
+        switch use {
+        case .sign: "sign"
+        case .agree: "agree"
+        case .decrypt: "decrypt"
+        }
+    }
+
+    private func record(_ verb: StaticString) {
+        services.audit.record(AuditEvent(.keyAccessed, caller: caller, detail: "\(verb)"))
+    }
+}

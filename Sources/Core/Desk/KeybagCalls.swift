@@ -1,0 +1,84 @@
+package import KeychainModel
+
+/// Calls about the keybag as a whole, and about the store.
+extension Visit {
+    /// Makes the keybag, with a passcode and a recovery code.
+    package func setUp(_ prompt: PromptFields) async throws(KeychainError) {
+        try await keybag(.setUp, prompt, services.authenticator.setUp)
+    }
+
+    /// Unlocks the keybag: asks for the passcode, unless it is unlocked.
+    package func unlock(_ prompt: PromptFields) async throws(KeychainError) {
+        try await keybag(.unlock, prompt) { request async throws(AuthenticationError) in
+            _ = try await services.authenticator.unlock(request)
+        }
+    }
+
+    /// Locks the keybag, and forgets what was shown in any context of any visit.
+    package func lock() async throws(KeychainError) {
+        try await serving(.lock) {
+            await services.authenticator.lock()
+            desk.forgetProofs()
+        }
+    }
+
+    /// Asks for the old passcode and twice for the new one.
+    package func changePasscode(_ prompt: PromptFields) async throws(KeychainError) {
+        try await keybag(.changePasscode, prompt, services.authenticator.changePasscode)
+    }
+
+    /// Asks for the recovery code and twice for a new passcode.
+    package func recover(_ prompt: PromptFields) async throws(KeychainError) {
+        try await keybag(.recover, prompt, services.authenticator.recover)
+    }
+
+    /// Moves the keybag to the best seal that this machine has.
+    package func migrate(_ prompt: PromptFields) async throws(KeychainError) {
+        try await keybag(.migrate, prompt, services.authenticator.migrate)
+    }
+
+    /// Gives the TPM's lockout a code of the user.
+    package func protectLockout(_ prompt: PromptFields) async throws(KeychainError) {
+        try await keybag(.protectLockout, prompt, services.authenticator.protectLockout)
+    }
+
+    /// How things stand; with where the caller is, also whether a prompt could be shown there.
+    package func status(_ prompt: PromptFields?) async throws(KeychainError) -> StatusReply {
+        try await serving(.status) {
+            let assurance = await services.keybag.assurance()
+            return StatusReply(
+                keybag: await services.keybag.state(),
+                assurance: assurance.assurance,
+                assuranceReasons: assurance.reasons,
+                authentication: await services.authenticator.status(),
+                promptFault: await services.promptFault(prompt?.origin),
+                daemonVersion: services.daemonVersion,
+                daemonProcess: DaemonProcess.number,
+                storeFaults: await services.vault.storeFaults(),
+                itemsFault: await services.vault.itemsFault()
+            )
+        }
+    }
+
+    /// Looks at every item; ``WorkProgress/current`` is told how far it is.
+    package func check() async throws(KeychainError) -> StoreReport {
+        try await serving(.check) { await services.vault.check() }
+    }
+
+    /// Runs one of the flows of the keybag.
+    private func keybag(
+        _ method: Method,
+        _ prompt: PromptFields,
+        _ flow: (PromptRequest) async throws(AuthenticationError) -> Void
+    ) async throws(KeychainError) {
+        try await serving(method) { () async throws(KeychainError) in
+            guard prompt.interactionAllowed else { throw KeychainError(AuthenticationError(.notInteractive)) }
+            do throws(AuthenticationError) {
+                try await flow(prompt.request(by: caller))
+            } catch {
+                throw KeychainError(asEnded(error))
+            }
+            try requireSameAsker()
+        }
+    }
+}

@@ -1,0 +1,98 @@
+package import KeychainModel
+import SecretMemory
+
+/// Calls that move a keychain: an export goes out, and comes in, in parts that are sealed already.
+extension Visit {
+    /// Asks for the recovery code and answers part after part; ``WorkProgress/current`` is told how far the export is.
+    ///
+    /// - Parameters:
+    ///   - prompt: how to ask.
+    ///   - deliver: passes a part on, and is told whether it is the last one, which has the report; false ends the call.
+    /// - Returns: false where `deliver` did.
+    /// - Throws: ``KeychainError``, also after some parts.
+    package func exportKeychain(
+        _ prompt: PromptFields,
+        deliver: (_ part: ExportPart, _ isLast: Bool) -> Bool
+    ) async throws(KeychainError) -> Bool {
+        try await serving(.exportKeychain) { () async throws(KeychainError) in
+            let export = try await export(prompt)
+            let total = export.file.count
+            var offset = 0
+            while offset < total {
+                // A part lies in locked memory while it is passed on.
+                guard let room = await budget.reserveWhenFree(LockedMemoryBudget.pageCost) else {
+                    throw KeychainError(asEnded(AuthenticationError(.appCancel)))
+                }
+                let octets = try export.file.read(from: offset, upTo: MigrationLimits.partOctets)
+                guard deliver(ExportPart(total: total, octets: octets), false) else { return false }
+                offset += octets.count
+                withExtendedLifetime(room) {}
+                // Lets the door see whether its caller still wants the rest.
+                await Task.yield()
+            }
+            return deliver(ExportPart(total: total, report: export.report), true)
+        }
+    }
+
+    private func export(_ prompt: PromptFields) async throws(KeychainError) -> KeychainExport {
+        let migration = try migration(prompt)
+        do throws(AuthenticationError) {
+            return try await migration.mover.exportKeychain(
+                from: migration.archive,
+                prompt.request(by: caller)
+            )
+        } catch {
+            throw KeychainError(asEnded(error))
+        }
+    }
+
+    /// Takes the next part of an export; the first one starts anew.
+    package func takeImport(_ part: ImportPart) async throws(KeychainError) {
+        try await serving(.sendImport) { () async throws(KeychainError) in try await take(part) }
+    }
+
+    private func take(_ part: ImportPart) async throws(KeychainError) {
+        guard let archive = services.migration?.archive else { throw KeychainError(.unimplemented) }
+        let file: any ExportFile
+        if part.offset == 0 {
+            file = try await archive.makeExportFile()
+            arriving.withLock { $0 = file }
+        } else {
+            guard let former = arriving.withLock({ $0 }), former.count == part.offset else {
+                throw KeychainError(.param, cause: .exportParts)
+            }
+            file = former
+        }
+        try file.append(part.octets)
+    }
+
+    /// Creates the keychain from the uploaded export; the upload is discarded on success and failure.
+    ///
+    /// ``WorkProgress/current`` is told how far it is.
+    /// - Returns: how many items it has.
+    package func importKeychain(_ prompt: PromptFields) async throws(KeychainError) -> Int {
+        try await serving(.importKeychain) { () async throws(KeychainError) in try await makeKeychain(prompt)
+        }
+    }
+
+    private func makeKeychain(_ prompt: PromptFields) async throws(KeychainError) -> Int {
+        let migration = try migration(prompt)
+        let arrived = arriving.withLock { $0.take() }
+        guard let arrived else { throw KeychainError(.param, cause: .exportParts) }
+        do throws(AuthenticationError) {
+            return try await migration.mover.importKeychain(
+                arrived,
+                into: migration.archive,
+                prompt.request(by: caller)
+            )
+        } catch {
+            throw KeychainError(asEnded(error))
+        }
+    }
+
+    private func migration(_ prompt: PromptFields) throws(KeychainError) -> KeychainServices.Migration {
+        guard let migration = services.migration else { throw KeychainError(.unimplemented) }
+        guard prompt.interactionAllowed else { throw KeychainError(AuthenticationError(.notInteractive)) }
+        return migration
+    }
+}

@@ -1,0 +1,162 @@
+import AuthenticationEngine
+import Desk
+import Foundation
+import Glibc
+import KeychainEngine
+import KeychainModel
+import SecretMemory
+import Testing
+import TouchstoneTesting
+
+/// A desk over the real engines and a scripted person, in a directory of its own.
+final class DeskWorld: Sendable {
+    static let passcode = "orbit hazel trumpet velvet quarry"
+
+    let prompter = ScriptedPrompter()
+    let engine: KeychainEngine
+    let desk: Desk
+    private let path: String
+    private let ownsPath: Bool
+
+    /// A new keychain; or that of another world, which has let go of it, as a new run of the daemon opens it.
+    init(at path: String? = nil) throws {
+        self.path = path ?? FileManager.default.temporaryDirectory.path + "/touchstone-" + UUID().uuidString
+        ownsPath = path == nil
+        let directory = try StoreDirectory(path: self.path)
+        engine = try KeychainEngine(
+            directory: directory,
+            sealer: DeviceSealer(file: FileKeySealer(directory: directory), hardware: nil),
+            derivation: .test,
+            isForTests: true
+        )
+        let authenticator = AuthenticationEngine(
+            reader: ScriptedReader(),
+            prompter: prompter,
+            keybag: engine,
+            attempts: engine.attempts,
+            clock: SystemBootClock(),
+            audit: Silence()
+        )
+        desk = Desk(
+            services: KeychainServices(
+                authenticator: authenticator,
+                keybag: engine,
+                vault: engine,
+                keys: engine,
+                owners: engine,
+                audit: Silence(),
+                daemonVersion: "test",
+                promptFault: { _ in nil }
+            )
+        )
+    }
+
+    deinit {
+        if ownsPath { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    private struct Silence: AuditLog {
+        func record(_ event: AuditEvent) {}
+        func isHeard(_ kind: AuditEvent.Kind) -> Bool { false }
+    }
+
+    // MARK: Callers
+
+    /// A program of this user; nothing looks whether it is still the same.
+    static func asker(_ program: String = "/usr/bin/app") -> Asker {
+        ClientIdentity(ownProgram: nil)
+            .asker(uid: geteuid(), pid: getpid(), processStart: 1, program: program, isStill: { true })
+    }
+
+    /// Makes the keybag.
+    func setUp() async throws {
+        prompter.will(.type(Self.passcode), .confirm, .typeShown)
+        let visit = desk.visit(by: Self.asker())
+        try await visit.setUp(PromptFields(origin: PromptOrigin(terminal: "/dev/pts/0")))
+        visit.end()
+    }
+
+    /// Adds a password.
+    func add(
+        _ data: String,
+        service: String,
+        flags: AccessControlFlags = [],
+        by asker: Asker = DeskWorld.asker()
+    ) async throws {
+        let item = AddItem(
+            itemClass: .genericPassword,
+            attributes: [.service: .string(service), .account: .string("me")],
+            accessControl: try AccessControl(accessibility: .whenUnlockedThisDeviceOnly, flags: flags),
+            data: SecretBytes(copying: Array(data.utf8)),
+            prompt: PromptFields()
+        )
+        let visit = desk.visit(by: asker)
+        _ = try await visit.add(item, request: 1)
+        visit.end()
+    }
+
+    /// A door of its own for a caller.
+    func lines(of asker: Asker = DeskWorld.asker()) throws -> LineClient {
+        let client = try LineClient()
+        let visit = desk.visit(by: asker)
+        let door = LineDoor(visit: visit, input: client.doorInput, output: client.doorOutput)
+        Task { await door.serve() }
+        return client
+    }
+}
+
+/// The other end of a line door's pipes.
+final class LineClient: Sendable {
+    let doorInput: CInt
+    let doorOutput: CInt
+    private let input: CInt
+    private let output: CInt
+
+    init() throws {
+        (doorInput, output) = try Self.pipe()
+        (input, doorOutput) = try Self.pipe()
+    }
+
+    deinit { close(input) }
+
+    private static func pipe() throws -> (CInt, CInt) {
+        var ends: [CInt] = [-1, -1]
+        guard Glibc.pipe(&ends) == 0 else { throw SystemFailure(number: errno) }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    struct SystemFailure: Error {
+        let number: CInt
+    }
+
+    /// Writes a line.
+    func send(_ line: String) {
+        let octets = Array("\(line)\n".utf8)
+        #expect(write(output, octets, octets.count) == octets.count)
+    }
+
+    /// The next answer; empty once the door is shut.
+    func answer() async throws -> String {
+        var line: [UInt8] = []
+        while true {
+            let octet: UInt8? = try await Deadline.wait(for: "an answer") { [input] in
+                var descriptor = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
+                guard poll(&descriptor, 1, 0) > 0 else { return UInt8??.none }
+                var octet: UInt8 = 0
+                return .some(read(input, &octet, 1) == 1 ? octet : nil)
+            }
+            guard let octet, octet != UInt8(ascii: "\n") else { return String(decoding: line, as: UTF8.self) }
+            line.append(octet)
+        }
+    }
+
+    /// Sends a line and waits for its answer.
+    func ask(_ line: String) async throws -> String {
+        send(line)
+        return try await answer()
+    }
+
+    /// Goes, without waiting for anything.
+    func hangUp() { close(output) }
+}

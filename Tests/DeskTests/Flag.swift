@@ -1,0 +1,8 @@
+import Synchronization
+
+/// Says once that something happened.
+final class Flag: Sendable {
+    private let value = Atomic(false)
+    var isRaised: Bool { value.load(ordering: .acquiring) }
+    func raise() { value.store(true, ordering: .releasing) }
+}
