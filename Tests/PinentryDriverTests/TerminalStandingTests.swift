@@ -75,13 +75,6 @@ private final class Jobs {
     }
 }
 
-extension TerminalStanding {
-    fileprivate var channel: PromptChannel? {
-        guard case .foreground(let channel) = self else { return nil }
-        return channel
-    }
-}
-
 @Suite("Who may have a box on a terminal")
 struct TerminalStandingTests {
     @Test(
