@@ -39,19 +39,12 @@ package struct ProcessStat: Equatable {
     /// The name in field 2 may hold anything, so fields count from its end.
     private init?(_ octets: UnsafeRawBufferPointer) {
         guard let nameEnd = unsafe octets.lastIndex(of: UInt8(ascii: ")")) else { return nil }
-        var place = nameEnd + 1
-        var numbers: [Int64] = []
-        numbers.reserveCapacity(20)
-        // Field 3, a letter, counts as 0.
-        while numbers.count < 20 {
-            while place < octets.count, unsafe octets[place] == UInt8(ascii: " ") { place += 1 }
-            guard place < octets.count else { return nil }
-            guard let number = unsafe Self.number(octets, &place, isLetter: numbers.isEmpty) else { return nil }
-            numbers.append(number)
-        }
-        guard let parent = Int32(exactly: numbers[1]), let processGroup = Int32(exactly: numbers[2]),
-            let session = Int32(exactly: numbers[3]), let terminal = Int32(exactly: numbers[4]),
-            let foregroundGroup = Int32(exactly: numbers[5]), let start = UInt64(exactly: numbers[19])
+        let fields = unsafe octets[(nameEnd + 1)...].split(separator: UInt8(ascii: " "), maxSplits: 20)
+        guard unsafe fields.count > 19, let parent = unsafe Self.number(fields[1]),
+            let processGroup = unsafe Self.number(fields[2]), let session = unsafe Self.number(fields[3]),
+            let terminal = unsafe Self.number(fields[4]),
+            let foregroundGroup = unsafe Self.number(fields[5]),
+            let start = unsafe Self.digits(fields[19])
         else { return nil }
         self.parent = parent
         self.processGroup = processGroup
@@ -62,27 +55,24 @@ package struct ProcessStat: Equatable {
         self.start = start
     }
 
-    private static func number(
-        _ octets: UnsafeRawBufferPointer,
-        _ place: inout Int,
-        isLetter: Bool
-    ) -> Int64? {
-        let isNegative = unsafe octets[place] == UInt8(ascii: "-")
-        if isNegative || isLetter { place += 1 }
-        let start = place
+    private static func number(_ field: Slice<UnsafeRawBufferPointer>) -> Int32? {
+        guard unsafe field.first == UInt8(ascii: "-") else {
+            return unsafe digits(field).flatMap { Int32(exactly: $0) }
+        }
+        return unsafe digits(field.dropFirst()).flatMap { Int32(exactly: -Int64(clamping: $0)) }
+    }
+
+    private static func digits(_ field: Slice<UnsafeRawBufferPointer>) -> UInt64? {
+        guard unsafe !field.isEmpty else { return nil }
         var number: UInt64 = 0
-        while place < octets.count, case let octet = unsafe octets[place], octet > UInt8(ascii: " ") {
+        for octet in unsafe field {
             guard octet >= UInt8(ascii: "0"), octet <= UInt8(ascii: "9") else { return nil }
             let (product, isLarge) = number.multipliedReportingOverflow(by: 10)
             let (sum, isLarger) = product.addingReportingOverflow(UInt64(octet - UInt8(ascii: "0")))
             guard !isLarge, !isLarger else { return nil }
             number = sum
-            place += 1
         }
-        guard place > start || isLetter else { return nil }
-        // Fields between those that are wanted may be larger (a size without a limit): their value does not matter.
-        let limited = Int64(clamping: number)
-        return isNegative ? -limited : limited
+        return number
     }
 
     /// Whether it may read from its terminal.
