@@ -20,8 +20,8 @@ final class RealKeychain: Sendable {
     private let bus: PrivateBus?
 
     /// Makes the home; nothing runs yet, and `program` draws the boxes, or one that is there; `bus` is the system bus
-    /// with fprintd, nil for none.
-    init(pinentry program: String? = nil, bus: PrivateBus? = nil) throws {
+    /// with fprintd, nil for none; `settings` are more lines for the daemon's configuration.
+    init(pinentry program: String? = nil, bus: PrivateBus? = nil, settings: [String] = []) throws {
         self.bus = bus
         home = try TemporaryHome()
         terminal = try PseudoTerminal()
@@ -31,6 +31,7 @@ final class RealKeychain: Sendable {
             test.system-bus-address = \(bus?.address ?? "unix:path=\(home.path)/no-bus")
             test.scrypt-log2-rounds = 10
             idle-exit = 20
+            \(settings.joined(separator: "\n"))
 
             """
         let file = URL(fileURLWithPath: home.layout.configurationFile)
@@ -39,8 +40,8 @@ final class RealKeychain: Sendable {
     }
 
     /// Makes it and sets it up.
-    static func ready(bus: PrivateBus? = nil) async throws -> RealKeychain {
-        let keychain = try RealKeychain(bus: bus)
+    static func ready(bus: PrivateBus? = nil, settings: [String] = []) async throws -> RealKeychain {
+        let keychain = try RealKeychain(bus: bus, settings: settings)
         let result = try await keychain.run("setup")
         guard result.status == 0 else { throw TestKitError.unexpected(result.errors) }
         return keychain

@@ -16,6 +16,7 @@ struct InstalledDaemonTests {
         "test.pinentry-program = /tmp/pinentry", "test.system-bus-address = unix:path=/tmp/bus",
         "test.bus-owner-uid = 1000", "test.scrypt-log2-rounds = 10", "test.template-directory = /tmp",
         "test.access-group-directory = /nowhere", "test.tpm = swtpm:path=/tmp/chip",
+        "test.groups-in-section = 1", "test.idle-delay = 1", "test.sweep-delay = 1", "test.purge-delay = 1",
     ]
 
     private func check(_ program: String, _ line: String) async throws -> Finished {

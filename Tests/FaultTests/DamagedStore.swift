@@ -41,7 +41,7 @@ struct DamagedStore: Sendable {
 
     init(_ damage: Damage) async throws {
         self.damage = damage
-        let keychain = try await TemporaryKeychain.withFormerItems()
+        let keychain = try await TemporaryKeychain.withFormerItems(settings: TemporaryKeychain.keepsLog)
         var present: [String: String] = [:]
         for change in Change.former { present[change.account] = change.value }
         for number in 0..<6 {

@@ -63,6 +63,11 @@ struct Change {
 
     /// The model after so many answers to ``script``, with the next change under way.
     static func model(afterAnswers count: Int) -> Model {
+        model(former: former, script: script, afterAnswers: count)
+    }
+
+    /// The same for another script and what it finds.
+    static func model(former: [Change], script: [Change], afterAnswers count: Int) -> Model {
         var model = Model()
         for change in former { model.answered(change.account, is: change.value) }
         for change in script.prefix(count) { model.answered(change.account, is: change.value) }

@@ -39,7 +39,9 @@ struct ResidueTests {
         "no secret, name, reason or passcode is in a log, a stored file, the environment or the command line"
     )
     func files() async throws {
-        let keychain = try await TemporaryKeychain.ready(settings: ["log-level = trace"])
+        let keychain = try await TemporaryKeychain.ready(
+            settings: ["log-level = trace"] + TemporaryKeychain.keepsLog
+        )
         try Self.use(keychain)
         let process = "/proc/\(keychain.processID)"
         var places: [String: Data] = [:]

@@ -28,7 +28,7 @@ enum Answer: Equatable, Sendable {
         at origin: PromptOrigin,
         whenShown: @escaping @Sendable (PromptChannel?) -> Void = { _ in }
     ) async throws {
-        let answer = try await prompter.ask(prompt, at: origin, whenShown: whenShown)
+        let answer = try await prompter.ask(prompt, at: origin) { whenShown($0()) }
         self.init(answer)
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import KeychainModel
+import SecretMemory
 import Testing
 import TouchstoneTesting
 
@@ -75,13 +76,6 @@ private final class Jobs {
     }
 }
 
-extension TerminalStanding {
-    fileprivate var channel: PromptChannel? {
-        guard case .foreground(let channel) = self else { return nil }
-        return channel
-    }
-}
-
 @Suite("Who may have a box on a terminal")
 struct TerminalStandingTests {
     @Test(
@@ -153,6 +147,34 @@ struct TerminalStandingTests {
         #expect(jobs.standing(of: client, to: first).channel == channel)
         let second = try PseudoTerminal()
         #expect(jobs.standing(of: client, to: second).channel != channel)
+    }
+
+    @Test("the client is looked at for each box: one that went to the background gets none")
+    func boxes() async throws {
+        let jobs = try await Jobs()
+        let client = try await jobs.run("JOB")
+        try await jobs.wait(for: client) { $0.channel != nil }
+        let scripted = try ScriptedPinentry(["GETPIN": "printf 'D a\\nOK\\n'"])
+        let prompter = PinentryPrompter(program: .testing(scripted.path))
+        let origin = PromptOrigin(terminal: jobs.terminal.name, terminalType: "dumb", client: client)
+        let channel = jobs.standing(of: client).channel
+        #expect(try await prompter.checkCanPrompt(at: origin) == Set([channel].compactMap { $0 }))
+        let shown = Guarded<[PromptChannel?]>([])
+        let answer = try await Answer(prompter, .unlock(), at: origin) { found in
+            shown.withLock { $0.append(found) }
+        }
+        #expect(answer == .entered("a") && shown.withLock { $0 } == [channel])
+
+        jobs.terminal.press(.text("\u{1A}"))
+        try await jobs.wait(for: client) { $0 == .background }
+        let told = scripted.received
+        await #expect(throws: PromptError(.inBackground)) { try await prompter.checkCanPrompt(at: origin) }
+        for prompter in [prompter, prompter.prepared(at: origin)] as [any SecretPrompter] {
+            await #expect(throws: PromptError(.inBackground)) {
+                try await Answer(prompter, .unlock(), at: origin)
+            }
+        }
+        #expect(scripted.received == told, "no program was told of the terminal")
     }
 
     @Test("who cannot be told from another process has no channel")

@@ -36,6 +36,8 @@ public actor AuthenticationEngine: Authenticator {
     var waiting: [Int: CheckedContinuation<AuthenticationError?, Never>] = [:]
     /// Where the request that has its turn is asked.
     var turnOrigin: PromptOrigin?
+    /// The channels that its boxes could be on, as of when it came.
+    var turnChannels: Set<PromptChannel> = []
     /// Requests that wait for one unlock, by user, while one asks for it.
     var unlocks: [UInt32: UnlockGroup] = [:]
     var lastUnlockTicket = 0
@@ -193,7 +195,7 @@ extension AuthenticationEngine {
                 isKeybagUnlocked: state == .unlocked || isEscrowed,
                 passcodeDue: passcodeDue,
                 seen: seen,
-                channels: prompter.channels(at: request.origin),
+                channels: turnChannels,
                 sensorDelay: backoff.remaining(at: now),
                 request: request,
                 heading: heading,

@@ -291,7 +291,7 @@ extension AuthenticationEngine {
     ) async throws(AuthenticationError) -> TypedSecret {
         let shown = ShownChannel()
         let answer = await takenAway { [prompter] in
-            await prompter.answer(to: prompt, at: request.origin) { shown.note($0) }
+            await prompter.answer(to: prompt, at: request.origin) { shown.note($0()) }
         }
         guard case .entered(let secret) = answer else { throw failure(answer) }
         flowChannel = shown.channel

@@ -9,18 +9,21 @@ extension AuthenticationEngine {
     ) async throws(AuthenticationError) -> Value {
         if Task.isCancelled { throw AuthenticationError(.appCancel) }
         guard request.interactionAllowed else { throw AuthenticationError(.notInteractive) }
-        try await checkPrompt(at: request.origin)
+        let channels = try await checkPrompt(at: request.origin)
         try await takeTurn(request)
-        turnOrigin = request.origin
+        (turnOrigin, turnChannels) = (request.origin, channels)
         defer { endTurn() }
         if Task.isCancelled { throw AuthenticationError(.appCancel) }
         if let refusal = promptRefusal(of: request.caller) { throw refusal }
         return try await body()
     }
 
-    private func checkPrompt(at origin: PromptOrigin) async throws(AuthenticationError) {
+    /// The channels that a box could be on.
+    private func checkPrompt(
+        at origin: PromptOrigin
+    ) async throws(AuthenticationError) -> Set<PromptChannel> {
         do {
-            try await prompter.checkCanPrompt(at: origin)
+            return try await prompter.checkCanPrompt(at: origin)
         } catch {
             throw AuthenticationError(error)
         }
@@ -59,7 +62,7 @@ extension AuthenticationEngine {
 
     private func endTurn() {
         interruption = nil
-        turnOrigin = nil
+        (turnOrigin, turnChannels) = (nil, [])
         guard let ticket = queue.finish() else { return }
         waiting.removeValue(forKey: ticket)?.resume(returning: nil)
     }

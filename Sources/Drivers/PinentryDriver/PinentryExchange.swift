@@ -26,9 +26,9 @@ struct PinentryExchange: ~Copyable {
 
     private let program: String
     private let environment: PinentryEnvironment
-    private let terminal: PinentryTerminal?
+    private var terminal: PinentryTerminal?
     /// Why the box cannot be drawn on the terminal that was named.
-    private let terminalFault: PromptError?
+    private var terminalFault: PromptError?
     private let cancel: ThreadSignal
     private var place: PromptPlace
     private var flavor = PinentryFlavor(name: "")
@@ -42,7 +42,7 @@ struct PinentryExchange: ~Copyable {
         var connection: AssuanConnection
     }
 
-    /// Finds the program and the place to draw, and starts nothing.
+    /// Finds the program and the place to draw, and starts nothing; whether the client may have a box there, ``look()`` tells.
     ///
     /// - Throws: ``PromptError`` with `prompterMissing` or `notInteractive`.
     init(
@@ -75,9 +75,19 @@ struct PinentryExchange: ~Copyable {
     /// Whether the box can be drawn on a terminal.
     var hasTerminal: Bool { terminal != nil }
 
-    /// The channels that the box could be on, before the program was asked.
-    var channels: Set<PromptChannel> {
-        Set([terminal?.channel, displayChannel].compactMap { $0 })
+    /// Looks whether the client may have a box on the terminal; one that may not gets it on its display, if it has one.
+    ///
+    /// - Returns: the channels that the box could be on, before the program was asked.
+    /// - Throws: ``PromptError`` with `inBackground`.
+    mutating func look() throws(PromptError) -> Set<PromptChannel> {
+        var channel: PromptChannel?
+        do throws(PromptError) {
+            channel = try terminal?.look()
+        } catch {
+            guard place.hasDisplay else { throw error }
+            (terminal, place.terminal, terminalFault) = (nil, nil, error)
+        }
+        return Set([channel, displayChannel].compactMap { $0 })
     }
 
     /// The channel that the box is on, by what the program says of itself.
@@ -115,13 +125,13 @@ struct PinentryExchange: ~Copyable {
     /// - Parameters:
     ///   - prompt: the box.
     ///   - secret: a secret to note, which ends its description; nil for none.
-    ///   - whenShown: called once, after the box was put up, with its channel.
+    ///   - whenShown: called once, after the box was put up, with what looks up its channel.
     /// - Returns: what the person did.
     /// - Throws: ``PromptError``; the program has ended all the same.
     mutating func run(
         _ prompt: Prompt,
         showing secret: ShownSecret?,
-        whenShown: (PromptChannel?) -> Void
+        whenShown: (() -> PromptChannel?) -> Void
     ) throws(PromptError) -> PromptAnswer {
         do {
             return try show(prompt, secret, whenShown: whenShown)
@@ -138,7 +148,7 @@ struct PinentryExchange: ~Copyable {
     private mutating func show(
         _ prompt: Prompt,
         _ secret: ShownSecret?,
-        whenShown: (PromptChannel?) -> Void
+        whenShown: (() -> PromptChannel?) -> Void
     ) throws(PromptError) -> PromptAnswer {
         try converse { exchange, connection throws(ExchangeFailure) in
             let handshake = ContinuousClock.now + Self.handshakeLimit
@@ -162,7 +172,7 @@ struct PinentryExchange: ~Copyable {
             let limit = Duration.seconds(prompt.timeoutInSeconds) + Self.watchdogGrace
             let box = PinentryBox(commands, for: prompt, deadline: ContinuousClock.now + limit)
             return try box.ask(on: &connection) {
-                if !exchange.isShown { whenShown(exchange.channel) }
+                if !exchange.isShown { whenShown { exchange.channel } }
                 exchange.isShown = true
             }
         }
@@ -214,13 +224,15 @@ struct PinentryExchange: ~Copyable {
     }
 
     /// Starts the program and greets it; one that does not get so far has ended.
-    private func launch() throws(PromptError) -> Running {
+    private mutating func launch() throws(PromptError) -> Running {
         let sockets = try SocketPair()
         let process = try PinentryProcess(
             path: program,
             environment: environment.variables(for: place),
             socket: sockets.theirs
         )
+        // While it starts: it is told where to draw by the greeting, and not before.
+        _ = try look()
         var connection = AssuanConnection(
             adopting: sockets.takeOurs(),
             interruptions: .init(cancel: cancel.descriptor, terminal: terminal)

@@ -31,21 +31,25 @@ public struct PinentryPrompter: SecretPrompter {
         self.environment = environment
     }
 
-    /// Whether a box could be shown for a request from there.
-    public func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) {
+    /// Looks whether a box could be shown for a request from there.
+    @discardableResult
+    public func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) -> Set<PromptChannel> {
+        var exchange = try exchange(at: origin, cancel: ThreadSignal())
+        let channels = try exchange.look()
+        if exchange.hasTerminal { return channels }
         // Only the program itself knows about a display.
-        if try exchange(at: origin, cancel: ThreadSignal()).hasTerminal { return }
         _ = try await start(at: origin) { exchange throws(PromptError) in
             try exchange.check()
             return .confirmed
         }.answer()
+        return channels
     }
 
     /// Shows a box and waits for its end.
     public func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,
-        whenShown: @escaping @Sendable (PromptChannel?) -> Void
+        whenShown: @escaping @Sendable (() -> PromptChannel?) -> Void
     ) async throws(PromptError) -> PromptAnswer {
         try await start(at: origin) { exchange throws(PromptError) in
             try exchange.run(prompt, whenShown: whenShown)
@@ -57,16 +61,12 @@ public struct PinentryPrompter: SecretPrompter {
         PreparedPinentry(self, at: origin) ?? self
     }
 
-    /// The channels that a box for a request from there could be on.
-    public func channels(at origin: PromptOrigin) -> Set<PromptChannel> {
-        (try? exchange(at: origin, cancel: ThreadSignal()).channels) ?? []
-    }
-
     /// Says on the terminal of a request that it waits for a prompt elsewhere; on the same terminal the box is seen.
     public func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? {
         let (here, there) = (PromptPlace(origin), PromptPlace(other))
         guard let name = here.terminal, name != there.terminal,
-            let terminal = try? PinentryTerminal(path: name, owner: user, client: origin.client)
+            let terminal = try? PinentryTerminal(path: name, owner: user, client: origin.client),
+            !terminal.isInBackground
         else { return nil }
         let place = there.terminal ?? there.display ?? there.waylandDisplay ?? "another terminal"
         return terminal.showLine("touchstone: waiting for another prompt, on \(place)")
@@ -109,7 +109,7 @@ extension PinentryExchange {
     /// Shows the box of a prompt.
     mutating func run(
         _ prompt: Prompt,
-        whenShown: @Sendable (PromptChannel?) -> Void
+        whenShown: @Sendable (() -> PromptChannel?) -> Void
     ) throws(PromptError) -> PromptAnswer {
         try run(prompt, showing: nil, whenShown: whenShown)
     }

@@ -8,11 +8,12 @@ final class PinentryTerminal: Sendable {
     private let modes: termios
     private let client: PromptClient?
     private let status: stat
+    private let name: String
 
-    /// Opens a terminal of the user who asks, and remembers its modes.
+    /// Opens a terminal of the user who asks, and remembers its modes; whether the client may have a box on it, ``look()``
+    /// tells.
     ///
-    /// - Throws: ``PromptError`` with `notInteractive` for anything but a terminal of that user, with `inBackground`
-    ///   where somebody else than the client reads from it.
+    /// - Throws: ``PromptError`` with `notInteractive` for anything but a terminal of that user.
     init(path: String, owner: uid_t, client: PromptClient? = nil) throws(PromptError) {
         var before = stat()
         // Before it is opened: opening a device may act on it.
@@ -34,21 +35,28 @@ final class PinentryTerminal: Sendable {
         self.modes = modes
         self.client = client
         status = after
-        guard !isInBackground else {
-            throw PromptError(.inBackground, detail: "\(path): the client is in the background")
-        }
+        name = path
     }
 
     deinit { close(descriptor) }
+
+    /// Looks how the client stands to it now.
+    ///
+    /// - Returns: the channel of a box on it; nil where it cannot be told.
+    /// - Throws: ``PromptError`` with `inBackground` where somebody else than the client reads from it.
+    func look() throws(PromptError) -> PromptChannel? {
+        switch TerminalStanding(of: client, to: status) {
+        case .foreground(let channel): return channel
+        case .background:
+            throw PromptError(.inBackground, detail: "\(name): the client is in the background")
+        }
+    }
 
     /// Whether somebody else than the client reads from it now.
     var isInBackground: Bool { client != nil && TerminalStanding(of: client, to: status) == .background }
 
     /// The channel of a box on it; nil where it cannot be told.
-    var channel: PromptChannel? {
-        guard case .foreground(let channel) = TerminalStanding(of: client, to: status) else { return nil }
-        return channel
-    }
+    var channel: PromptChannel? { (try? look()) ?? nil }
 
     /// Whether the terminal is still there.
     var isConnected: Bool {

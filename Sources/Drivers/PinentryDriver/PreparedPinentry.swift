@@ -30,11 +30,9 @@ final class PreparedPinentry: SecretPrompter {
 
     deinit { start.withLock { $0?.conversation.cancel() } }
 
-    func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) {
+    func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) -> Set<PromptChannel> {
         try await prompter.checkCanPrompt(at: origin)
     }
-
-    func channels(at origin: PromptOrigin) -> Set<PromptChannel> { prompter.channels(at: origin) }
 
     func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? {
         prompter.showWait(at: origin, for: other)
@@ -43,7 +41,7 @@ final class PreparedPinentry: SecretPrompter {
     func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,
-        whenShown: @escaping @Sendable (PromptChannel?) -> Void
+        whenShown: @escaping @Sendable (() -> PromptChannel?) -> Void
     ) async throws(PromptError) -> PromptAnswer {
         let usable = start.withLock { start in start?.origin == origin ? start.take() : nil }
         guard let usable else { return try await prompter.ask(prompt, at: origin, whenShown: whenShown) }
@@ -65,7 +63,7 @@ final class PinentryOrder: Sendable {
     /// The box.
     struct Content: Sendable {
         let prompt: Prompt
-        let whenShown: @Sendable (PromptChannel?) -> Void
+        let whenShown: @Sendable (() -> PromptChannel?) -> Void
     }
 
     private let placed: ThreadSignal

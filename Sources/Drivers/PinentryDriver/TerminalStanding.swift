@@ -8,6 +8,12 @@ enum TerminalStanding: Equatable {
     /// Somebody else reads from it: the shell, for a job in the background.
     case background
 
+    /// The channel of a box there; nil where it cannot be told, and where somebody else reads.
+    var channel: PromptChannel? {
+        guard case .foreground(let channel) = self else { return nil }
+        return channel
+    }
+
     /// Asks the kernel, each time anew: a client changes its standing by `fg`, `bg` and Ctrl-Z.
     ///
     /// A client without that controlling terminal stands as the nearest of its ancestors that has it: `su -c` and

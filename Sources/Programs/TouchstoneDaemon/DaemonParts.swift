@@ -18,6 +18,10 @@ package struct DaemonParts: Sendable {
     package var tpm: String?
     /// The cost of new keybags' derivation; nil measures it.
     package var derivation: PasscodeDerivation.Cost?
+    /// How many groups of 16 items are proved together; nil for the engine's own number.
+    package var groupsInSection: Int?
+    /// When the engine does what nobody waits for.
+    package var delays = BackgroundDelays()
     /// Whether the daemon is one of tests: its keybags are `test` for good, and it opens no others.
     package var areForTests = false
 

@@ -42,6 +42,8 @@ struct Keychain: Sendable {
                 privateKeys: hardware?.privateKeys,
                 attester: hardware?.attester,
                 derivation: parts.derivation,
+                groupsInSection: parts.groupsInSection,
+                delays: parts.delays,
                 isForTests: parts.areForTests,
                 audit: audit
             )

@@ -41,7 +41,16 @@ struct TestParts {
         case "test.pinentry-program": daemonParts.pinentry = .testing(try setting.path())
         case "test.template-directory": daemonParts.templateDirectory = try setting.path()
         case "test.access-group-directory": daemonParts.accessGroupDirectory = try setting.path()
+        case "test.groups-in-section":
+            daemonParts.groupsInSection = try setting.number(in: 1...1_000_000)
+        // Seconds; no test takes a day.
+        case "test.idle-delay": daemonParts.delays.idle = try Self.delay(setting)
+        case "test.sweep-delay": daemonParts.delays.sweep = try Self.delay(setting)
+        case "test.purge-delay": daemonParts.delays.purge = try Self.delay(setting)
         default: throw setting.fault("is not a setting")
         }
+    }
+    private static func delay(_ setting: Setting) throws(Setting.Fault) -> Duration {
+        .seconds(try setting.number(in: 0...86_400))
     }
 }

@@ -57,7 +57,7 @@ extension SecretPrompter {
     func answer(
         to prompt: Prompt,
         at origin: PromptOrigin,
-        whenShown: @escaping @Sendable (PromptChannel?) -> Void = { _ in }
+        whenShown: @escaping @Sendable (() -> PromptChannel?) -> Void = { _ in }
     ) async -> BoxAnswer {
         do {
             return BoxAnswer(try await ask(prompt, at: origin, whenShown: whenShown))

@@ -222,7 +222,9 @@ extension SessionRunner {
         prompt.othersWaiting = await ports.countOthers()
         boxTask = Task { [mailbox, ports, request, prompt] in
             let answer = await prompter.answer(to: prompt, at: request.origin) { channel in
-                mailbox.yield(.shown(box: number, on: channel, at: ports.clock.now()))
+                // The box is visible from now on, also while it is found out where.
+                let time = ports.clock.now()
+                mailbox.yield(.shown(box: number, on: channel(), at: time))
             }
             mailbox.yield(.answered(box: number, answer))
         }

@@ -78,13 +78,10 @@ extension KeychainEngine {
         }
     }
 
-    /// How long a deleted record may stay in the log: one emptying then serves many deletions.
-    private static let purgeDelay = Duration.seconds(5)
-
     private func purgeLater() {
         guard purge == nil, store?.hasDeletedRecords == true else { return }
-        purge = Task { [weak self] in
-            guard (try? await Task.sleep(for: Self.purgeDelay)) != nil else { return }
+        purge = Task { [weak self, delays] in
+            guard (try? await Task.sleep(for: delays.purge)) != nil else { return }
             await self?.purgeNow()
         }
     }

@@ -26,6 +26,9 @@ public final class TemporaryKeychain: Sendable {
     private let pinentry: ScriptedPinentry
     private let daemon = Guarded<ChildProcess?>(nil)
 
+    /// Settings with which the daemon brings its log into the file at an orderly end alone, however long a test takes.
+    package static let keepsLog = ["test.idle-delay = 86400", "test.purge-delay = 86400"]
+
     /// Makes the directory and the settings; nothing runs yet.
     ///
     /// - Parameters:

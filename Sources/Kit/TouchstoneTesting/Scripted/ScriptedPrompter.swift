@@ -93,14 +93,11 @@ public final class ScriptedPrompter: SecretPrompter {
 
     // MARK: SecretPrompter
 
-    /// The terminal's name.
-    public func channels(at origin: PromptOrigin) -> Set<PromptChannel> {
-        Set([Self.channel(of: origin)].compactMap { $0 })
-    }
-
-    /// Whether a box could be shown for a request from there.
-    public func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) {
+    /// Looks whether a box could be shown for a request from there; its channel is the terminal's name.
+    @discardableResult
+    public func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) -> Set<PromptChannel> {
         if let obstacle = state.update({ $0.obstacle }) { throw obstacle }
+        return Set([Self.channel(of: origin)].compactMap { $0 })
     }
 
     /// Notes that a terminal is told of a wait.
@@ -117,7 +114,7 @@ public final class ScriptedPrompter: SecretPrompter {
     public func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,
-        whenShown: @escaping @Sendable (PromptChannel?) -> Void
+        whenShown: @escaping @Sendable (() -> PromptChannel?) -> Void
     ) async throws(PromptError) -> PromptAnswer {
         let deed = await put(prompt, at: origin, whenShown)
         switch deed {
@@ -145,7 +142,7 @@ public final class ScriptedPrompter: SecretPrompter {
     private func put(
         _ prompt: Prompt,
         at origin: PromptOrigin,
-        _ whenShown: @Sendable (PromptChannel?) -> Void
+        _ whenShown: @Sendable (() -> PromptChannel?) -> Void
     ) async -> Deed {
         journal.note("box")
         let number = state.update { state in
@@ -154,7 +151,7 @@ public final class ScriptedPrompter: SecretPrompter {
             state.mostVisible = max(state.mostVisible, state.visible)
             return state.boxes.count
         }
-        whenShown(Self.channel(of: origin))
+        whenShown { Self.channel(of: origin) }
         return await withTaskCancellationHandler {
             await state.wait { [journal] state -> Deed? in
                 let deed: Deed

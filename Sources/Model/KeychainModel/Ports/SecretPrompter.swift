@@ -6,24 +6,27 @@ public import SecretMemory
 /// let answer = try await prompter.ask(prompt, at: origin) { armTheSensor() }
 /// ```
 public protocol SecretPrompter: Sendable {
-    /// Whether a box could be shown for a request from there.
+    /// Looks whether a box could be shown for a request from there.
     ///
+    /// - Returns: the channels that it could be on; empty where none can be told.
     /// - Throws: ``PromptError`` `notInteractive` without terminal and display, `prompterMissing` without a
     ///   program that draws.
-    func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError)
+    @discardableResult
+    func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) -> Set<PromptChannel>
 
     /// Shows a box and waits for its end.
     ///
     /// - Parameters:
     ///   - prompt: what the box says.
     ///   - origin: where it goes.
-    ///   - whenShown: called once the box was put up, with the channel it is on; nil where that cannot be told.
+    ///   - whenShown: called at once when the box was put up, with what looks up the channel it is on; nil where that
+    ///     cannot be told. The look may take a while.
     /// - Returns: what the person did.
     /// - Throws: ``PromptError``; `dismissed` when the task was cancelled, which takes the box away.
     func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,
-        whenShown: @escaping @Sendable (PromptChannel?) -> Void
+        whenShown: @escaping @Sendable (() -> PromptChannel?) -> Void
     ) async throws(PromptError) -> PromptAnswer
 
     /// Shows a secret once, after the prompt's text, until the person confirms having noted it.
@@ -37,9 +40,6 @@ public protocol SecretPrompter: Sendable {
     ///
     /// Letting go of it ends what was begun and not used.
     func prepared(at origin: PromptOrigin) -> any SecretPrompter
-
-    /// The channels that a box for a request from there could be on; empty where none can be told.
-    func channels(at origin: PromptOrigin) -> Set<PromptChannel>
 
     /// Says on the terminal of a request that it waits for a prompt elsewhere.
     ///

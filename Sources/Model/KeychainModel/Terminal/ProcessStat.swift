@@ -17,17 +17,34 @@ package struct ProcessStat: Equatable {
 
     /// Reads it; nil for a process that is gone or cannot be seen.
     package init?(of process: Int32) {
-        guard process > 0, let text = Self.contents(of: "/proc/\(process)/stat") else { return nil }
-        self.init(text)
+        guard process > 0 else { return nil }
+        let descriptor = unsafe open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        // Read where it lies: a look at a terminal that controls nobody takes one of these for each session.
+        let found = unsafe withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 1) { octets in
+            let count = unsafe read(descriptor, octets.baseAddress, octets.count)
+            return count > 0 ? unsafe Self(UnsafeRawBufferPointer(rebasing: octets[..<count])) : nil
+        }
+        guard let found else { return nil }
+        self = found
     }
 
-    /// Parses the file's only line; the name in field 2 may hold anything, so fields count from its end.
+    /// Parses the file's only line.
     package init?(_ line: String) {
-        guard let nameEnd = line.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
-        let fields = line[line.utf8.index(after: nameEnd)...].split(separator: " ")
-        guard fields.count > 19, let parent = Int32(fields[1]), let processGroup = Int32(fields[2]),
-            let session = Int32(fields[3]), let terminal = Int32(fields[4]),
-            let foregroundGroup = Int32(fields[5]), let start = UInt64(fields[19])
+        guard let found = unsafe Array(line.utf8).withUnsafeBytes({ unsafe Self($0) }) else { return nil }
+        self = found
+    }
+
+    /// The name in field 2 may hold anything, so fields count from its end.
+    private init?(_ octets: UnsafeRawBufferPointer) {
+        guard let nameEnd = unsafe octets.lastIndex(of: UInt8(ascii: ")")) else { return nil }
+        let fields = unsafe octets[(nameEnd + 1)...].split(separator: UInt8(ascii: " "), maxSplits: 20)
+        guard unsafe fields.count > 19, let parent = unsafe Self.number(fields[1]),
+            let processGroup = unsafe Self.number(fields[2]), let session = unsafe Self.number(fields[3]),
+            let terminal = unsafe Self.number(fields[4]),
+            let foregroundGroup = unsafe Self.number(fields[5]),
+            let start = unsafe Self.digits(fields[19])
         else { return nil }
         self.parent = parent
         self.processGroup = processGroup
@@ -38,15 +55,26 @@ package struct ProcessStat: Equatable {
         self.start = start
     }
 
+    private static func number(_ field: Slice<UnsafeRawBufferPointer>) -> Int32? {
+        guard unsafe field.first == UInt8(ascii: "-") else {
+            return unsafe digits(field).flatMap { Int32(exactly: $0) }
+        }
+        return unsafe digits(field.dropFirst()).flatMap { Int32(exactly: -Int64(clamping: $0)) }
+    }
+
+    private static func digits(_ field: Slice<UnsafeRawBufferPointer>) -> UInt64? {
+        guard unsafe !field.isEmpty else { return nil }
+        var number: UInt64 = 0
+        for octet in unsafe field {
+            guard octet >= UInt8(ascii: "0"), octet <= UInt8(ascii: "9") else { return nil }
+            let (product, isLarge) = number.multipliedReportingOverflow(by: 10)
+            let (sum, isLarger) = product.addingReportingOverflow(UInt64(octet - UInt8(ascii: "0")))
+            guard !isLarge, !isLarger else { return nil }
+            number = sum
+        }
+        return number
+    }
+
     /// Whether it may read from its terminal.
     package var isInForeground: Bool { processGroup == foregroundGroup }
-
-    private static func contents(of path: String) -> String? {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var octets = [UInt8](repeating: 0, count: 1024)
-        let count = unsafe read(descriptor, &octets, octets.count)
-        return count > 0 ? String(decoding: octets[..<count], as: UTF8.self) : nil
-    }
 }

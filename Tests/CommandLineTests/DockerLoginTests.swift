@@ -1,0 +1,158 @@
+import Foundation
+import ScriptedDaemon
+import Testing
+import TouchstoneTesting
+
+/// docker's own client, with this program as its credential helper, against a registry that demands a password.
+///
+/// The client needs no daemon for it: it logs in by itself where none answers.
+@Suite(
+    "docker login and logout",
+    .enabled(
+        if: RealKeychain.isPossible && Registry.isPossible,
+        "docker's client is not there"
+    )
+)
+struct DockerLoginTests {
+    /// A keychain with docker's configuration beside it.
+    private struct Person {
+        let keychain: RealKeychain
+        let registry: Registry
+
+        init() async throws {
+            keychain = try await RealKeychain.ready()
+            registry = try await Registry()
+            let home = keychain.home.path
+            for directory in ["bin", ".docker"] {
+                try FileManager.default.createDirectory(
+                    atPath: "\(home)/\(directory)",
+                    withIntermediateDirectories: true
+                )
+            }
+            try FileManager.default.createSymbolicLink(
+                atPath: "\(home)/bin/docker-credential-touchstone",
+                withDestinationPath: Programs.touchstone
+            )
+            try "{\"credsStore\": \"touchstone\"}".write(
+                toFile: home + "/.docker/config.json",
+                atomically: true,
+                encoding: .utf8
+            )
+        }
+
+        func docker(_ arguments: String..., input: String = "") async throws -> CommandResult {
+            let home = keychain.home.path
+            var run = CommandRun(home: keychain.home)
+            run.program = Registry.client
+            run.arguments = arguments
+            run.input = .octets(Array(input.utf8))
+            run.environment = [
+                "TOUCHSTONE_DAEMON": Programs.touchstoned, "PATH": "\(home)/bin:/usr/bin:/bin", "HOME": home,
+                "DOCKER_HOST": "unix://\(home)/no-daemon",
+            ]
+            return try await run.run()
+        }
+    }
+
+    @Test("a login is kept in the keychain, given to the next one, gone after the logout")
+    func login() async throws {
+        let person = try await Person()
+        let address = person.registry.address
+        let first = try await person.docker(
+            "login",
+            "--username",
+            Registry.user,
+            "--password-stdin",
+            address,
+            input: Registry.password
+        )
+        #expect(first.status == 0 && first.text.contains("Login Succeeded"), "\(first)")
+        #expect(try await person.keychain.run("list").text.hasPrefix("docker:\(address)\tnone\t"))
+        let configuration = try String(
+            contentsOfFile: person.keychain.home.path + "/.docker/config.json",
+            encoding: .utf8
+        )
+        let login = Data("\(Registry.user):\(Registry.password)".utf8).base64EncodedString()
+        #expect(!configuration.contains(login))
+
+        // Some versions leave what follows to the daemon.
+        let existing = "Authenticating with existing credentials..."
+        #expect(try await person.docker("login", address).text.contains(existing))
+
+        let logout = try await person.docker("logout", address)
+        #expect(logout.status == 0 && !logout.errors.contains("WARNING"), "\(logout)")
+        #expect(try await !person.keychain.run("list").text.contains("docker:"))
+        let later = try await person.docker("login", address)
+        #expect(later.status != 0 && !later.text.contains(existing), "\(later)")
+    }
+
+    @Test("a password that the registry refuses is not kept")
+    func refused() async throws {
+        let person = try await Person()
+        let result = try await person.docker(
+            "login",
+            "--username",
+            Registry.user,
+            "--password-stdin",
+            person.registry.address,
+            input: "wrong"
+        )
+        #expect(result.status != 0)
+        #expect(try await !person.keychain.run("list").text.contains("docker:"))
+        #expect(!person.registry.requests().contains("right"))
+    }
+}
+
+/// A registry on the loopback interface, as far as a login goes: it lets nobody in without a user's name and password.
+private struct Registry: Sendable {
+    static let user = "alice"
+    static let password = "p=1 \"ü:x"
+    /// docker's client; Debian's package `docker.io` has it, and a daemon beside it that is not needed.
+    static let client = ProcessInfo.processInfo.environment["TOUCHSTONE_DOCKER"] ?? "/usr/bin/docker"
+
+    static let isPossible = [client, "/usr/bin/python3"].allSatisfy(Programs.isBuilt)
+
+    /// `127.0.0.1:PORT`, which docker talks to without TLS.
+    let address: String
+    private let home: TemporaryHome
+    private let server: StartedCommand
+
+    private static let script = #"""
+        import base64, http.server, os, sys
+        root, user, password = sys.argv[1:4]
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                given = self.headers.get("Authorization", "")
+                wanted = "Basic " + base64.b64encode((user + ":" + password).encode()).decode()
+                with open(root + "/requests", "a") as log:
+                    log.write(("right" if given == wanted else "wrong" if given else "none") + "\n")
+                self.send_response(200 if given == wanted else 401)
+                if given != wanted: self.send_header("WWW-Authenticate", 'Basic realm="registry"')
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        with open(root + "/port.new", "w") as file: file.write(str(server.server_port))
+        os.rename(root + "/port.new", root + "/port")
+        server.serve_forever()
+        """#
+
+    init() async throws {
+        home = try TemporaryHome()
+        var run = CommandRun("-c", Self.script, home.path, Self.user, Self.password, home: home)
+        run.program = "/usr/bin/python3"
+        server = try run.start()
+        let root = home.path
+        let port = try await Deadline.wait(for: "the registry's port") {
+            try? String(contentsOfFile: root + "/port", encoding: .utf8)
+        }
+        address = "127.0.0.1:\(port)"
+    }
+
+    /// What was shown with each request so far: `none`, `wrong` or `right`.
+    func requests() -> [String] {
+        let text = (try? String(contentsOfFile: home.path + "/requests", encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").map(String.init)
+    }
+}

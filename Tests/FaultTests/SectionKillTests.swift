@@ -1,0 +1,157 @@
+import Glibc
+import KeychainClient
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@testable import KeychainEngine
+
+@Suite(
+    "A crash or a loss of power while the items' record is divided and joined again",
+    .serialized,
+    .enabled(if: Strace.isThere, "needs root and strace"),
+    .timeLimit(.minutes(CaseSize.of(20, full: 90)))
+)
+struct SectionKillTests {
+    /// A section for each group of 16 rows: the first one ends with row 15.
+    private static let settings = ["test.groups-in-section = 1"] + TemporaryKeychain.keepsLog
+
+    /// Rows 1 to 15.
+    private static let former = (0..<15).map {
+        Change(kind: .add, account: "former \($0)", value: "old \($0)")
+    }
+
+    /// Over the limit and back, twice; the first time, the file gets format 3.
+    private static let script = [
+        Change(kind: .add, account: "item 0", value: "first 0"),
+        Change(kind: .delete, account: "item 0", value: nil),
+        Change(kind: .add, account: "item 1", value: "first 1"),
+        Change(kind: .delete, account: "former 3", value: nil),
+        Change(kind: .add, account: "item 2", value: "first 2"),
+        Change(kind: .delete, account: "item 1", value: nil),
+        Change(kind: .delete, account: "item 2", value: nil),
+    ]
+
+    /// How many sections there are before the script and after each of its changes.
+    private static let sections = [1, 2, 1, 2, 2, 2, 2, 1]
+
+    private static func model(afterAnswers count: Int) -> Model {
+        Change.model(former: former, script: script, afterAnswers: count)
+    }
+
+    /// What files hold that were left.
+    private struct Found {
+        var faults: [String] = []
+        var sections = 0
+        var format = 0
+    }
+
+    private func found(in image: FileImage, afterAnswers count: Int) async throws -> Found {
+        try await OpenedStore.opening(image) { opened in
+            var found = Found()
+            let items = try await OpenedImage.items(of: opened.engine)
+            found.faults = Self.model(afterAnswers: count).faults(in: items)
+            let report = await opened.engine.check()
+            if !report.isSetAuthentic || report.damaged > 0 || !report.faults.isEmpty {
+                found.faults.append("\(report)")
+            }
+            (found.sections, found.format) = await opened.engine.division
+            // As it was before or after the change that was under way.
+            let allowed = Set(Self.sections[count...].prefix(2))
+            if !allowed.contains(found.sections) { found.faults.append("\(found.sections) sections") }
+            if found.sections > 1, found.format < ItemSchema.sectionsVersion {
+                found.faults.append("\(found.sections) sections in format \(found.format)")
+            }
+            return found
+        }
+    }
+
+    private func prepared() async throws -> (TemporaryKeychain, FileImage) {
+        let keychain = try await TemporaryKeychain.ready(settings: Self.settings)
+        for change in Self.former { try keychain.apply(change) }
+        keychain.stop(with: SIGKILL)
+        return (keychain, try FileImage(of: keychain.layout.dataDirectory))
+    }
+
+    // The version without the sections that it says there are, tags of a section that the digest does not know.
+    @Test("killed at a write, it is as before or after the change, and goes on from there")
+    func kills() async throws {
+        let (keychain, former) = try await prepared()
+        var killed: [String: Int] = [:]
+        var seen: (sections: Set<Int>, formats: Set<Int>) = ([], [])
+        for call in Strace.writes {
+            for number in stride(from: 1, to: 2000, by: CaseSize.of(5, full: 1)) {
+                try former.write(to: keychain.layout.dataDirectory)
+                try await keychain.start()
+                try keychain.unlock()
+                let strace = try await Strace.attach(
+                    to: keychain.processID,
+                    Strace.killing(at: number, of: call)
+                )
+                var count = 0
+                var wasKilled = false
+                do {
+                    for change in Self.script {
+                        try keychain.apply(change)
+                        count += 1
+                    }
+                    // Empties the log: what it holds goes to the file.
+                    try keychain.client.lock()
+                } catch {
+                    wasKilled = true
+                }
+                keychain.stop(with: SIGKILL)
+                strace.detach()
+                let image = try FileImage(of: keychain.layout.dataDirectory)
+                let found = try await found(in: image, afterAnswers: count)
+                #expect(found.faults == [], "killed at \(call) \(number) after \(count) answers")
+                seen.sections.insert(found.sections)
+                seen.formats.insert(found.format)
+                guard wasKilled else { break }
+                killed[call, default: 0] += 1
+                guard killed.values.reduce(0, +) % CaseSize.of(4, full: 8) == 1 else { continue }
+                // The daemon itself, over the limit and back.
+                try await keychain.start()
+                try keychain.unlock()
+                for number in 0..<20 { try keychain.add("more \(number)", "more") }
+                for number in 0..<20 { try keychain.delete("more \(number)") }
+                #expect(
+                    Self.model(afterAnswers: count).faults(in: try keychain.all()) == [],
+                    "\(call) \(number)"
+                )
+                keychain.stop(with: SIGKILL)
+            }
+        }
+        #expect(killed.values.reduce(0, +) >= CaseSize.of(6, full: 30), "\(killed)")
+        #expect(seen == ([1, 2], [ItemSchema.tagsVersion, ItemSchema.sectionsVersion]), "\(seen)")
+    }
+
+    @Test("whatever was not synced is lost or torn: it is as before or after the change")
+    func powerLoss() async throws {
+        let (keychain, _) = try await prepared()
+        try await keychain.start()
+        try keychain.unlock()
+        let recording = try await Recording(of: keychain) {
+            for change in Self.script { try keychain.apply(change) }
+            try keychain.client.lock()
+        }
+        keychain.stop(with: SIGKILL)
+        #expect(recording.gaps == [])
+        #expect(recording.events.count { $0 == .reply } == Self.script.count + 1)
+        var sections: Set<Int> = []
+        for moment in recording.moments(count: CaseSize.of(60, full: 5000)) {
+            let answers = min(moment.answers, Self.script.count)
+            let found = try await found(in: moment.image, afterAnswers: answers)
+            #expect(found.faults == [], "\(moment.name)")
+            sections.insert(found.sections)
+        }
+        #expect(sections == [1, 2], "both sides were seen")
+    }
+}
+
+extension KeychainEngine {
+    /// How many sections the items' record has, and the file's format.
+    fileprivate var division: (sections: Int, format: Int) {
+        (store?.itemSet.digest?.sections.count ?? 0, store?.database.version ?? 0)
+    }
+}
