@@ -165,7 +165,7 @@ let package = Package(
         // L4: faces.
         .target(
             name: "Touchstone",
-            dependencies: ["KeychainClient", "KeychainModel", "SecretMemory"],
+            dependencies: ["KeychainClient", "KeychainModel", "SecretMemory", "Threads"],
             // As apps have it from Xcode 26 on: a call runs where its caller is.
             swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),

@@ -5,6 +5,7 @@ extension TouchstoneError {
     ///
     /// - Parameter language: a BCP 47 tag such as `tr` or `zh-Hans`; nil for the process's language. There are English,
     ///   Turkish, Chinese and Japanese; others get English.
+    /// - Returns: the sentence; the code's name for a code of a newer version.
     public func message(in language: String? = nil) -> String {
         let texts = ErrorTexts.chosen(language)
         // A code of a newer version has its name alone.
@@ -14,6 +15,7 @@ extension TouchstoneError {
     /// What the app's user can do, as a sentence.
     ///
     /// - Parameter language: as for ``message(in:)``.
+    /// - Returns: the sentence, for the step in ``nextStep``.
     public func advice(in language: String? = nil) -> String {
         let texts = ErrorTexts.chosen(language)
         if nextStep == .wait, let retryAfter {
