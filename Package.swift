@@ -50,6 +50,8 @@ let package = Package(
         .library(name: "Security", targets: ["Security"]),
         .library(name: "LocalAuthentication", targets: ["LocalAuthentication"]),
         .library(name: "CryptoKit", targets: ["CryptoKit"]),
+        // The async API; none of its modules has a name of Apple's.
+        .library(name: "Touchstone", targets: ["Touchstone"]),
         .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
         // What a device and a server both read and write; depends on nothing.
         .library(name: "WebAuthnModel", targets: ["WebAuthnModel", "CBOR"]),
@@ -167,6 +169,12 @@ let package = Package(
         ),
 
         // L4: faces.
+        .target(
+            name: "Touchstone",
+            dependencies: ["KeychainClient", "KeychainModel", "SecretMemory", "Threads"],
+            // As apps have it from Xcode 26 on: a call runs where its caller is.
+            swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+        ),
         .target(name: "CoreFoundation", swiftSettings: settings),
         .target(
             name: "Security",
@@ -230,7 +238,7 @@ let package = Package(
             name: "TouchstoneTesting",
             dependencies: [
                 "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "LoopbackHTTP",
-                "SecretMemory", "Security", "WebAuthnModel",
+                "SecretMemory", "WebAuthnModel",
             ],
             swiftSettings: nearC
         ),
@@ -374,6 +382,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "TouchstoneTests",
+            dependencies: [
+                "KeychainClient", "KeychainModel", "SecretMemory", "Touchstone", "TouchstoneTesting",
+                "touchstoned-testing",
+            ],
+            swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+        ),
+        .testTarget(
             name: "SecurityTests",
             dependencies: [
                 "CBOR", "KeychainClient", "KeychainModel", "LocalAuthentication", "ScriptedDaemon",
@@ -461,7 +477,8 @@ let layers: KeyValuePairs = [
     "Drivers": ["FingerprintDriver", "PinentryDriver", "TPMDriver"],
     "Doors": ["KeychainServer"],
     "Fronts": [
-        "KeychainClient", "WebAuthnDevice", "CoreFoundation", "Security", "LocalAuthentication", "CryptoKit",
+        "KeychainClient", "WebAuthnDevice", "Touchstone", "CoreFoundation", "Security", "LocalAuthentication",
+        "CryptoKit",
     ],
     "Kit": ["LoopbackHTTP", "TouchstoneTesting"],
     "Programs": ["TouchstoneDaemon", "touchstoned", "touchstoned-testing", "touchstone", "touchstone-demo"],

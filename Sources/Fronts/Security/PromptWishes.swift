@@ -1,3 +1,4 @@
+import KeychainClient
 package import KeychainModel
 
 /// How a request wants the user asked: what its `kSecUse…` keys say.

@@ -1,6 +1,7 @@
 import CBOR
 import Crypto
 import Foundation
+import KeychainClient
 import KeychainModel
 import ScriptedDaemon
 import SecretMemory

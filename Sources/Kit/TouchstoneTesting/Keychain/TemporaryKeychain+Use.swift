@@ -1,5 +1,5 @@
+internal import KeychainClient
 internal import KeychainModel
-internal import Security
 
 /// Apple's names over a keychain of one's own.
 extension TemporaryKeychain {

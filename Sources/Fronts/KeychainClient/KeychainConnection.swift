@@ -1,8 +1,7 @@
-package import KeychainClient
 package import KeychainModel
 import SecretMemory
 
-/// The keychain that the fronts talk to.
+/// The keychain that the fronts of this process talk to, Apple's names and `Touchstone` alike.
 package enum KeychainConnection {
     /// The user's own; another one inside `$current.withValue`.
     @TaskLocal package static var current = RemoteKeychain.shared

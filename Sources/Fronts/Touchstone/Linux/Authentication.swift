@@ -1,0 +1,177 @@
+internal import Foundation
+internal import KeychainClient
+internal import KeychainModel
+
+extension KeychainLink {
+    /// What asking would come to, as the daemon and its status say.
+    func capability(for demand: Authenticators) async throws(TouchstoneError) -> Capability {
+        let prompt = fields(nil)
+        do throws(TouchstoneError) {
+            return try await call { client, _ throws(TouchstoneError) in
+                try below { () throws(KeychainError) in
+                    let availability = try client.canEvaluatePolicy(Int64(demand.policy.rawValue))
+                    return Capability(availability, try client.status(promptsAt: prompt.origin), demand)
+                }
+            }
+        } catch {
+            guard error.code != .taskCancelled else { throw error }
+            return Capability(obstacle: error, sensor: nil, enrolmentState: nil)
+        }
+    }
+
+    /// Asks the user; what was shown counts in a context of its own.
+    func authenticate(
+        _ prompt: PromptText,
+        using demand: Authenticators
+    ) async throws(TouchstoneError) -> Proof {
+        let fields = fields(prompt)
+        let context = client.makeContextNumber()
+        let shown: (factors: Set<AuthenticationFactor>, level: HardwareLevel)
+        do throws(TouchstoneError) {
+            shown = try await call(timeout: prompt.timeout) { client, cancellation throws(TouchstoneError) in
+                try below { () throws(KeychainError) in
+                    let reply = try client.evaluate(demand, context, fields, cancellation)
+                    return (reply.factors, HardwareLevel(try client.status().assurance))
+                }
+            }
+        } catch {
+            // Shown or not: a task that was cancelled meanwhile leaves nothing behind.
+            forget(context)
+            throw error
+        }
+        let proof = Proof(
+            method: AuthenticationMethod(shown.factors),
+            requested: demand,
+            assurance: Assurance(
+                facts: shown.factors.contains(.passcode) ? [.passcodeUsed] : [],
+                method: AuthenticationMethod(shown.factors),
+                hardware: shown.level
+            ),
+            session: PromptSession(self, number: context, factors: shown.factors)
+        )
+        _ = Timers.after(Proof.lifetime) { [weak proof] in proof?.end() }
+        return proof
+    }
+}
+
+extension Authenticators {
+    /// The policy whose availability tells of this demand; the passcode's part of `deviceOwner` is the passcode's own.
+    fileprivate var policy: AuthenticationPolicy { contains(.passcode) ? .deviceOwner : .biometrics }
+}
+
+extension RemoteKeychain {
+    fileprivate func evaluate(
+        _ demand: Authenticators,
+        _ context: UInt64,
+        _ prompt: PromptFields,
+        _ cancellation: Cancellation
+    ) throws(KeychainError) -> EvaluationReply {
+        if demand.haveBiometry {
+            // Where no finger can count, the daemon would show a box that only leads elsewhere; `capability` says the same.
+            if let error = try canEvaluatePolicy(Int64(demand.policy.rawValue)).error {
+                throw KeychainError(error)
+            }
+            let request = EvaluatePolicy(
+                policy: Int64(demand.policy.rawValue),
+                context: context,
+                reuseSeconds: 0,
+                prompt: prompt
+            )
+            return try evaluatePolicy(request, cancellation: cancellation)
+        }
+        // No policy of Apple's is the passcode alone.
+        let request = EvaluateAccessControl(
+            accessControl: try AccessControl(
+                accessibility: .whenPasscodeSetThisDeviceOnly,
+                flags: .devicePasscode
+            ),
+            operation: Int64(AccessOperation.useItem.rawValue),
+            context: context,
+            reuseSeconds: 0,
+            prompt: prompt
+        )
+        return try evaluateAccessControl(request, cancellation: cancellation)
+    }
+}
+
+extension Capability {
+    fileprivate init(
+        _ availability: AuthenticationAvailability,
+        _ status: StatusReply,
+        _ demand: Authenticators
+    ) {
+        self.init(
+            obstacle: Self.obstacle(availability, status, demand),
+            sensor: availability.hasSensor ? Sensor(status.authentication) : nil,
+            enrolmentState: availability.domainState.map { Data($0) }
+        )
+    }
+
+    private static func obstacle(
+        _ availability: AuthenticationAvailability,
+        _ status: StatusReply,
+        _ demand: Authenticators
+    ) -> TouchstoneError? {
+        if let error = availability.error { return TouchstoneError(error) }
+        let authentication = status.authentication
+        if let fault = authentication.storeFault {
+            return TouchstoneError(KeychainError(.internalComponent, cause: fault))
+        }
+        if !demand.haveBiometry {
+            if authentication.passcodeDelay > 0 {
+                return TouchstoneError(.lockedOut, retryAfter: .seconds(authentication.passcodeDelay))
+            }
+            if let fault = authentication.hardwareFault {
+                return TouchstoneError(KeychainError(.internalComponent, cause: fault))
+            }
+        }
+        return status.promptFault.map { TouchstoneError(.noPromptPlace, part: "prompt", cause: $0) }
+    }
+}
+
+extension Capability.Sensor {
+    /// What the daemon knows of the sensor: its name, and how the enrolled set is told from another one.
+    ///
+    /// It has no table of sensors yet, so none is known to be strong or weak: each meets every demand but says so.
+    fileprivate init(_ status: AuthenticationStatus) {
+        var evidence = ["grade": "ungraded"]
+        switch status.binding {
+        case .names: evidence["enrolment"] = "names"
+        case .templates: evidence["enrolment"] = "templates"
+        case nil: break
+        }
+        self.init(
+            name: status.sensor ?? "",
+            modality: .fingerprint,
+            enrolledCount: status.sensorFault == nil ? status.fingers.count : nil,
+            strength: [.strongBiometry, .weakBiometry],
+            evidence: evidence
+        )
+    }
+}
+
+extension AuthenticationMethod {
+    /// The one factor that was shown; of two, that it was not one alone.
+    init(_ factors: Set<AuthenticationFactor>) {
+        self =
+            switch factors {
+            case [.biometry]: .fingerprint
+            case [.passcode]: .passcode
+            default: .unspecified
+            }
+    }
+}
+
+extension HardwareLevel {
+    /// The level of the daemon's keybag.
+    init(_ assurance: KeychainModel.Assurance) {
+        self =
+            switch assurance {
+            case .test: .test
+            case .softwareUser: .software
+            case .softwareSystem: .separateAccount
+            case .tpmWeak: .weakTPM
+            case .tpm: .hardware
+            }
+    }
+}

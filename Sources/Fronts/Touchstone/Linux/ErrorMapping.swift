@@ -1,0 +1,146 @@
+internal import KeychainModel
+
+extension TouchstoneError {
+    /// What a failure of the daemon, or of the way to it, means here.
+    ///
+    /// The most particular word decides: a known cause, then the driver's own word, then the reason of the authentication,
+    /// then the status.
+    init(_ error: KeychainError) {
+        let cause = error.cause ?? error.authentication?.cause
+        let code = Self.code(of: error, cause)
+        self.init(
+            code,
+            part: cause?.domain,
+            cause: cause?.code ?? Self.number(of: error),
+            nextStep: Self.nextStep(error.remedy, cause?.known),
+            retryAfter: Self.wait(error.remedy),
+            details: cause?.detail.map { [$0] } ?? []
+        )
+    }
+
+    /// What the failure of an authentication means here.
+    init(_ error: AuthenticationError) { self.init(KeychainError(error)) }
+
+    private static func code(of error: KeychainError, _ cause: DriverCause?) -> Code {
+        // A disk that takes nothing shows itself below many calls.
+        if let code = cause.flatMap(Code.init(disk:)) { return code }
+        if let known = cause?.known { return Code(known) }
+        if let code = cause.flatMap(Code.init(driver:)) { return code }
+        let reason = error.authentication.flatMap { Code(laError: $0.code.rawValue) }
+        return reason ?? Code(osStatus: Int(error.status.rawValue)) ?? .serviceFailed
+    }
+
+    /// The number that nothing else explains.
+    private static func number(of error: KeychainError) -> String {
+        if let reason = error.authentication { return "LAError \(reason.code.rawValue)" }
+        return "OSStatus \(error.status.rawValue)"
+    }
+
+    private static func nextStep(_ remedy: Remedy?, _ known: KnownCause?) -> NextStep? {
+        switch known {
+        case .closed, .exhausted, .otherHardware, .missingHardware, .missingIndex, .rolledBack:
+            return .recover
+        case .prompterMissing: return .install
+        case .invalidated: return .setUpAgain
+        default: break
+        }
+        return switch remedy {
+        case .retry: .retry
+        case .usePasscode: .usePasscode
+        case .enrolFinger: .enrol
+        case .wait: .wait
+        case .setPasscode: .setPasscode
+        case .unlock: .unlock
+        case .recover: .recover
+        case .provideTerminal: .askForHelp
+        case .check, nil: nil
+        }
+    }
+
+    private static func wait(_ remedy: Remedy?) -> Duration? {
+        guard case .wait(let seconds) = remedy else { return nil }
+        return .seconds(seconds)
+    }
+}
+
+extension TouchstoneError.Code {
+    /// What a cause means that the daemon or the client has a name for; each of them means something.
+    init(_ cause: KnownCause) {
+        self =
+            switch cause {
+            case .invalidated: .invalidated
+            case .noCurrentSet: .notEnrolled
+            case .damaged, .rolledBack, .logDamaged, .setDamaged, .exportDamaged: .damaged
+            case .owned: .notFound
+            case .withoutKeyUsage: .unsupported
+            case .otherGroup, .ownerAuthorizationSet, .daemonUnsafe, .foreignDaemon: .denied
+            case .enrolmentChanged, .passcodeDue: .lockedOutUntilPasscode
+            case .timeout: .timedOut
+            case .tooManyPrompts, .promptRate, .callerSilenced, .tooManyConnections: .throttled
+            case .passcodeDelayed, .closed, .exhausted: .lockedOut
+            case .suspended: .systemCancelled
+            case .attemptsUnavailable, .prompterFailed, .exportParts: .serviceFailed
+            case .weakPasscode: .refused
+            case .prompterMissing, .inBackground: .noPromptPlace
+            case .locked: .locked
+            case .notSetUp: .passcodeNotSet
+            case .alreadySetUp: .alreadyExists
+            case .recoveryCode, .mistypedRecoveryCode: .notMatched
+            case .newerFormat, .newerExport: .updateNeeded
+            case .notAnExport: .typeMismatch
+            case .otherHardware, .missingHardware, .missingIndex: .hardwareChanged
+            case .silentHardware: .hardwareUnavailable
+            case .chipLockout: .hardwareLockedOut
+            case .noHome, .daemonMissing, .daemonNotRunning: .serviceMissing
+            case .daemonNotStarted, .daemonDoesNotListen, .daemonSilent, .daemonRefused,
+                .layoutHasNoVariables,
+                .socketFailed, .connectFailed, .peerUnknown, .socketPlace, .runtimeDirectory, .connectionLost:
+                .serviceFailed
+            case .socketPathTooLong, .promptText, .resultTooLarge: .limitExceeded
+            }
+    }
+
+    /// What a disk's refusal means, in the words of SQLite (result codes 8 and 13) or of the system.
+    fileprivate init?(disk cause: DriverCause) {
+        switch cause.domain {
+        case "system" where ["ENOSPC", "EDQUOT"].contains(cause.code): self = .diskFull
+        case "system" where cause.code == "EROFS": self = .readOnly
+        // Extended codes have the result code in their low 8 bits.
+        case "sqlite":
+            switch Int(cause.code).map({ $0 & 0xFF }) {
+            case 13: self = .diskFull
+            case 8: self = .readOnly
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+
+    /// What the word of a driver means that has no ``KnownCause``; nil where its error says it better.
+    init?(driver cause: DriverCause) {
+        switch cause.domain {
+        case "fprintd": self.init(fprintd: cause.code)
+        case "prompt":
+            self = cause.code == PromptError.Code.dismissed.rawValue ? .systemCancelled : .noPromptPlace
+        case "tpm": self = .hardwareUnavailable
+        case "system" where ["EACCES", "EPERM"].contains(cause.code): self = .denied
+        default: return nil
+        }
+    }
+
+    /// What fprintd's word means: an error of its own, or a result of a verification.
+    init?(fprintd word: String) {
+        switch FingerprintError.Code(rawValue: word) {
+        case .permissionDenied, .untrustedOwner: self = .denied
+        case .alreadyInUse, .claimDevice, .internal, .unknownError, .noReply: self = .hardwareUnavailable
+        case .noEnrolledPrints: self = .notEnrolled
+        case .noSuchDevice: self = .noHardware
+        case .disconnected: self = .disconnected
+        case .serviceUnknown, .noBus: self = .serviceMissing
+        case .ownerLost, .suspended, .cancelled: self = .systemCancelled
+        // `verify-retry-scan` and the others, when no further picture is put up with.
+        case let code where code.rawValue.hasPrefix("verify-"): self = .notMatched
+        default: return nil
+        }
+    }
+}

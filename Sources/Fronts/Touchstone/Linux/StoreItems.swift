@@ -1,0 +1,221 @@
+internal import Foundation
+internal import KeychainClient
+internal import KeychainModel
+internal import SecretMemory
+
+/// Where a store's items are: generic passwords whose service is the store and whose account is the key.
+///
+/// The item without an account is the store's marker: its attribute `generic` is the rule, and it is there from the first
+/// write until `deleteAll`. An item's `generic` is a number of its version, another one at each write, so that a change can be
+/// made to depend on what was read.
+struct StorePlace: Sendable, Hashable {
+    private let service: String
+    private let group: String?
+
+    init(_ store: SecretStore) {
+        let group = store.group ?? ""
+        // The length keeps `a:b` of no group apart from `b` of the group `a`.
+        service = "touchstone.store:\(group.utf8.count):\(group):\(store.name)"
+        self.group = store.group
+    }
+
+    /// The account of the marker, which no key has.
+    static let marker = ""
+
+    /// The attributes of an item; of all items of the store without an account.
+    func attributes(_ account: String?, generic: [UInt8]? = nil) -> ItemAttributes {
+        var attributes: ItemAttributes = [.service: .string(service)]
+        attributes[.account] = account.map { .string($0) }
+        attributes[.accessGroup] = group.map { .string($0) }
+        attributes[.generic] = generic.map { .data($0) }
+        return attributes
+    }
+
+    /// A query for one item, or for all of the store.
+    func query(
+        _ account: String?,
+        version: [UInt8]? = nil,
+        returns: ItemQuery.Returns = []
+    ) -> ItemQuery {
+        ItemQuery(
+            itemClass: .genericPassword,
+            attributes: attributes(account, generic: version),
+            limit: account == nil ? .all : .one,
+            returns: returns
+        )
+    }
+
+    /// A number that no version had before.
+    static func newVersion() -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+}
+
+/// A secret that was read, in the locked memory that it arrived in.
+final class FoundSecret: Sendable {
+    private let results: ItemResults
+    /// The number of the version that was read; empty for an item that another front wrote.
+    let version: [UInt8]
+
+    init(_ results: consuming ItemResults) {
+        var version: [UInt8] = []
+        results.first()?.forEachAttribute { key, value in
+            if key == .generic, case .data(let bytes) = value { version = bytes }
+        }
+        self.results = results
+        self.version = version
+    }
+
+    /// Lends the bytes.
+    func withBytes<R>(_ body: (RawSpan) -> R) throws(TouchstoneError) -> R {
+        switch results.first() {
+        case .some(let item):
+            if let result = item.withData({ body($0.bytes) }) { return result }
+        case .none: break
+        }
+        // An item without a secret is none that this module wrote.
+        throw TouchstoneError(.damaged)
+    }
+
+    /// A copy in ordinary memory.
+    func bytes() throws(TouchstoneError) -> Data {
+        try withBytes { bytes in bytes.withUnsafeBytes { Data($0) } }
+    }
+}
+
+// MARK: Calls
+
+extension KeychainLink {
+    /// Adds or replaces a secret.
+    func write(_ bytes: Data, for key: String, _ access: StoreAccess) async throws(TouchstoneError) {
+        try await inContext(access) { context throws(TouchstoneError) in
+            let isReplaced = try await onStore(access, context) { calls throws(TouchstoneError) in
+                try calls.checkRule(makes: true)
+                if try calls.add(bytes, key) { return false }
+                try calls.replace(bytes, key, version: nil)
+                return true
+            }
+            return ((), hasShown: isReplaced)
+        }
+    }
+
+    /// Reads a secret.
+    func read(_ key: String, _ access: StoreAccess) async throws(TouchstoneError) -> FoundSecret {
+        try await inContext(access) { context throws(TouchstoneError) in
+            let found = try await onStore(access, context) { calls throws(TouchstoneError) in
+                try calls.checkRule(makes: false)
+                return try calls.read(key)
+            }
+            return (found, hasShown: true)
+        }
+    }
+
+    /// Runs the requests of one call with one context.
+    func inContext<R>(
+        _ access: StoreAccess,
+        _ body: (StoreContext) async throws(TouchstoneError) -> (R, hasShown: Bool)
+    ) async throws(TouchstoneError) -> R {
+        let context = StoreContext(self, access)
+        do throws(TouchstoneError) {
+            let (result, hasShown) = try await body(context)
+            context.end(hasShown: hasShown)
+            return result
+        } catch {
+            context.end(hasShown: false)
+            throw error
+        }
+    }
+
+    /// Reads a secret that may be absent.
+    func find(
+        _ key: String,
+        _ access: StoreAccess,
+        _ context: StoreContext
+    ) async throws(TouchstoneError) -> FoundSecret? {
+        try await onStore(access, context) { calls throws(TouchstoneError) in
+            try calls.checkRule(makes: false)
+            do throws(TouchstoneError) {
+                return try calls.read(key)
+            } catch {
+                guard error.code == .notFound else { throw error }
+                return nil
+            }
+        }
+    }
+
+    /// Changes a secret, or deletes it, if it is still of the version that was read.
+    ///
+    /// - Returns: false where it is not, and nothing was changed.
+    func exchange(
+        _ version: [UInt8]?,
+        with bytes: Data?,
+        for key: String,
+        _ access: StoreAccess,
+        _ context: StoreContext
+    ) async throws(TouchstoneError) -> Bool {
+        guard version != nil || bytes != nil else { return true }
+        return try await onStore(access, context) { calls throws(TouchstoneError) in
+            do throws(TouchstoneError) {
+                switch (version, bytes) {
+                case (let version?, let bytes?): try calls.replace(bytes, key, version: version)
+                case (let version?, nil): return try calls.delete(key, version: version)
+                case (nil, let bytes?):
+                    try calls.checkRule(makes: true)
+                    return try calls.add(bytes, key)
+                case (nil, nil): break
+                }
+                return true
+            } catch {
+                guard error.code == .notFound else { throw error }
+                return false
+            }
+        }
+    }
+
+    /// Where each key stands.
+    func status(_ access: StoreAccess) async throws(TouchstoneError) -> [String: SecretStore.Status] {
+        try await onStore(access, StoreContext(self, access)) { calls throws(TouchstoneError) in
+            try calls.checkRule(makes: false)
+            return try calls.status()
+        }
+    }
+
+    /// Deletes one secret.
+    func delete(_ key: String, _ access: StoreAccess) async throws(TouchstoneError) -> Deletion {
+        try await onStore(access, StoreContext(self, access)) { calls throws(TouchstoneError) in
+            try calls.delete(key, version: nil) ? .deleted : .wasAbsent
+        }
+    }
+
+    /// Deletes the store with its marker.
+    func deleteAll(_ access: StoreAccess) async throws(TouchstoneError) {
+        try await onStore(access, StoreContext(self, access)) { calls throws(TouchstoneError) in
+            _ = try calls.delete(nil, version: nil)
+        }
+    }
+
+    private func onStore<R: Sendable>(
+        _ access: StoreAccess,
+        _ context: StoreContext,
+        _ body: @escaping @Sendable (StoreCalls) throws(TouchstoneError) -> R
+    ) async throws(TouchstoneError) -> R {
+        if case .proof(let proof) = access.permission.kind, proof.session.link.client !== client {
+            throw TouchstoneError(.proofEnded, details: ["a proof of another keychain"])
+        }
+        let prompt = fields(access.permission.prompt)
+        return try await call(timeout: access.permission.prompt?.timeout) {
+            client,
+            cancellation throws(TouchstoneError) in
+            try body(
+                StoreCalls(
+                    client: client,
+                    access: access,
+                    context: context.number,
+                    prompt: prompt,
+                    cancellation: cancellation
+                )
+            )
+        }
+    }
+}

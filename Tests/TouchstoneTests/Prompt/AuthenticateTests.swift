@@ -1,0 +1,231 @@
+import Dispatch
+import Foundation
+import Testing
+import TouchstoneTesting
+
+@testable import Touchstone
+
+@Suite("Asking the user", .timeLimit(.minutes(20)))
+struct AuthenticateTests {
+    @Test("a finger and a passcode each give a proof that says so")
+    func methods() async throws {
+        let world = try await World.withFinger()
+        try await world.use {
+            let before = Date()
+            try world.touches()
+            let finger = try await Keychain.current.authenticate("Show your notes")
+            #expect(finger.method == .fingerprint && finger.requested == .strongBiometry)
+            #expect(finger.time >= before && finger.time <= Date())
+            #expect(finger.assurance.level == .test && finger.assurance.hardware == .test)
+            #expect(finger.assurance.facts.isEmpty && finger.assurance.method == .fingerprint)
+            #expect(world.prompts == 1)
+
+            let passcode = try await Keychain.current.authenticate("Show your notes", using: .passcode)
+            #expect(passcode.method == .passcode && passcode.assurance.facts == [.passcodeUsed])
+            #expect(passcode.context != finger.context)
+
+            let either = try await Keychain.current.authenticate(
+                "Show your notes",
+                using: [.strongBiometry, .passcode]
+            )
+            #expect(either.method == .passcode)
+            #expect(world.prompts == 3)
+        }
+    }
+
+    @Test("a named keychain is asked whatever the task says")
+    func named() async throws {
+        let (one, other) = (try await World(), try await World())
+        try await one.use {
+            _ = try await other.named.authenticate("a test", using: .passcode)
+        }
+        #expect(one.prompts == 0 && other.prompts == 1)
+    }
+
+    @Test("cancelling is told from being asked too often")
+    func cancels() async throws {
+        let world = try await World()
+        try world.cancels(4)
+        await world.use {
+            for _ in 0..<3 {
+                await #expect(throws: TouchstoneError(.userCancelled)) {
+                    try await Keychain.current.authenticate("a test", using: .passcode)
+                }
+            }
+            let error = await failure { () throws(TouchstoneError) in
+                try await Keychain.current.authenticate("a test", using: .passcode)
+            }
+            #expect(error?.code == .throttled && error?.nextStep == .wait, "\(String(describing: error))")
+        }
+    }
+
+    @Test("a prompt that nobody answers is taken away at its time")
+    func timeout() async throws {
+        let world = try await World.withFinger()
+        try await world.use {
+            for demand: Authenticators in [.passcode, .strongBiometry] {
+                try world.ignores()
+                let before = ContinuousClock.now
+                let error = await failure { () throws(TouchstoneError) in
+                    try await Keychain.current.authenticate(
+                        PromptText("a test", timeout: .milliseconds(1500)),
+                        using: demand
+                    )
+                }
+                #expect(error?.code == .timedOut, "\(String(describing: error))")
+                #expect(ContinuousClock.now - before >= .milliseconds(1500))
+            }
+            // The prompt is gone: the next one comes up.
+            try world.answers()
+            _ = try await Keychain.current.authenticate("a test", using: .passcode)
+        }
+    }
+
+    @Test("cancelling the task takes the prompt away; one that is cancelled before shows none")
+    func cancelledTask() async throws {
+        let world = try await World.withFinger()
+        try await world.use {
+            for (round, demand) in [Authenticators.passcode, .strongBiometry].enumerated() {
+                try world.ignores()
+                let task = Task {
+                    await failure { () throws(TouchstoneError) in
+                        try await Keychain.current.authenticate("a test", using: demand)
+                    }
+                }
+                try await world.waitForPrompt(round + 1)
+                task.cancel()
+                #expect(await task.value?.code == .taskCancelled)
+            }
+            let shown = world.prompts
+            let late = Task {
+                while !Task.isCancelled { await Task.yield() }
+                return await failure { () throws(TouchstoneError) in
+                    try await Keychain.current.authenticate("a test", using: .passcode)
+                }
+            }
+            late.cancel()
+            #expect(await late.value?.code == .taskCancelled)
+            #expect(world.prompts == shown)
+            try world.answers()
+            _ = try await Keychain.current.authenticate("a test", using: .passcode)
+        }
+    }
+
+    @Test("texts and times beyond their limits are refused, and the limit is named")
+    func limits() async throws {
+        let world = try await World()
+        await world.use {
+            var title = PromptText("x")
+            title.title = String(repeating: "t", count: PromptText.longestText)
+            var label = PromptText("x")
+            label.cancelLabel = "a\0b"
+            let wrong: [(PromptText, String)] = [
+                ("", "reason: at least 1 character"),
+                (title, "text of a prompt: at most 4096 bytes, none of them 0"),
+                (label, "text of a prompt: at most 4096 bytes, none of them 0"),
+                (PromptText("x", timeout: .zero), "timeout: more than 0 s, at most 300 s"),
+                (PromptText("x", timeout: .seconds(-1)), "timeout: more than 0 s, at most 300 s"),
+                (PromptText("x", timeout: .milliseconds(300_001)), "timeout: more than 0 s, at most 300 s"),
+            ]
+            for (prompt, limit) in wrong {
+                let error = await failure { () throws(TouchstoneError) in
+                    try await Keychain.current.authenticate(prompt, using: .passcode)
+                }
+                #expect(error?.code == .limitExceeded && error?.details == [limit])
+            }
+            #expect(world.prompts == 0)
+        }
+    }
+
+    @Test("a prompt's parts are one line")
+    func line() {
+        var prompt: PromptText = "Pay \(3) EUR"
+        #expect(prompt.line == "Pay 3 EUR")
+        prompt.title = "Bank"
+        prompt.subtitle = "Account 1"
+        prompt.items = ["apples", "pears"]
+        #expect(prompt.line == "Bank: Account 1: Pay 3 EUR (apples; pears)")
+    }
+
+    @Test("a level follows from the facts")
+    func assurance() {
+        func level(_ facts: Set<Assurance.Fact>, _ hardware: HardwareLevel) -> Assurance.Level {
+            Assurance(facts: facts, method: nil, hardware: hardware).level
+        }
+        #expect(level([.keyBound, .perUse, .currentSet, .strongSensor, .passcodeUsed], .test) == .test)
+        #expect(level([.keyBound, .perUse, .currentSet, .strongSensor], .hardware) == .high)
+        #expect(level([.keyBound, .perUse, .passcodeUsed], .hardware) == .high)
+        #expect(level([.keyBound, .perUse, .currentSet, .strongSensor], .weakTPM) == .substantial)
+        #expect(level([.keyBound, .perUse, .currentSet], .hardware) == .substantial)
+        #expect(level([.keyBound, .currentSet, .strongSensor, .passcodeUsed], .hardware) == .low)
+        #expect(level([.keyBound, .perUse], .hardware) == .low)
+        #expect(level([.perUse, .passcodeUsed], .hardware) == .low)
+        #expect(level([], .software) == .low)
+    }
+}
+
+@Suite("Calls that wait", .timeLimit(.minutes(20)))
+struct WaitingTests {
+    /// Runs all tasks that prefer it on one thread at a time.
+    private final class OneThread: TaskExecutor {
+        private let queue = DispatchQueue(label: "one thread")
+
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
+    }
+
+    @Test("prompts, look-ups and timeouts wait without the one thread that their tasks have")
+    func oneThread() async throws {
+        let world = try await World.withFinger()
+        let executor = OneThread()
+        try world.ignores()
+        let keychain = world.named
+        try await withTaskExecutorPreference(executor) {
+            let asked = Task(executorPreference: executor) {
+                await failure { () throws(TouchstoneError) in
+                    try await keychain.authenticate(
+                        PromptText("a test", timeout: .seconds(300)),
+                        using: .passcode
+                    )
+                }
+            }
+            // Each of these needs the thread while the first one waits for a person.
+            try await world.waitForPrompt(1)
+            for _ in 0..<3 { #expect(try await keychain.capability().sensor != nil) }
+            let others = await withTaskGroup(of: TouchstoneError?.self) { group in
+                for _ in 0..<4 {
+                    group.addTask(executorPreference: executor) {
+                        await failure { () throws(TouchstoneError) in
+                            try await keychain.authenticate(
+                                PromptText("a test", timeout: .milliseconds(300)),
+                                using: .passcode
+                            )
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(others.map { $0?.code } == Array(repeating: .timedOut, count: 4))
+            // It waited all the while.
+            asked.cancel()
+            #expect(await asked.value?.code == .taskCancelled)
+        }
+    }
+
+    @Test("a thread that has ended its call takes the next one")
+    func reuse() async {
+        let threads = WaitingThreads()
+        var seen: Set<UInt> = []
+        for _ in 0..<50 {
+            let thread = await withCheckedContinuation { continuation in
+                #expect(threads.run { continuation.resume(returning: UInt(pthread_self())) } == 0)
+            }
+            seen.insert(thread)
+            // It is idle a moment after it has told.
+            try? await Task.sleep(for: .milliseconds(2))
+        }
+        #expect(seen.count < 25)
+    }
+}

@@ -1,0 +1,200 @@
+import Foundation
+import KeychainClient
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@testable import Touchstone
+
+@Suite("A store that several use", .timeLimit(.minutes(20)))
+struct StoreSharingTests {
+    @Test("no update is lost, between tasks and between programs")
+    func updates() async throws {
+        let world = try await World()
+        // Another connection is what another program has.
+        let other = Keychain(
+            RemoteKeychain(layout: world.keychain.layout, daemon: .none),
+            promptsAt: world.keychain.prompt().origin
+        )
+        let stores = [world.named, other].map { SecretStore("count", rule: .whenUnlocked, in: $0) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<8 {
+                group.addTask {
+                    for _ in 0..<10 {
+                        try await stores[number % 2].update("n", as: Int.self) { $0 = ($0 ?? 0) + 1 }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await stores[0].read("n") == 80)
+    }
+
+    @Test("an update in whose middle another program writes runs again, and asks once all the same")
+    func conflict() async throws {
+        let world = try await World()
+        let store = SecretStore("pair", rule: .passcode, in: world.named)
+        try await store.write("old", for: "key")
+        let before = world.prompts
+        var seen: [String?] = []
+        let result = try await store.update("key", as: String.self) { value in
+            seen.append(value)
+            // Another program, with a prompt of its own.
+            if seen.count == 1 { Self.replace("key", of: "pair", with: "theirs", in: world) }
+            value = "\(value ?? "") + mine"
+            return seen.count
+        }
+        #expect(result == 2 && seen == ["old", "theirs"])
+        #expect(world.prompts == before + 2, "one of each program")
+        #expect(try await store.read("key") == "theirs + mine")
+
+        seen = []
+        try await store.update("new", as: String.self) { value in
+            seen.append(value)
+            if seen.count == 1 { Self.add("new", of: "pair", "theirs", in: world) }
+            value = nil
+        }
+        #expect(seen == [nil], "nothing to delete is nothing to do")
+        #expect(try await store.delete("new") == .deleted)
+        seen = []
+        try await store.update("new", as: String.self) { value in
+            seen.append(value)
+            if seen.count == 1 { Self.add("new", of: "pair", "theirs", in: world) }
+            value = "mine"
+        }
+        #expect(seen == [nil, "theirs"])
+        seen = []
+        try await store.update("new", as: String.self) { value in
+            seen.append(value)
+            if seen.count == 1 { Self.replace("new", of: "pair", with: "later", in: world) }
+            value = nil
+        }
+        #expect(seen == ["mine", "later"], "what was written meanwhile is seen before it is deleted")
+        #expect(try await store.status() == ["key": .present])
+    }
+
+    /// What another program's `write` does, in the middle of a synchronous body.
+    private static func replace(_ key: String, of store: String, with text: String, in world: World) {
+        calls(store, in: world) { calls throws(TouchstoneError) in
+            try calls.replace(Data(text.utf8), key, version: nil)
+        }
+    }
+
+    private static func add(_ key: String, of store: String, _ text: String, in world: World) {
+        calls(store, in: world) { calls throws(TouchstoneError) in
+            #expect(try calls.add(Data(text.utf8), key))
+        }
+    }
+
+    private static func calls(
+        _ store: String,
+        in world: World,
+        _ body: (StoreCalls) throws(TouchstoneError) -> Void
+    ) {
+        let client = RemoteKeychain(layout: world.keychain.layout, daemon: .none)
+        let calls = StoreCalls(
+            client: client,
+            access: StoreAccess(store: SecretStore(store, rule: .passcode), permission: .standard),
+            context: client.makeContextNumber(),
+            prompt: world.keychain.prompt(),
+            cancellation: Cancellation()
+        )
+        #expect(throws: Never.self) { try body(calls) }
+    }
+
+    @Test("several reads go ahead on one proof, until it ends")
+    func proof() async throws {
+        let world = try await World.withFinger()
+        let (first, second) = (SecretStore("first"), SecretStore("second", rule: .biometryOrPasscode))
+        let passcode = SecretStore("third", rule: .passcode)
+        try await world.use {
+            for store in [first, second, passcode] { try await store.write("x", for: "key") }
+            try world.touches()
+            let proof = try await Keychain.current.authenticate("Show your notes")
+            for store in [first, second] {
+                #expect(try await store.read("key", with: .proof(proof)) == "x")
+                try await store.write("y", for: "key", with: .proof(proof))
+                try await store.update("key", as: String.self, with: .proof(proof)) { $0?.append("!") }
+                #expect(try await store.read("key", with: .proof(proof)) == "y!")
+            }
+            #expect(world.prompts == 1)
+            // A finger is not the passcode.
+            await #expect(throws: TouchstoneError(.interactionNeeded)) {
+                try await passcode.read("key", as: String.self, with: .proof(proof))
+            }
+            proof.end()
+            proof.end()
+            await #expect(throws: TouchstoneError(.proofEnded)) {
+                try await first.read("key", as: String.self, with: .proof(proof))
+            }
+            let code = try await Keychain.current.authenticate("a test", using: .passcode)
+            #expect(try await passcode.read("key", with: .proof(code)) == "x")
+            #expect(try await second.read("key", with: .proof(code)) == "y!")
+            await #expect(throws: TouchstoneError(.interactionNeeded)) {
+                try await first.read("key", as: String.self, with: .proof(code))
+            }
+            // A lock ends it.
+            try world.keychain.client.lock()
+            try world.keychain.unlock()
+            await #expect(throws: TouchstoneError(.proofEnded)) {
+                try await passcode.read("key", as: String.self, with: .proof(code))
+            }
+            // So does the other keychain that it is not of.
+            let stranger = try await World()
+            let elsewhere = SecretStore("third", rule: .passcode, in: stranger.named)
+            try await elsewhere.write("x", for: "key")
+            await #expect(throws: TouchstoneError(.proofEnded)) {
+                try await elsewhere.read("key", as: String.self, with: .proof(code))
+            }
+        }
+    }
+
+    @Test("one prompt serves for the time that the rule says, and not after a lock")
+    func reuse() async throws {
+        let world = try await World()
+        let store = SecretStore("reuse", rule: .passcode.reusable(for: .seconds(300)))
+        try await world.use {
+            try await store.write("x", for: "key")
+            await #expect(throws: TouchstoneError(.notFound)) { try await store.read("other", as: Data.self) }
+            #expect(world.prompts == 0)
+            for _ in 0..<3 { #expect(try await store.read("key") == "x") }
+            try await store.write("y", for: "key")
+            #expect(world.prompts == 1)
+            try world.keychain.client.lock()
+            try world.keychain.unlock()
+            let before = world.prompts
+            #expect(try await store.read("key") == "y")
+            #expect(world.prompts == before + 1)
+            let strict = SecretStore("strict", rule: .passcode)
+            try await strict.write("x", for: "key")
+            #expect(try await strict.read("key") == "x")
+            #expect(world.prompts == before + 2, "no prompt of before counts for a rule that does not say so")
+        }
+    }
+
+    @Test("cancelling a task and the end of its time leave a secret as it was")
+    func cancelled() async throws {
+        let world = try await World()
+        let store = SecretStore("cancel", rule: .passcode)
+        try await world.use {
+            try await store.write("x", for: "key")
+            try world.ignores()
+            let task = Task {
+                await failure { () throws(TouchstoneError) in try await store.write("y", for: "key") }
+            }
+            try await world.waitForPrompt(1)
+            task.cancel()
+            #expect(await task.value?.code == .taskCancelled)
+            try world.ignores()
+            await #expect(throws: TouchstoneError(.timedOut)) {
+                try await store.update(
+                    "key",
+                    as: String.self,
+                    with: .prompt(PromptText("a test", timeout: .milliseconds(700)))
+                ) { $0 = "y" }
+            }
+            try world.answers()
+            #expect(try await store.read("key") == "x")
+        }
+    }
+}
