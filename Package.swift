@@ -284,6 +284,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "TouchstoneTestingTests",
+            dependencies: [
+                "FingerprintDriver", "KeychainModel", "LocalAuthentication", "Security", "TouchstoneTesting",
+                "touchstoned-testing",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "PinentryDriverTests",
             dependencies: ["PinentryDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting"],
             swiftSettings: settings

@@ -1,6 +1,10 @@
 import Glibc
 
-/// Which way the ridges run, pixel by pixel: the zero-pole model of Sherlock and Monro (1993).
+/// Which way the ridges run, pixel by pixel: the zero-pole model of Sherlock and Monro (1993), bent by a smooth variation.
+///
+/// Ridges end and split where the field forces them to. Two fingers of one class whose fields differ in little but
+/// their place have minutiae in the same places, and the matcher takes one for the other; so all of a field is drawn
+/// by lot: where cores and deltas lie, how steep an arch is, how it is bent in between.
 struct OrientationField {
     /// Henry's classes that are drawn.
     enum Pattern: Int, CaseIterable {
@@ -19,6 +23,10 @@ struct OrientationField {
     private let center: Point
     private let cores: [Point]
     private let deltas: [Point]
+    /// An arch's steepness, and how far up and down it reaches.
+    private let arch: (steepness: Double, reach: Double)
+    private let bend: SmoothVariation
+    private let turn: Double
     private let width: Double
     private let height: Double
 
@@ -26,31 +34,41 @@ struct OrientationField {
         self.pattern = pattern
         self.width = Double(width)
         self.height = Double(height)
-        let x = Double(width) / 2 + random.normal(0, 6)
-        let y = Double(height) * 0.45 + random.normal(0, 6)
+        let x = Double(width) / 2 + random.normal(0, 12)
+        let y = Double(height) * 0.45 + random.normal(0, 12)
         center = Point(x: x, y: y)
+        arch = (steepness: 0.5 + random.unit(), reach: Double(height) * (0.25 + 0.25 * random.unit()))
         switch pattern {
         case .arch:
             (cores, deltas) = ([], [])
         case .whorl:
-            cores = [Point(x: x - 10, y: y - 10), Point(x: x + 10, y: y + 12)]
-            deltas = [Point(x: x - 75, y: y + 70), Point(x: x + 75, y: y + 70)]
+            // From a spiral to two loops that lie in one another.
+            let half = 8 + 24 * random.unit(), direction = Double.pi * random.unit()
+            let (right, down) = (half * cos(direction), half * sin(direction))
+            cores = [Point(x: x - right, y: y - down), Point(x: x + right, y: y + down)]
+            deltas = [-75.0, 75].map {
+                Point(x: x + $0 + random.normal(0, 12), y: y + 70 + random.normal(0, 18))
+            }
         case .rightLoop, .leftLoop:
-            let side: Double = pattern == .rightLoop ? 55 : -55
+            let side: Double = pattern == .rightLoop ? 60 : -60
             cores = [center]
-            deltas = [Point(x: x + side + random.normal(0, 8), y: y + 75 + random.normal(0, 8))]
+            deltas = [Point(x: x + side + random.normal(0, 14), y: y + 75 + random.normal(0, 18))]
         }
+        turn = random.normal(0, 0.15)
+        // Nothing else tells one arch from another.
+        bend = SmoothVariation(deviation: pattern == .arch ? 0.4 : 0.28, lengths: 80...220, using: &random)
     }
 
     /// The ridge's angle in radians.
     func angle(x: Double, y: Double) -> Double {
+        let bent = turn + bend.value(x: x, y: y)
         if pattern == .arch {
-            let rise = (y - center.y) / (height * 0.35)
-            return -atan(0.9 * sin((x - center.x) / width * .pi) * exp(-rise * rise))
+            let rise = (y - center.y) / arch.reach
+            return bent - atan(arch.steepness * sin((x - center.x) / width * .pi) * exp(-rise * rise))
         }
         var sum = 0.0
         for delta in deltas { sum += atan2(y - delta.y, x - delta.x) }
         for core in cores { sum -= atan2(y - core.y, x - core.x) }
-        return -0.5 * sum
+        return bent - 0.5 * sum
     }
 }

@@ -5,10 +5,10 @@ import Glibc
 /// The filter is a wave of one ridge period across the ridge and a smooth window along it. It is applied in
 /// two passes of one dimension each, along the pixel's own direction.
 struct RidgeGrowth {
-    /// Pixels from ridge to ridge: 500 dpi.
-    private static let ridgePeriod = 9.0
+    /// Pixels from ridge to ridge at 500 dpi, as far as they are told apart.
+    private static let ridgePeriods = [7.8, 8.2, 8.6, 9.0, 9.4, 9.8, 10.2, 10.6]
     /// Filters over half a turn.
-    private static let directionCount = 32
+    private static let directionCount = 96
     /// The window's standard deviation, pixels.
     private static let deviation = 3.6
     /// Pixels to each side that a filter reaches.
@@ -29,15 +29,17 @@ struct RidgeGrowth {
     /// -1 (valley) to 1 (ridge), row by row.
     func ridges(along field: OrientationField, using random: inout SplitMix64) -> [Float] {
         let directions = directions(of: field)
-        let across = taps(along: false), along = taps(along: true)
+        let periods = periods(using: &random)
+        let one = [Int](repeating: 0, count: periods.count)
+        let across = acrossTaps(), along = alongTaps()
         var picture = [Float](repeating: 0, count: stride * (height + 2 * Self.reach))
         var filtered = picture
         for y in 0..<height {
             for x in 0..<width { picture[index(x, y)] = Float(random.normal()) }
         }
         for _ in 0..<Self.rounds {
-            apply(across, directions, from: picture, to: &filtered)
-            apply(along, directions, from: filtered, to: &picture)
+            apply(across, periods, directions, from: picture, to: &filtered)
+            apply(along, one, directions, from: filtered, to: &picture)
             sharpen(&picture)
         }
         var ridges: [Float] = []
@@ -60,39 +62,73 @@ struct RidgeGrowth {
         return directions
     }
 
+    /// How wide the ridges are, by number: they end and split where it changes too.
+    private func periods(using random: inout SplitMix64) -> [Int] {
+        let periods = Self.ridgePeriods
+        let step = periods[1] - periods[0]
+        let usual = 9.0 + random.normal(0, 0.3)
+        let variation = SmoothVariation(deviation: 0.7, lengths: 80...240, using: &random)
+        var numbers = [Int](repeating: 0, count: width * height)
+        for y in 0..<height {
+            for x in 0..<width {
+                let period = usual + variation.value(x: Double(x), y: Double(y))
+                let number = Int(((period - periods[0]) / step).rounded())
+                numbers[y * width + x] = min(max(number, 0), periods.count - 1)
+            }
+        }
+        return numbers
+    }
+
     // MARK: Filters
 
-    /// Weights, and for each direction where they are taken.
+    /// Weights for each ridge period, and for each direction where they are taken.
     private struct Taps {
         let weights: [Float]
         let offsets: [Int]
+        let count = 2 * RidgeGrowth.reach + 1
     }
 
-    private func taps(along: Bool) -> Taps {
-        let places = -Self.reach...Self.reach
-        var weights = places.map { place in
-            let distance = Double(place)
-            let window = exp(-distance * distance / (2 * Self.deviation * Self.deviation))
-            return along ? window : window * cos(2 * .pi * distance / Self.ridgePeriod)
-        }
-        if !along {
+    private static func window(_ distance: Double) -> Double {
+        exp(-distance * distance / (2 * deviation * deviation))
+    }
+
+    private func alongTaps() -> Taps {
+        let weights = (-Self.reach...Self.reach).map { Float(Self.window(Double($0))) }
+        return Taps(weights: weights, offsets: offsets { (cos($0), sin($0)) })
+    }
+
+    private func acrossTaps() -> Taps {
+        let weights = Self.ridgePeriods.flatMap { period in
+            let weights = (-Self.reach...Self.reach).map { place in
+                Self.window(Double(place)) * cos(2 * .pi * Double(place) / period)
+            }
             let mean = weights.reduce(0, +) / Double(weights.count)
-            weights = weights.map { $0 - mean }
+            return weights.map { Float($0 - mean) }
         }
+        return Taps(weights: weights, offsets: offsets { (-sin($0), cos($0)) })
+    }
+
+    /// The pixels in a line through the filter's own, for each direction.
+    private func offsets(_ line: (Double) -> (x: Double, y: Double)) -> [Int] {
         var offsets: [Int] = []
         for direction in 0..<Self.directionCount {
-            let angle = .pi * Double(direction) / Double(Self.directionCount)
-            let (dx, dy) = along ? (cos(angle), sin(angle)) : (-sin(angle), cos(angle))
-            for place in places {
-                let (x, y) = ((Double(place) * dx).rounded(), (Double(place) * dy).rounded())
+            let step = line(.pi * Double(direction) / Double(Self.directionCount))
+            for place in -Self.reach...Self.reach {
+                let (x, y) = ((Double(place) * step.x).rounded(), (Double(place) * step.y).rounded())
                 offsets.append(Int(y) * stride + Int(x))
             }
         }
-        return Taps(weights: weights.map(Float.init), offsets: offsets)
+        return offsets
     }
 
-    private func apply(_ taps: Taps, _ directions: [Int], from source: [Float], to result: inout [Float]) {
-        let count = taps.weights.count
+    private func apply(
+        _ taps: Taps,
+        _ periods: [Int],
+        _ directions: [Int],
+        from source: [Float],
+        to result: inout [Float]
+    ) {
+        let count = taps.count
         // Plain pointers: checked subscripts make an unoptimised build twenty times slower.
         unsafe source.withUnsafeBufferPointer { source in
             unsafe result.withUnsafeMutableBufferPointer { result in
@@ -104,10 +140,11 @@ struct RidgeGrowth {
                             while x < width {
                                 let place = index(x, y)
                                 let first = directions[y * width + x] * count
+                                let weight = periods[y * width + x] * count
                                 var sum: Float = 0
                                 var tap = 0
                                 while tap < count {
-                                    unsafe sum += weights[tap] * source[place + offsets[first + tap]]
+                                    unsafe sum += weights[weight + tap] * source[place + offsets[first + tap]]
                                     tap += 1
                                 }
                                 unsafe result[place] = sum
