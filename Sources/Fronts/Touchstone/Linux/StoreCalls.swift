@@ -37,12 +37,9 @@ struct StoreCalls {
     /// - Parameter makes: whether a store that has no rule yet gets this one.
     /// - Throws: ``TouchstoneError``: `hardwareTooWeak`, `ruleMismatch`.
     func checkRule(makes: Bool) throws(TouchstoneError) {
-        if let level = rule.level {
+        if rule.level != nil {
             let status = try request { () throws(KeychainError) in try client.status() }
-            let actual = HardwareLevel(status.assurance)
-            guard actual >= level else {
-                throw TouchstoneError(.hardwareTooWeak, details: ["demanded: \(level)", "here: \(actual)"])
-            }
+            try rule.checkLevel(HardwareLevel(status.assurance))
         }
         if let made = try markedRule() { return try compare(made) }
         guard makes else { return }
@@ -104,7 +101,7 @@ struct StoreCalls {
                     itemClass: .genericPassword,
                     attributes: place.attributes(key, generic: StorePlace.newVersion()),
                     accessControl: try rule.control(),
-                    data: try Self.locked(bytes),
+                    data: try SecretBytes.locked(bytes),
                     context: context,
                     prompt: prompt
                 )
@@ -122,7 +119,7 @@ struct StoreCalls {
                 query: place.query(key, version: version),
                 attributes: [.generic: .data(StorePlace.newVersion())],
                 accessControl: nil,
-                data: try Self.locked(bytes),
+                data: try SecretBytes.locked(bytes),
                 context: context,
                 prompt: prompt
             )
@@ -224,13 +221,5 @@ struct StoreCalls {
     /// Room in locked memory for a secret that is moved.
     private func reserve(_ count: Int) throws(KeychainError) -> LockedRoom.Reservation {
         try LockedRoom.shared.reserve(count, cancellation: cancellation)
-    }
-
-    private static func locked(_ bytes: Data) throws(KeychainError) -> SecretBytes {
-        do throws(SecretMemoryError) {
-            return try SecretBytes(lockedCopy: bytes.span)
-        } catch {
-            throw KeychainError(error)
-        }
     }
 }

@@ -9,13 +9,16 @@ internal import SecretMemory
 /// write until `deleteAll`. An item's `generic` is a number of its version, another one at each write, so that a change can be
 /// made to depend on what was read.
 struct StorePlace: Sendable, Hashable {
+    /// How the service of every store begins.
+    static let prefix = "touchstone.store:"
+
     private let service: String
     private let group: String?
 
     init(_ store: SecretStore) {
         let group = store.group ?? ""
         // The length keeps `a:b` of no group apart from `b` of the group `a`.
-        service = "touchstone.store:\(group.utf8.count):\(group):\(store.name)"
+        service = Self.prefix + "\(group.utf8.count):\(group):\(store.name)"
         self.group = store.group
     }
 
