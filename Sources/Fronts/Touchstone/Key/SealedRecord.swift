@@ -32,7 +32,9 @@ extension DeviceKey<KeyPurpose.Sealing> {
         try prompt.check()
         let record = try SealedRecord(record)
         let secret = try await link.openingSecret(for: record.fresh, with: self, prompt)
-        return try record.open(secret, context: context)
+        return try secret.withBytes { secret throws(TouchstoneError) in
+            try record.open(secret, context: context)
+        }
     }
 }
 
@@ -70,7 +72,7 @@ struct SealedRecord {
             let peer = try P256.KeyAgreement.PublicKey(x963Representation: key.x963Representation)
             let point = fresh.publicKey.x963Representation
             let secret = try fresh.sharedSecretFromKeyAgreement(with: peer)
-            let (symmetric, nonce) = try derive(secret.withUnsafeBytes { Data($0) }, point)
+            let (symmetric, nonce) = try secret.withUnsafeBytes { try derive($0, point) }
             let box = try AES.GCM.seal(
                 Data(SHA256.hash(data: context)) + data,
                 using: symmetric,
@@ -83,7 +85,7 @@ struct SealedRecord {
     }
 
     /// Opens it with the secret that the private key and ``fresh`` have together.
-    func open(_ secret: Data, context: Data) throws(TouchstoneError) -> Data {
+    func open(_ secret: UnsafeRawBufferPointer, context: Data) throws(TouchstoneError) -> Data {
         do {
             let (symmetric, nonce) = try Self.derive(secret, fresh.x963Representation)
             let box = try AES.GCM.SealedBox(nonce: nonce, ciphertext: ciphertext, tag: tag)
@@ -97,10 +99,22 @@ struct SealedRecord {
         throw .unopenable
     }
 
-    private static func derive(_ secret: Data, _ point: Data) throws -> (SymmetricKey, AES.GCM.Nonce) {
-        // One round of SHA-256 is key and IV.
-        let block = Data(SHA256.hash(data: secret + Data([0, 0, 0, 1]) + point))
-        return (SymmetricKey(data: block.prefix(16)), try AES.GCM.Nonce(data: block.suffix(16)))
+    private static func derive(
+        _ secret: UnsafeRawBufferPointer,
+        _ point: Data
+    ) throws -> (SymmetricKey, AES.GCM.Nonce) {
+        // One round of SHA-256 is key and IV: the secret, the counter 1, the shared info.
+        var hash = SHA256()
+        hash.update(bufferPointer: secret)
+        hash.update(data: Data([0, 0, 0, 1]))
+        hash.update(data: point)
+        return try hash.finalize().withUnsafeBytes { block in
+            let (key, nonce) = (block.prefix(16), block.suffix(16))
+            return (
+                SymmetricKey(data: UnsafeRawBufferPointer(rebasing: key)),
+                try AES.GCM.Nonce(data: UnsafeRawBufferPointer(rebasing: nonce))
+            )
+        }
     }
 }
 

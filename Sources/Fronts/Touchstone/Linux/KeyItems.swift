@@ -82,6 +82,18 @@ struct KeyRecord: Codable, Sendable {
     static func mark(of representation: Data) -> [UInt8] { Array(SHA256.hash(data: representation)) }
 }
 
+/// A signature or a shared secret, in locked memory.
+final class KeyUseResult: Sendable {
+    private let bytes: SecretBytes
+
+    init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+
+    /// Lends the bytes.
+    func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+        try bytes.withUnsafeBytes { bytes throws(E) in try body(bytes) }
+    }
+}
+
 extension TouchstoneError {
     fileprivate static var damagedRecord: TouchstoneError {
         TouchstoneError(.damaged, details: ["the record of a key"])
@@ -174,7 +186,8 @@ extension KeychainLink {
         _ prompt: PromptText
     ) async throws(TouchstoneError) -> DeviceSignature {
         let digest = Array(SHA256.hash(data: message))
-        let (bytes, assurance) = try await use(key, .sign(digest: digest), prompt)
+        let (result, assurance) = try await use(key, .sign(digest: digest), prompt)
+        let bytes = result.withBytes { Data($0) }
         guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes) else {
             throw TouchstoneError(.serviceFailed, part: "touchstoned", cause: "no signature")
         }
@@ -197,7 +210,7 @@ extension KeychainLink {
         let use = KeyUse.agree(publicKey: Array(peer.x963Representation))
         let (secret, _) = try await self.use(key, use, prompt)
         let derived = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: secret),
+            inputKeyMaterial: secret.withBytes { SymmetricKey(data: $0) },
             salt: salt,
             info: info,
             outputByteCount: byteCount
@@ -210,7 +223,7 @@ extension KeychainLink {
         for fresh: DevicePublicKey,
         with key: DeviceSealingKey,
         _ prompt: PromptText
-    ) async throws(TouchstoneError) -> Data {
+    ) async throws(TouchstoneError) -> KeyUseResult {
         try await use(key, .decrypt(publicKey: Array(fresh.x963Representation)), prompt).0
     }
 
@@ -219,7 +232,7 @@ extension KeychainLink {
         _ key: DeviceKey<Purpose>,
         _ use: KeyUse,
         _ prompt: PromptText
-    ) async throws(TouchstoneError) -> (Data, Assurance) {
+    ) async throws(TouchstoneError) -> (KeyUseResult, Assurance) {
         let fields = fields(prompt)
         let context = client.makeContextNumber()
         defer { forget(context) }
@@ -254,8 +267,7 @@ extension KeychainLink {
                     UseKey(representation: representation, use: use, context: context, prompt: fields),
                     cancellation: cancellation
                 )
-                let bytes = result.withUnsafeBytes { Data($0) }
-                return (bytes, Assurance(of: key, factors, level))
+                return (KeyUseResult(result), Assurance(of: key, factors, level))
             }
         }
     }
