@@ -37,10 +37,7 @@ struct StoreCalls {
     /// - Parameter makes: whether a store that has no rule yet gets this one.
     /// - Throws: ``TouchstoneError``: `hardwareTooWeak`, `ruleMismatch`.
     func checkRule(makes: Bool) throws(TouchstoneError) {
-        if rule.level != nil {
-            let status = try request { () throws(KeychainError) in try client.status() }
-            try rule.checkLevel(HardwareLevel(status.assurance))
-        }
+        try checkLevel()
         if let made = try markedRule() { return try compare(made) }
         guard makes else { return }
         let isNew = try request { () throws(KeychainError) in
@@ -58,6 +55,12 @@ struct StoreCalls {
         }
         // Another program was first.
         if !isNew, let made = try markedRule() { try compare(made) }
+    }
+
+    private func checkLevel() throws(TouchstoneError) {
+        guard rule.level != nil else { return }
+        let status = try request { () throws(KeychainError) in try client.status() }
+        try rule.checkLevel(HardwareLevel(status.assurance))
     }
 
     private func compare(_ made: String) throws(TouchstoneError) {
@@ -99,7 +102,7 @@ struct StoreCalls {
                 defer { withExtendedLifetime(room) {} }
                 let item = AddItem(
                     itemClass: .genericPassword,
-                    attributes: place.attributes(key, generic: StorePlace.newVersion()),
+                    attributes: place.attributes(key, generic: StorePlace.newVersion(), rule: rule),
                     accessControl: try rule.control(),
                     data: try SecretBytes.locked(bytes),
                     context: context,
@@ -128,15 +131,23 @@ struct StoreCalls {
     }
 
     /// Reads a secret, after what its rule demands.
+    ///
+    /// One request where it is there: the store's marker is looked at for one that is not found alone.
     func read(_ key: String) throws(TouchstoneError) -> FoundSecret {
-        try request { () throws(KeychainError) in
-            let query = place.query(key, returns: [.data, .attributes])
-            return FoundSecret(
-                try client.copy(
-                    CopyItems(query: query, context: context, prompt: prompt),
-                    cancellation: cancellation
+        try checkLevel()
+        do throws(TouchstoneError) {
+            return try request { () throws(KeychainError) in
+                let query = place.query(key, rule: rule, returns: [.data, .attributes])
+                return FoundSecret(
+                    try client.copy(
+                        CopyItems(query: query, context: context, prompt: prompt),
+                        cancellation: cancellation
+                    )
                 )
-            )
+            }
+        } catch {
+            if error.code == .notFound, let made = try markedRule() { try compare(made) }
+            throw error
         }
     }
 
