@@ -171,7 +171,10 @@ let package = Package(
         // L4: faces.
         .target(
             name: "Touchstone",
-            dependencies: ["KeychainClient", "KeychainModel", "SecretMemory", "Threads"],
+            dependencies: [
+                "KeychainClient", "KeychainModel", "SecretMemory", "Threads",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             // As apps have it from Xcode 26 on: a call runs where its caller is.
             swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
@@ -392,8 +395,9 @@ let package = Package(
         .testTarget(
             name: "TouchstoneTests",
             dependencies: [
-                "KeychainClient", "KeychainModel", "SecretMemory", "Touchstone", "TouchstoneTesting",
-                "touchstoned-testing",
+                "KeychainClient", "KeychainModel", "SecretMemory", "Security", "Touchstone",
+                "TouchstoneTesting", "touchstoned-testing",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),

@@ -48,4 +48,40 @@ public struct Keychain: Sendable {
         try prompt.check()
         return try await link.authenticate(prompt, using: demand)
     }
+
+    /// What ``capability(for:)`` says now, and again after each change, for as long as somebody listens.
+    ///
+    /// On Linux the daemon is asked every 2 s, so a change that is undone in between is not seen. Ends with the task that
+    /// listens; at once for an empty demand.
+    ///
+    /// - Parameter demand: What would be asked for.
+    /// - Returns: the newest capability; one that nobody took in time is dropped.
+    public func capabilities(for demand: Authenticators = .strongBiometry) -> AsyncStream<Capability> {
+        let link = link
+        return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let task = Task {
+                var last: Capability?
+                do {
+                    try demand.check()
+                    while true {
+                        let now = try await link.capability(for: demand)
+                        if now != last { continuation.yield(now) }
+                        last = now
+                        try await Task.sleep(for: KeychainLink.lookInterval)
+                    }
+                } catch {
+                    // Nobody listens any more.
+                    continuation.finish()
+                }
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    /// Deletes all stores and keys of this program, and of the groups that it shares; asks nobody.
+    ///
+    /// What other fronts stored, such as `SecItemAdd`, stays.
+    ///
+    /// - Throws: ``TouchstoneError``: `locked` before the keychain's first unlock.
+    public func deleteEverything() async throws(TouchstoneError) { try await link.deleteEverything() }
 }

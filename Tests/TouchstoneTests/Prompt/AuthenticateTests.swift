@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Synchronization
 import Testing
 import TouchstoneTesting
 
@@ -211,6 +212,50 @@ struct WaitingTests {
             // It waited all the while.
             asked.cancel()
             #expect(await asked.value?.code == .taskCancelled)
+        }
+    }
+
+    @Test("many calls at once wait for one of the threads, and all are served")
+    func crowd() async {
+        let threads = WaitingThreads()
+        final class Counts: Sendable {
+            let now = Atomic(0)
+            let most = Atomic(0)
+        }
+        let counts = Counts()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<500 {
+                group.addTask {
+                    await withCheckedContinuation { continuation in
+                        let number = threads.run {
+                            let count = counts.now.add(1, ordering: .relaxed).newValue
+                            counts.most.max(count, ordering: .relaxed)
+                            _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(5))
+                            counts.now.subtract(1, ordering: .relaxed)
+                            continuation.resume()
+                        }
+                        #expect(number == 0)
+                    }
+                }
+            }
+        }
+        let seen = counts.most.load(ordering: .relaxed)
+        #expect(seen > 1 && seen <= WaitingThreads.most, "\(seen)")
+    }
+
+    @Test("a plan that is taken back is let go of, and one that is not is run once")
+    func timers() async throws {
+        final class Held: Sendable {}
+        weak var weakly: Held?
+        do {
+            let held = Held()
+            weakly = held
+            let cancel = Timers.after(.seconds(3600)) { _ = held }
+            cancel()
+        }
+        try await Deadline.wait(for: "the plan") { weakly == nil ? true : nil }
+        await withCheckedContinuation { continuation in
+            _ = Timers.after(.milliseconds(20)) { continuation.resume() }
         }
     }
 

@@ -37,13 +37,7 @@ struct StoreCalls {
     /// - Parameter makes: whether a store that has no rule yet gets this one.
     /// - Throws: ``TouchstoneError``: `hardwareTooWeak`, `ruleMismatch`.
     func checkRule(makes: Bool) throws(TouchstoneError) {
-        if let level = rule.level {
-            let status = try request { () throws(KeychainError) in try client.status() }
-            let actual = HardwareLevel(status.assurance)
-            guard actual >= level else {
-                throw TouchstoneError(.hardwareTooWeak, details: ["demanded: \(level)", "here: \(actual)"])
-            }
-        }
+        try checkLevel()
         if let made = try markedRule() { return try compare(made) }
         guard makes else { return }
         let isNew = try request { () throws(KeychainError) in
@@ -61,6 +55,12 @@ struct StoreCalls {
         }
         // Another program was first.
         if !isNew, let made = try markedRule() { try compare(made) }
+    }
+
+    private func checkLevel() throws(TouchstoneError) {
+        guard rule.level != nil else { return }
+        let status = try request { () throws(KeychainError) in try client.status() }
+        try rule.checkLevel(HardwareLevel(status.assurance))
     }
 
     private func compare(_ made: String) throws(TouchstoneError) {
@@ -102,9 +102,9 @@ struct StoreCalls {
                 defer { withExtendedLifetime(room) {} }
                 let item = AddItem(
                     itemClass: .genericPassword,
-                    attributes: place.attributes(key, generic: StorePlace.newVersion()),
+                    attributes: place.attributes(key, generic: StorePlace.newVersion(), rule: rule),
                     accessControl: try rule.control(),
-                    data: try Self.locked(bytes),
+                    data: try SecretBytes.locked(bytes),
                     context: context,
                     prompt: prompt
                 )
@@ -122,7 +122,7 @@ struct StoreCalls {
                 query: place.query(key, version: version),
                 attributes: [.generic: .data(StorePlace.newVersion())],
                 accessControl: nil,
-                data: try Self.locked(bytes),
+                data: try SecretBytes.locked(bytes),
                 context: context,
                 prompt: prompt
             )
@@ -131,15 +131,23 @@ struct StoreCalls {
     }
 
     /// Reads a secret, after what its rule demands.
+    ///
+    /// One request where it is there: the store's marker is looked at for one that is not found alone.
     func read(_ key: String) throws(TouchstoneError) -> FoundSecret {
-        try request { () throws(KeychainError) in
-            let query = place.query(key, returns: [.data, .attributes])
-            return FoundSecret(
-                try client.copy(
-                    CopyItems(query: query, context: context, prompt: prompt),
-                    cancellation: cancellation
+        try checkLevel()
+        do throws(TouchstoneError) {
+            return try request { () throws(KeychainError) in
+                let query = place.query(key, rule: rule, returns: [.data, .attributes])
+                return FoundSecret(
+                    try client.copy(
+                        CopyItems(query: query, context: context, prompt: prompt),
+                        cancellation: cancellation
+                    )
                 )
-            )
+            }
+        } catch {
+            if error.code == .notFound, let made = try markedRule() { try compare(made) }
+            throw error
         }
     }
 
@@ -224,13 +232,5 @@ struct StoreCalls {
     /// Room in locked memory for a secret that is moved.
     private func reserve(_ count: Int) throws(KeychainError) -> LockedRoom.Reservation {
         try LockedRoom.shared.reserve(count, cancellation: cancellation)
-    }
-
-    private static func locked(_ bytes: Data) throws(KeychainError) -> SecretBytes {
-        do throws(SecretMemoryError) {
-            return try SecretBytes(lockedCopy: bytes.span)
-        } catch {
-            throw KeychainError(error)
-        }
     }
 }

@@ -84,16 +84,13 @@ private final class ReusableContexts: Sendable {
         _ store: SecretStore
     ) {
         let key = Key(link.client, store)
-        let former = entries.withLock { $0.updateValue(Entry(number: number, start: start), forKey: key) }
-        if let former { link.forget(former.number) }
-        // The link keeps the client, whose identity is in the key, until then.
-        _ = Timers.after(store.rule.reuse) {
-            let isOver = self.entries.withLock { entries in
-                guard entries[key]?.number == number else { return false }
-                entries[key] = nil
-                return true
+        entries.withLock { $0[key] = Entry(number: number, start: start) }
+        // A call that began in time may still be under way at its end. The link keeps the client, whose identity is in the key.
+        _ = Timers.after(store.rule.reuse + PromptText.longestTimeout) {
+            self.entries.withLock { entries in
+                if entries[key]?.number == number { entries[key] = nil }
             }
-            if isOver { link.forget(number) }
+            link.forget(number)
         }
     }
 }

@@ -4,45 +4,85 @@ internal import Threads
 
 /// Threads that wait for the daemon and for people, so that none of Swift's pool does.
 ///
-/// There are as many as calls wait; each stays for a while when its call has ended.
+/// Each stays for a while when its call has ended. There are 64 at most, and further calls wait for one of them: no more than a
+/// few can wait for a person, because the daemon refuses a user's further prompts.
 final class WaitingThreads: Sendable {
     /// Those of this process.
     static let shared = WaitingThreads()
+    /// The most threads.
+    static let most = 64
 
     private typealias Job = @Sendable () -> Void
 
     private final class Waiter: Sendable {
         let signal = DispatchSemaphore(value: 0)
         let job = Guarded<Job?>(nil)
+
+        func hand(_ job: @escaping Job) {
+            self.job.withLock { $0 = job }
+            signal.signal()
+        }
     }
 
-    private let idle = Guarded<[Waiter]>([])
+    private struct State {
+        var idle: [Waiter] = []
+        /// Jobs that no thread has taken; there are none while a thread is idle.
+        var pending: [Job] = []
+        var threads = 0
+
+        /// Gives a job to an idle thread, or leaves it for the next one that has ended its own.
+        mutating func hand(_ job: @escaping Job) {
+            if let waiter = idle.popLast() { waiter.hand(job) } else { pending.append(job) }
+        }
+    }
+
+    private let state = Guarded(State())
 
     /// Runs `job` on a thread that may block.
     ///
-    /// - Returns: 0, or the `errno` of pthread_create(3); `job` is not called then.
+    /// - Returns: 0, or the `errno` of pthread_create(3) where there is no thread at all; `job` is not called then.
     func run(_ job: @escaping @Sendable () -> Void) -> Int32 {
-        guard let waiter = idle.withLock({ $0.popLast() }) else {
-            return BlockingThread.start {
-                job()
-                self.serve()
+        let isNew = state.withLock { state in
+            guard state.idle.isEmpty, state.threads < Self.most else {
+                state.hand(job)
+                return false
             }
+            state.threads += 1
+            return true
         }
-        waiter.job.withLock { $0 = job }
-        waiter.signal.signal()
-        return 0
+        guard isNew else { return 0 }
+        let number = BlockingThread.start {
+            job()
+            self.serve()
+        }
+        guard number != 0 else { return 0 }
+        return state.withLock { state in
+            state.threads -= 1
+            guard state.threads > 0 else { return number }
+            state.hand(job)
+            return 0
+        }
     }
 
     /// Runs one job after the other until none has come for ten seconds.
     private func serve() {
         let waiter = Waiter()
         while true {
-            idle.withLock { $0.append(waiter) }
+            let next = state.withLock { state -> Job? in
+                guard state.pending.isEmpty else { return state.pending.removeFirst() }
+                state.idle.append(waiter)
+                return nil
+            }
+            if let next {
+                next()
+                continue
+            }
             if waiter.signal.wait(timeout: .now() + .seconds(10)) == .timedOut {
-                let wasIdle = idle.withLock { idle in
-                    let index = idle.firstIndex { $0 === waiter }
-                    if let index { idle.remove(at: index) }
-                    return index != nil
+                let wasIdle = state.withLock { state in
+                    guard let index = state.idle.firstIndex(where: { $0 === waiter }) else { return false }
+                    state.idle.remove(at: index)
+                    state.threads -= 1
+                    return true
                 }
                 if wasIdle { return }
                 // A job is being handed over.
@@ -57,15 +97,30 @@ final class WaitingThreads: Sendable {
 enum Timers {
     private static let queue = DispatchQueue(label: "Touchstone.timers")
 
-    /// - Returns: what takes the plan back.
+    /// Plans `body`, which is let go of as soon as it was run or taken back.
+    ///
+    /// - Returns: what takes the plan back; the plan holds without it too.
     static func after(_ time: Duration, _ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
-        let isOver = Guarded(false)
+        let timer = DispatchSource.makeTimerSource(queue: queue)
         let (seconds, attoseconds) = time.components
-        let deadline =
-            DispatchTime.now() + .seconds(Int(seconds)) + .nanoseconds(Int(attoseconds / 1_000_000_000))
-        queue.asyncAfter(deadline: deadline) {
-            if !isOver.withLock(\.self) { body() }
+        timer.schedule(
+            deadline: .now() + .seconds(Int(seconds)) + .nanoseconds(Int(attoseconds / 1_000_000_000))
+        )
+        // Holds the timer until it is cancelled.
+        let plan = Plan(timer)
+        timer.setEventHandler {
+            plan.cancel()
+            body()
         }
-        return { isOver.withLock { $0 = true } }
+        timer.resume()
+        return { plan.cancel() }
+    }
+
+    private final class Plan: @unchecked Sendable {  // a source is thread-safe, and is only cancelled
+        private let timer: any DispatchSourceTimer
+
+        init(_ timer: any DispatchSourceTimer) { self.timer = timer }
+
+        func cancel() { timer.cancel() }
     }
 }

@@ -8,7 +8,7 @@
 /// let rule: AccessRule = .biometry.reusable(for: .seconds(60))
 /// ```
 public struct AccessRule: Sendable, Hashable {
-    enum Need: String, Sendable, CaseIterable {
+    enum Need: String, Sendable {
         case biometry, biometryOrPasscode, passcode, biometryAndPasscode, whenUnlocked, afterFirstUnlock
 
         var hasBiometry: Bool {
@@ -20,16 +20,16 @@ public struct AccessRule: Sendable, Hashable {
     }
 
     let need: Need
-    private(set) var acceptsLaterEnrolments = false
-    private(set) var acceptsWeakBiometry = false
-    private(set) var level: HardwareLevel?
+    var acceptsLaterEnrolments = false
+    var acceptsWeakBiometry = false
+    var level: HardwareLevel?
     /// How old a prompt may be that counts.
-    private(set) var reuse: Duration = .zero
+    var reuse: Duration = .zero
 
     /// The longest ``reusable(for:)``.
     static let longestReuse: Duration = .seconds(300)
 
-    private init(_ need: Need) { self.need = need }
+    init(_ need: Need) { self.need = need }
 
     /// A finger of those enrolled when it is made; invalidated when one is added or removed.
     public static let biometry = AccessRule(.biometry)

@@ -1,0 +1,126 @@
+internal import Crypto
+public import Foundation
+
+extension DeviceKey<KeyPurpose.Sealing> {
+    /// Seals data, so that this key alone opens it; asks nobody.
+    ///
+    /// - Parameters:
+    ///   - data: What is sealed.
+    ///   - context: What ``open(_:context:_:)`` must be given too, such as the record's name; it is not in the record.
+    /// - Returns: the record: 113 bytes more than the data.
+    /// - Throws: ``TouchstoneError``: `expired`.
+    public func seal(_ data: Data, context: Data = Data()) async throws(TouchstoneError) -> Data {
+        try checkTime()
+        return try SealedRecord.seal(data, to: publicKey, context: context)
+    }
+
+    /// Opens a record, after a prompt.
+    ///
+    /// - Parameters:
+    ///   - record: What ``seal(_:context:)`` made.
+    ///   - context: What it was given.
+    ///   - prompt: What the prompt says.
+    /// - Returns: the data.
+    /// - Throws: ``TouchstoneError``: `damaged` for a record that was changed, that another key is for or that has another
+    ///   context, `invalidated`, `expired` and those of a prompt.
+    public func open(
+        _ record: Data,
+        context: Data = Data(),
+        _ prompt: PromptText = .standard
+    ) async throws(TouchstoneError) -> Data {
+        try checkTime()
+        try prompt.check()
+        let record = try SealedRecord(record)
+        let secret = try await link.openingSecret(for: record.fresh, with: self, prompt)
+        return try secret.withBytes { secret throws(TouchstoneError) in
+            try record.open(secret, context: context)
+        }
+    }
+}
+
+/// A record as Apple's `eciesEncryptionStandardVariableIVX963SHA256AESGCM` has it: a fresh public key, the ciphertext, a tag.
+///
+/// AES-128 key and IV of 16 bytes come from the ECDH secret by the key derivation of ANSI X9.63 with SHA-256; its shared info is
+/// the fresh public key. The plaintext begins with the SHA-256 of the context, which Apple's calls have no place for.
+struct SealedRecord {
+    private static let pointByteCount = 65
+    private static let tagByteCount = 16
+
+    /// The fresh public key.
+    let fresh: DevicePublicKey
+    private let ciphertext: Data
+    private let tag: Data
+
+    /// Takes a record apart.
+    init(_ record: Data) throws(TouchstoneError) {
+        guard record.count >= Self.pointByteCount + SHA256.byteCount + Self.tagByteCount,
+            let fresh = try? DevicePublicKey(x963Representation: Data(record.prefix(Self.pointByteCount)))
+        else { throw .unopenable }
+        self.fresh = fresh
+        ciphertext = record.dropFirst(Self.pointByteCount).dropLast(Self.tagByteCount)
+        tag = record.suffix(Self.tagByteCount)
+    }
+
+    /// Seals data to a public key.
+    static func seal(
+        _ data: Data,
+        to key: DevicePublicKey,
+        context: Data
+    ) throws(TouchstoneError) -> Data {
+        do {
+            let fresh = P256.KeyAgreement.PrivateKey()
+            let peer = try P256.KeyAgreement.PublicKey(x963Representation: key.x963Representation)
+            let point = fresh.publicKey.x963Representation
+            let secret = try fresh.sharedSecretFromKeyAgreement(with: peer)
+            let (symmetric, nonce) = try secret.withUnsafeBytes { try derive($0, point) }
+            let box = try AES.GCM.seal(
+                Data(SHA256.hash(data: context)) + data,
+                using: symmetric,
+                nonce: nonce
+            )
+            return point + box.ciphertext + box.tag
+        } catch {
+            throw TouchstoneError(.serviceFailed, part: "Crypto", cause: "\(error)")
+        }
+    }
+
+    /// Opens it with the secret that the private key and ``fresh`` have together.
+    func open(_ secret: UnsafeRawBufferPointer, context: Data) throws(TouchstoneError) -> Data {
+        do {
+            let (symmetric, nonce) = try Self.derive(secret, fresh.x963Representation)
+            let box = try AES.GCM.SealedBox(nonce: nonce, ciphertext: ciphertext, tag: tag)
+            let plain = try AES.GCM.open(box, using: symmetric)
+            if plain.prefix(SHA256.byteCount) == Data(SHA256.hash(data: context)) {
+                return Data(plain.dropFirst(SHA256.byteCount))
+            }
+        } catch {
+            throw .unopenable
+        }
+        throw .unopenable
+    }
+
+    private static func derive(
+        _ secret: UnsafeRawBufferPointer,
+        _ point: Data
+    ) throws -> (SymmetricKey, AES.GCM.Nonce) {
+        // One round of SHA-256 is key and IV: the secret, the counter 1, the shared info.
+        var hash = SHA256()
+        hash.update(bufferPointer: secret)
+        hash.update(data: Data([0, 0, 0, 1]))
+        hash.update(data: point)
+        return try hash.finalize().withUnsafeBytes { block in
+            let (key, nonce) = (block.prefix(16), block.suffix(16))
+            return (
+                SymmetricKey(data: UnsafeRawBufferPointer(rebasing: key)),
+                try AES.GCM.Nonce(data: UnsafeRawBufferPointer(rebasing: nonce))
+            )
+        }
+    }
+}
+
+extension TouchstoneError {
+    /// A record that is none, or none of this key and context.
+    fileprivate static var unopenable: TouchstoneError {
+        TouchstoneError(.damaged, nextStep: .setUpAgain, details: ["a sealed record"])
+    }
+}
