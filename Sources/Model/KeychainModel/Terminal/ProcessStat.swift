@@ -65,7 +65,7 @@ package struct ProcessStat: Equatable {
     private static func digits(_ field: Slice<UnsafeRawBufferPointer>) -> UInt64? {
         guard unsafe !field.isEmpty else { return nil }
         var number: UInt64 = 0
-        for octet in unsafe field {
+        for unsafe octet in unsafe field {
             guard octet >= UInt8(ascii: "0"), octet <= UInt8(ascii: "9") else { return nil }
             let (product, isLarge) = number.multipliedReportingOverflow(by: 10)
             let (sum, isLarger) = product.addingReportingOverflow(UInt64(octet - UInt8(ascii: "0")))
