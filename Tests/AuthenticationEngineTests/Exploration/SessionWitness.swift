@@ -111,6 +111,9 @@ struct SessionWitness: Hashable {
         saves: Bool
     ) -> String? {
         if isOver, !actions.isEmpty { return "3: an action after the end" }
+        for case .succeed(let factors) in actions {
+            if let fault = judge(factors, setup) { return fault }
+        }
         var isPasscodeCounted = false
         for action in actions {
             if isOver { return "3: an action after the end" }
@@ -145,9 +148,7 @@ struct SessionWitness: Hashable {
             case .dismissBox: box = nil
             case .relax(let record):
                 if let fault = relax(record, event) { return fault }
-            case .succeed(let factors):
-                if let fault = judge(factors, setup) { return fault }
-                isOver = true
+            case .succeed: isOver = true
             case .fail(let error):
                 if isArmed || isTrying || isClaiming { return "3: an end while something is judged" }
                 let mayStay = setup.isKeybagUnlocked && error.code == .appCancel
