@@ -1,5 +1,5 @@
-import KeychainModel
 import Desk
+import KeychainModel
 
 /// The files that grant programs shared access groups: the administrator's for all users, then the user's.
 enum AccessGroupFiles {

@@ -88,18 +88,19 @@ extension AuthenticationSession {
     mutating func openFailed(_ error: KeychainError, at now: BootTime) -> [SessionAction] {
         guard isTrying else { return [] }
         isTrying = false
-        let end = fail(doom.take() ?? AuthenticationError(keychain: error))
+        let failure = doom.take() ?? AuthenticationError(keychain: error)
         // The hardware was never shown the passcode.
         let untried: [DriverCause] = [
             .otherHardware, .missingHardware, .missingIndex, .ownerAuthorizationSet,
         ]
         if let cause = error.cause, untried.contains(cause), let uncounted {
+            // Before the end, which may give a finger's attempt back as well.
             record = uncounted
-            return [.relax(record)] + end
+            return [.relax(record)] + fail(failure)
         }
         // It stays counted: whether a wrong passcode was told from a right one on the way is not known. Hardware that
         // counts by itself says so later, and the count becomes its own.
-        return end
+        return fail(failure)
     }
 
     private static func delayed(_ delay: Duration) -> AuthenticationError {

@@ -59,10 +59,13 @@ extension AuthenticationSession {
             // Naming it would need another box, and another box starts the sensor's round anew.
             return []
         case .fingerPresent:
+            // What was touched was armed, whether or not that was said before.
+            attempt?.wasArmed = true
             attempt?.hadContact = true
             attempt?.isScanning = true
             return []
         case .retry(let word):
+            attempt?.wasArmed = true
             attempt?.hadContact = true
             attempt?.isScanning = false
             retryScans += 1
@@ -88,6 +91,8 @@ extension AuthenticationSession {
         sensor = .off
         attempt = nil
         if case .end(let error) = next { return proceed(.end(error), at: now) }
+        // The sensor's last word, after the fingers changed.
+        if passcodeDue == .enrolmentChanged, stage == .passcode, let next { return proceed(next, at: now) }
         next = nil
         box = nil
         return look(.afterMatch) + [.dismissBox]
@@ -147,7 +152,9 @@ extension AuthenticationSession {
             if stage == .either { stage = .passcode }
             return []
         }
-        guard stage.takesFinger || check == nil && box == nil else { return [] }
+        guard stage.takesFinger || check == .afterMatch || check == nil && box == nil else { return [] }
+        // A look that is under way may have begun before.
+        check = nil
         return biometryEnded(
             AuthenticationError(.biometryLockout, cause: .enrolmentChanged, remedy: .usePasscode),
             "The enrolled fingers have changed.",

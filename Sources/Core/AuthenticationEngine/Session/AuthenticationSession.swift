@@ -187,7 +187,8 @@ struct AuthenticationSession: ~Copyable, Sendable {
                 if let biometryLockout { return end(biometryLockout, at: now) }
                 guard mayTouch else { return askPasscodeFirst(at: now) }
                 stage = .finger
-            case .biometryOrPasscode: stage = .either
+            // The fingers changed while they were looked at.
+            case .biometryOrPasscode where biometryLockout == nil: stage = .either
             default:
                 message = darkness
                 return askPasscode(at: now)

@@ -1,0 +1,113 @@
+import KeychainModel
+
+@testable import AuthenticationEngine
+
+extension AuthenticationSession {
+    /// Another machine in the same state.
+    borrowing func copy() -> AuthenticationSession {
+        var copy = AuthenticationSession(setup)
+        copy.record = record
+        copy.isUnlocked = isUnlocked
+        copy.passcodeDue = passcodeDue
+        copy.stage = stage
+        copy.factors = factors
+        copy.box = box
+        copy.boxCount = boxCount
+        copy.seen = seen
+        copy.typedOn = typedOn
+        copy.isUnseen = isUnseen
+        copy.message = message
+        copy.check = check
+        copy.sensor = sensor
+        copy.claim = claim
+        copy.sensorDelay = sensorDelay
+        copy.busyPause = busyPause
+        copy.waitCount = waitCount
+        copy.attempt = attempt
+        copy.retryScans = retryScans
+        copy.next = next
+        copy.isTrying = isTrying
+        copy.uncounted = uncounted
+        copy.doom = doom
+        copy.isOver = isOver
+        return copy
+    }
+}
+
+/// Where a machine and its world are: all that decides what may follow.
+///
+/// The numbers of boxes and waits grow, and mean only whether they are the last ones; words on a box matter only where the
+/// machine compares them; how long a pause is matters to nobody but the clock.
+struct SessionState: Hashable {
+    private let failures: [Int]
+    private let mayTry: UInt8
+    private let flags: [Bool]
+    private let stage: SessionStage
+    private let factors: Set<AuthenticationFactor>
+    private let channels: [PromptChannel?]
+    private let check: UInt8
+    private let sensor: UInt8
+    private let claim: AuthenticationSession.Claim
+    private let ends: [String]
+    private let witness: SessionWitness
+
+    init(_ session: borrowing AuthenticationSession, _ witness: SessionWitness, at now: BootTime) {
+        let record = session.record
+        let uncounted = session.uncounted ?? AttemptRecord(biometryFailures: -1, passcodeFailures: -1)
+        failures = [
+            record.biometryFailures, record.passcodeFailures, uncounted.biometryFailures,
+            uncounted.passcodeFailures, session.retryScans,
+        ]
+        mayTry =
+            switch PasscodeThrottle(record).verdict(at: now) {
+            case .mayTry: 0
+            case .wait: 1
+            case .closed: 2
+            }
+        let attempt = session.attempt
+        flags = [
+            session.isUnlocked, session.isUnseen, session.isTrying, session.isOver, session.box != nil,
+            session.box?.isVisible == true, session.sensorDelay == .zero, attempt != nil,
+            attempt?.wasArmed == true, attempt?.hadContact == true, attempt?.isScanning == true,
+            session.message == Self.busy, session.box?.message == Self.busy,
+            session.seen.contains(Self.here), session.seen.contains(Self.there),
+        ]
+        stage = session.stage
+        factors = session.factors
+        channels = [session.typedOn, session.box?.channel]
+        check =
+            switch session.check {
+            case nil: 0
+            case .atStart: 1
+            case .afterPasscode: 2
+            case .afterMatch: 3
+            }
+        sensor =
+            switch session.sensor {
+            case .off: 0
+            case .waiting: 1
+            case .claiming: 2
+            case .armed: 3
+            }
+        claim = session.claim
+        var next = ""
+        switch session.next {
+        case nil: break
+        case .show: next = "show"
+        case .tryPasscode: next = "try"
+        case .end(let error): next = Self.name(error)
+        }
+        ends = [next, session.doom.map(Self.name) ?? "", session.passcodeDue?.code ?? ""]
+        var witness = witness
+        witness.box = witness.box.map { _ in 0 }
+        self.witness = witness
+    }
+
+    static let here = PromptChannel("here")
+    static let there = PromptChannel("there")
+    private static let busy = "The sensor is in use."
+
+    private static func name(_ error: AuthenticationError) -> String {
+        "\(error.code.rawValue) \(error.cause?.code ?? "")"
+    }
+}
