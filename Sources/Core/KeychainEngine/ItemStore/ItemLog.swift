@@ -21,6 +21,8 @@ struct ItemLog {
 
     private static let headerByteCount = 32
     private static let frameHeaderByteCount = 24
+    /// What a disk writes whole or not at all, at least.
+    private static let sectorByteCount = 512
     private static let magic: UInt32 = 0x377F_0682
     private static let formatVersion: UInt32 = 3_007_000
 
@@ -94,6 +96,14 @@ struct ItemLog {
     /// How many pages the file has after the commit that ends with the frame; 0 where none does.
     private func commit(_ slot: Int) -> UInt32 { number(place(slot) + 4) }
 
+    /// Whether a commit ends with the frame, as far as its salts speak for that.
+    ///
+    /// They do not where a sector ends between the two (one frame of 64): a power cut may leave what was there before,
+    /// such as the start of a mark, and the rest of the frame.
+    private func hasOwnCommit(_ slot: Int) -> Bool {
+        commit(slot) != 0 && (place(slot) + 8) % Self.sectorByteCount != 0
+    }
+
     private func storedChecksum(_ slot: Int) -> Checksum { checksum(at: place(slot) + 16) }
 
     /// What the checksum of a frame should be after the frame, or the header, before it.
@@ -151,7 +161,7 @@ struct ItemLog {
         for slot in end...slotCount {
             if slot > committed, flushed(markedAt: slot) { return true }
             // A change is written when the one before was flushed.
-            guard slot + 1 < slotCount, hasOwnSalts(slot), commit(slot) != 0 else { continue }
+            guard slot + 1 < slotCount, hasOwnSalts(slot), hasOwnCommit(slot) else { continue }
             if fits(slot + 1) { return true }
         }
         return false
