@@ -205,7 +205,9 @@ let package = Package(
         // The same, with parts that a test chooses.
         .executableTarget(
             name: "touchstoned-testing",
-            dependencies: ["FingerprintDriver", "KeychainEngine", "PinentryDriver", "TouchstoneDaemon"],
+            dependencies: [
+                "FingerprintDriver", "KeychainEngine", "KeychainModel", "PinentryDriver", "TouchstoneDaemon",
+            ],
             swiftSettings: nearC,
             linkerSettings: daemonLinkage
         ),
@@ -224,7 +226,7 @@ let package = Package(
             name: "TouchstoneTesting",
             dependencies: [
                 "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "LoopbackHTTP",
-                "SecretMemory", "Security", "WebAuthnModel",
+                "SecretMemory", "Security", "Threads", "WebAuthnModel",
             ],
             swiftSettings: nearC
         ),

@@ -59,14 +59,14 @@ struct TPMRepairTests {
         }
     }
 
-    private static func run(_ keychain: TemporaryKeychain, _ arguments: String, input: String? = nil)
+    private static func run(_ keychain: PrivateKeychain, _ arguments: String, input: String? = nil)
         async throws
         -> Finished
     {
         try await keychain.command(arguments, input: input)
     }
 
-    private static func edit(_ keychain: TemporaryKeychain, _ sql: String) async throws {
+    private static func edit(_ keychain: PrivateKeychain, _ sql: String) async throws {
         let edited = try await Finished.running([SQLiteProgram.path, keychain.file("items.sqlite"), sql])
         guard edited.status == 0, edited.output.isEmpty else { throw Surprise("sqlite3: \(edited.output)") }
     }
@@ -94,11 +94,11 @@ struct TPMRepairTests {
         throw Surprise("no daemon was killed in time")
     }
 
-    private static func log(_ keychain: TemporaryKeychain) throws -> [UInt8] {
+    private static func log(_ keychain: PrivateKeychain) throws -> [UInt8] {
         Array(try Data(contentsOf: URL(fileURLWithPath: keychain.file("items.sqlite-wal"))))
     }
 
-    private static func flipLog(_ keychain: TemporaryKeychain) throws {
+    private static func flipLog(_ keychain: PrivateKeychain) throws {
         var octets = try log(keychain)
         guard let mark = Data(octets).range(of: Data("TchSlog1".utf8), options: .backwards) else {
             throw Surprise("the log has no mark")
@@ -231,7 +231,7 @@ struct TPMRepairTests {
             #expect(try keychain.client.status().storeFaults.isEmpty == false)
             // New counters would take it for the newest.
             try keychain.tellPerson([
-                .types(TemporaryKeychain.passcode), .types("granite willow saffron meadow copper"),
+                .types(PrivateKeychain.passcode), .types("granite willow saffron meadow copper"),
             ])
             let changed = keychain.failure { try keychain.client.changePasscode(keychain.prompt()) }
             #expect(changed?.cause == .logDamaged, "\(changed as Any)")

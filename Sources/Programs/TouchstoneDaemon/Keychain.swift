@@ -48,7 +48,7 @@ struct Keychain: Sendable {
                 prompter: Self.prompter(settings, parts, pinentry),
                 keybag: engine,
                 attempts: engine.attempts,
-                clock: SystemBootClock(),
+                clock: parts.clock,
                 audit: audit,
                 configuration: Self.figures()
             )
