@@ -222,7 +222,9 @@ let package = Package(
         // The same, with parts that a test chooses.
         .executableTarget(
             name: "touchstoned-testing",
-            dependencies: ["FingerprintDriver", "KeychainEngine", "PinentryDriver", "TouchstoneDaemon"],
+            dependencies: [
+                "FingerprintDriver", "KeychainEngine", "KeychainModel", "PinentryDriver", "TouchstoneDaemon",
+            ],
             swiftSettings: nearC,
             linkerSettings: daemonLinkage
         ),
@@ -241,7 +243,7 @@ let package = Package(
             name: "TouchstoneTesting",
             dependencies: [
                 "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "LoopbackHTTP",
-                "SecretMemory", "WebAuthnModel",
+                "SecretMemory", "Threads", "WebAuthnModel",
             ],
             swiftSettings: nearC
         ),

@@ -126,7 +126,7 @@ struct EnrolmentTests {
 
     @Test("is awaited although the counts of attempts cannot be saved, and the log is told")
     func damagedAttempts() async throws {
-        let started = ManualClock().now()
+        let started = StandingClock().now()
         let record = AttemptRecord(
             passcodeFailures: 6,
             lastPasscodeFailure: BootTime(bootID: "before", nanoseconds: 1),
@@ -207,7 +207,7 @@ struct AvailabilityTests {
 
     @Test("status tells counts, delay and sensor")
     func status() async {
-        let now = ManualClock().now()
+        let now = StandingClock().now()
         let world = World(
             record: AttemptRecord(
                 biometryFailures: 2,

@@ -85,7 +85,7 @@ struct PasscodeLimitsTests {
 
     @Test("during a delay nothing is tried, not even the right one, and nothing is counted")
     func duringDelay() async {
-        let clock = ManualClock().now()
+        let clock = StandingClock().now()
         let record = AttemptRecord(
             passcodeFailures: 3,
             lastPasscodeFailure: clock,
@@ -106,7 +106,7 @@ struct PasscodeLimitsTests {
 
     @Test("a delay leaves the finger")
     func delayLeavesFinger() async {
-        let now = ManualClock().now()
+        let now = StandingClock().now()
         let record = AttemptRecord(
             passcodeFailures: 5,
             lastPasscodeFailure: now,
@@ -122,7 +122,7 @@ struct PasscodeLimitsTests {
 
     @Test("restarting the machine restarts the delay, durably")
     func restart() async {
-        let now = ManualClock().now()
+        let now = StandingClock().now()
         let world = World(
             state: .locked,
             record: AttemptRecord(passcodeFailures: 5, lastPasscodeFailure: now)

@@ -7,7 +7,7 @@ import TouchstoneTesting
 /// An engine among scripted peers.
 final class World: Sendable {
     let journal = Journal()
-    let clock = ManualClock()
+    let clock = StandingClock()
     let reader: ScriptedReader
     let prompter: ScriptedPrompter
     let keybag: ScriptedKeybag
@@ -51,7 +51,7 @@ final class World: Sendable {
         _ prompter: ScriptedPrompter,
         _ keybag: ScriptedKeybag,
         _ attempts: MemoryAttemptStore,
-        _ clock: ManualClock,
+        _ clock: StandingClock,
         _ audit: AuditRecorder,
         _ configuration: AuthenticationConfiguration,
         _ seen: [String]

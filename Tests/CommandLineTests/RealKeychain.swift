@@ -7,7 +7,7 @@ import TouchstoneTesting
 
 /// A keychain of its own: the real daemon, a terminal, and a pinentry that does what a person would.
 final class RealKeychain: Sendable {
-    static let passcode = TemporaryKeychain.passcode
+    static let passcode = PrivateKeychain.passcode
 
     /// Whether both programs are there.
     static var isPossible: Bool {

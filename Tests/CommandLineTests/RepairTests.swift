@@ -24,7 +24,7 @@ struct RepairTests {
 
     @Test("every command says that the log is damaged, and repair saves what it holds")
     func log() async throws {
-        let keychain = try await RealKeychain.ready(settings: TemporaryKeychain.keepsLog)
+        let keychain = try await RealKeychain.ready(settings: PrivateKeychain.keepsLog)
         for name in ["one", "two", "three"] {
             let set = try await keychain.run("set", name, "--require", "none", input: "secret \(name)")
             #expect(set.status == 0, "\(set.errors)")

@@ -6,15 +6,15 @@ struct RunningKeychain {
     /// Whether the daemon was built.
     static var isBuilt: Bool { FileManager.default.isExecutableFile(atPath: Programs.touchstoned) }
 
-    private let temporary: TemporaryKeychain
+    private let temporary: PrivateKeychain
     private let promptsOfSetUp: Int
 
     /// Starts a daemon and, unless told otherwise, sets the keychain up.
     init(setUp: Bool = true) async throws {
         if setUp {
-            temporary = try await TemporaryKeychain.ready()
+            temporary = try await PrivateKeychain.ready()
         } else {
-            temporary = try TemporaryKeychain()
+            temporary = try PrivateKeychain()
             try await temporary.start()
         }
         promptsOfSetUp = temporary.prompts

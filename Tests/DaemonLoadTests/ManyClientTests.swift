@@ -42,7 +42,7 @@ struct ManyClientTests {
         .timeLimit(.minutes(10))
     )
     func manyClients() async throws {
-        let keychain = try TemporaryKeychain()
+        let keychain = try PrivateKeychain()
         try await keychain.start(through: Self.limited)
         try keychain.client.setUp(keychain.prompt())
         let before = try Self.number("VmRSS", of: keychain.processID)
@@ -98,7 +98,7 @@ struct ManyClientTests {
 
     @Test("a client that finds no place has it as soon as another one ends")
     func placeComesFree() async throws {
-        let keychain = try TemporaryKeychain(settings: ["log-level = critical"])
+        let keychain = try PrivateKeychain(settings: ["log-level = critical"])
         try await keychain.start()
         var sockets: [CInt] = []
         defer { for socket in sockets { close(socket) } }

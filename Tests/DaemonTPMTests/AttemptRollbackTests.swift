@@ -13,9 +13,9 @@ import TouchstoneTesting
 )
 struct AttemptRollbackTests {
     private static func keychain(_ seal: KeyResidueTests.Seal) async throws -> (
-        TemporaryKeychain, TPMMachine?
+        PrivateKeychain, TPMMachine?
     ) {
-        guard seal == .tpm else { return (try await TemporaryKeychain.ready(), nil) }
+        guard seal == .tpm else { return (try await PrivateKeychain.ready(), nil) }
         let machine = try await TPMMachine.ready()
         return (machine.keychain, machine)
     }
@@ -90,7 +90,7 @@ struct AttemptRollbackTests {
         let mine = SyntheticFinger(1)
         let bus = try await PrivateBus.start(sensors: [.image])
         try await Enroller(bus).enrol(mine)
-        let keychain = try await TemporaryKeychain.ready(
+        let keychain = try await PrivateKeychain.ready(
             bus: bus,
             settings: ["test.template-directory = \(bus.templateDirectory)"]
         )

@@ -106,11 +106,11 @@ struct EnrolmentMatrixTests {
         let directory = cell.hasTemplates ? bus.templateDirectory : "/nonexistent"
         let settings = ["test.template-directory = \(directory)"]
         let machine = cell.hasTPM ? try await TPMMachine.ready(bus: bus, settings: settings) : nil
-        let keychain: TemporaryKeychain
+        let keychain: PrivateKeychain
         if let machine {
             keychain = machine.keychain
         } else {
-            keychain = try await TemporaryKeychain.ready(bus: bus, settings: settings)
+            keychain = try await PrivateKeychain.ready(bus: bus, settings: settings)
         }
         try keychain.add("set", "by this set", .biometryCurrentSet)
         try keychain.add("any", "by any finger", .biometryAny)
@@ -185,7 +185,7 @@ struct BoundSetTests {
     )
     func noFinger() async throws {
         let bus = try await PrivateBus.start(sensors: [.storage])
-        let keychain = try await TemporaryKeychain.ready(bus: bus)
+        let keychain = try await PrivateKeychain.ready(bus: bus)
         func refusals() throws -> [KeychainError?] {
             let rule = try AccessControl(accessibility: .whenUnlocked, flags: .biometryCurrentSet)
             let either = try AccessControl(
@@ -241,7 +241,7 @@ struct BoundSetTests {
             on: bus,
             .init(errors: ["ListEnrolledFingers": "PermissionDenied"])
         )
-        let keychain = try await TemporaryKeychain.ready(
+        let keychain = try await PrivateKeychain.ready(
             bus: bus,
             settings: ["test.template-directory = /nonexistent"]
         )
@@ -267,7 +267,7 @@ struct BoundSetTests {
         let bus = try await PrivateBus.start(sensors: [.storage])
         let enroller = Enroller(bus, sensor: .storage)
         try await enroller.enrol(print: "mine")
-        let keychain = try await TemporaryKeychain.ready(
+        let keychain = try await PrivateKeychain.ready(
             bus: bus,
             settings: ["test.template-directory = \(bus.templateDirectory)"]
         )
@@ -308,7 +308,7 @@ struct BoundSetTests {
     }
 }
 
-extension TemporaryKeychain {
+extension PrivateKeychain {
     /// Puts an item under another rule.
     fileprivate func rebind(_ account: String, to rule: AccessControl) throws {
         _ = try client.update(

@@ -28,7 +28,7 @@ struct KeyResidueTests {
 
     /// A keychain, and the chip under it.
     private struct Machine {
-        let keychain: TemporaryKeychain
+        let keychain: PrivateKeychain
         let chip: TPMMachine?
         private let bus: PrivateBus
         private let fprintd: ScriptedFprintd
@@ -41,7 +41,7 @@ struct KeyResidueTests {
             switch seal {
             case .software:
                 chip = nil
-                keychain = try TemporaryKeychain(bus: bus, settings: settings)
+                keychain = try PrivateKeychain(bus: bus, settings: settings)
             case .tpm:
                 let machine = try await TPMMachine(bus: bus, settings: settings)
                 chip = machine
@@ -65,7 +65,7 @@ struct KeyResidueTests {
         /// The keys by which the files are sealed; ends the daemon where they are on a chip.
         func keys(
             _ files: DataCopy,
-            passcode: String = TemporaryKeychain.passcode
+            passcode: String = PrivateKeychain.passcode
         ) async throws -> KeychainKeys {
             if chip != nil { keychain.stop(with: SIGTERM) }
             return try await .derived(files, passcode: passcode, tcti: chip?.recorder.tcti)

@@ -20,7 +20,7 @@ struct KeychainKeys {
     /// Derives the keys; the daemon does not run when its keybag is on a chip, which has one client at a time.
     static func derived(
         _ files: DataCopy,
-        passcode: String = TemporaryKeychain.passcode,
+        passcode: String = PrivateKeychain.passcode,
         tcti: String? = nil
     ) async throws -> KeychainKeys {
         let temporary = try TemporaryDirectory()
@@ -109,7 +109,7 @@ struct KeychainKeys {
     /// What the passcode alone gives, without the chip.
     static func stretched(
         _ files: DataCopy,
-        passcode: String = TemporaryKeychain.passcode
+        passcode: String = PrivateKeychain.passcode
     ) async throws -> KeychainKeys {
         let record = try record(of: files)
         var keys = KeychainKeys()

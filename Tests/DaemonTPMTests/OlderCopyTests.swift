@@ -21,7 +21,7 @@ struct OlderCopyTests {
     ]
 
     /// A keychain with an older copy of it put back, and what it was before; its daemon runs, locked.
-    private static func olderKeychain(_ keychain: TemporaryKeychain, _ copy: Copy) async throws -> DataCopy {
+    private static func olderKeychain(_ keychain: PrivateKeychain, _ copy: Copy) async throws -> DataCopy {
         #expect(try await keychain.command("set one --require none", input: "first").status == 0)
         try keychain.add("guarded", "kept", .devicePasscode)
         keychain.stop(with: SIGTERM)
@@ -39,7 +39,7 @@ struct OlderCopyTests {
     }
 
     /// That every command works, and finds nothing wrong.
-    private static func expectWorking(_ keychain: TemporaryKeychain, _ value: String, _ when: String)
+    private static func expectWorking(_ keychain: PrivateKeychain, _ value: String, _ when: String)
         async throws
     {
         let got = try await keychain.command("get one")
@@ -110,7 +110,7 @@ struct OlderCopyTests {
         arguments: Copy.allCases
     )
     func inSoftware(_ copy: Copy) async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         let newer = try await Self.olderKeychain(keychain, copy)
         try keychain.unlock()
         try await Self.expectWorking(keychain, "first", "the older one")
@@ -120,7 +120,7 @@ struct OlderCopyTests {
     }
 }
 
-extension TemporaryKeychain {
+extension PrivateKeychain {
     /// Runs `touchstone` at the keychain's terminal; the output is what it wrote to standard output and error.
     func command(_ arguments: String, input: String? = nil) async throws -> Finished {
         let terminal = prompt().origin.terminal ?? ""

@@ -17,7 +17,7 @@ struct TPMFingerTests {
     private let bus: PrivateBus
     private let machine: TPMMachine
     private let reader: VirtualReader
-    private var keychain: TemporaryKeychain { machine.keychain }
+    private var keychain: PrivateKeychain { machine.keychain }
 
     init() async throws {
         bus = try await PrivateBus.start(sensors: [.image])
@@ -31,7 +31,7 @@ struct TPMFingerTests {
 
     /// Does something that a touch of the sensor allows.
     private func touching<R: Sendable>(
-        _ body: @escaping @Sendable (TemporaryKeychain) throws -> R
+        _ body: @escaping @Sendable (PrivateKeychain) throws -> R
     ) async throws -> R {
         // Drawn before the box is there, whose time is short.
         let picture = Self.mine.impression(20)
@@ -122,7 +122,7 @@ struct TPMFingerTests {
 
     @Test("a software keychain that moves to the chip keeps what demands the enrolled set")
     func migration() async throws {
-        let software = try await TemporaryKeychain.ready(
+        let software = try await PrivateKeychain.ready(
             bus: bus,
             settings: ["test.template-directory = \(bus.templateDirectory)"]
         )

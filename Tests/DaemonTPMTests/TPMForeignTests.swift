@@ -12,7 +12,7 @@ import TouchstoneTesting
 struct TPMForeignTests {
     /// A machine whose keychain has deleted an item that demands the passcode, and a copy from before.
     private static func machineThatForgot(
-        _ copy: (TemporaryKeychain) throws -> DataCopy
+        _ copy: (PrivateKeychain) throws -> DataCopy
     ) async throws -> (TPMMachine, older: DataCopy) {
         let machine = try await TPMMachine.ready()
         let keychain = machine.keychain
@@ -279,7 +279,7 @@ struct TPMForeignTests {
         #expect(try keychain.value("free") == "kept")
     }
 
-    private static func expectRefused(_ keychain: TemporaryKeychain) async throws {
+    private static func expectRefused(_ keychain: PrivateKeychain) async throws {
         let refusal = try #require(keychain.refusal())
         #expect(refusal.cause == .otherHardware)
         #expect(refusal.remedy == .recover)

@@ -81,7 +81,7 @@ struct TPMInterruptionTests {
     }
 
     /// Which of two passcodes unlocks; the other one does not.
-    private func opener(_ keychain: TemporaryKeychain, _ passcodes: [String]) throws -> String {
+    private func opener(_ keychain: PrivateKeychain, _ passcodes: [String]) throws -> String {
         func needsBoth(_ first: String, _ second: String) throws -> Bool {
             try keychain.client.lock()
             try keychain.tellPerson([.types(first), .types(second)])
@@ -154,10 +154,10 @@ struct TPMInterruptionTests {
         let keychain = machine.keychain
         try keychain.client.setUp(keychain.prompt())
         try keychain.add("free", "kept")
-        var present = TemporaryKeychain.passcode
+        var present = PrivateKeychain.passcode
         var changes = 0
         let count = try await interrupt(machine, fate) {
-            let next = present == Self.other ? TemporaryKeychain.passcode : Self.other
+            let next = present == Self.other ? PrivateKeychain.passcode : Self.other
             try keychain.tellPerson([isRecovery ? .usual : .types(present), .types(next)])
             if isRecovery {
                 try keychain.client.recover(keychain.prompt())
@@ -166,7 +166,7 @@ struct TPMInterruptionTests {
             }
         } check: { failure in
             let former = present
-            present = try opener(keychain, [TemporaryKeychain.passcode, Self.other])
+            present = try opener(keychain, [PrivateKeychain.passcode, Self.other])
             if failure == nil { #expect(present != former) }
             if present != former { changes += 1 }
             #expect(try keychain.value("free") == "kept")

@@ -32,10 +32,10 @@ struct TPMKeychainTests {
 
         // The new passcode opens it, the old one does not.
         let other = "granite willow saffron meadow copper"
-        try keychain.tellPerson([.types(TemporaryKeychain.passcode), .types(other)])
+        try keychain.tellPerson([.types(PrivateKeychain.passcode), .types(other)])
         try keychain.client.changePasscode(keychain.prompt())
         try keychain.client.lock()
-        try keychain.tellPerson([.types(TemporaryKeychain.passcode), .cancels])
+        try keychain.tellPerson([.types(PrivateKeychain.passcode), .cancels])
         #expect(keychain.refusal()?.status == .userCanceled)
         try keychain.tellPerson([.types(other)])
         try keychain.unlock()
@@ -67,7 +67,7 @@ struct TPMKeychainTests {
         try await KeychainKeys.spendTries(files, tcti: machine.recorder.tcti)
         try untouched.put(into: keychain)
         try await keychain.start()
-        try keychain.tellPerson([.types(TemporaryKeychain.passcode)])
+        try keychain.tellPerson([.types(PrivateKeychain.passcode)])
         let refusal = try #require(keychain.refusal())
         #expect(refusal.authentication?.code == .authenticationFailed)
         #expect(refusal.cause == .closed)

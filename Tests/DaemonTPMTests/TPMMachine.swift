@@ -14,13 +14,13 @@ struct TPMMachine {
 
     let chip: SoftwareTPM
     let recorder: TPMRecorder
-    let keychain: TemporaryKeychain
+    let keychain: PrivateKeychain
 
     /// A machine whose keychain is not set up.
     init(_ chip: SoftwareTPM.Chip = .blank, bus: PrivateBus? = nil, settings: [String] = []) async throws {
         self.chip = try await SoftwareTPM.start(chip)
         recorder = try TPMRecorder(self.chip)
-        keychain = try TemporaryKeychain(bus: bus, tpm: recorder.tcti, settings: settings)
+        keychain = try PrivateKeychain(bus: bus, tpm: recorder.tcti, settings: settings)
     }
 
     /// A machine whose keychain is set up and unlocked.
@@ -43,7 +43,7 @@ struct TPMMachine {
     }
 }
 
-extension TemporaryKeychain {
+extension PrivateKeychain {
     private static let service = AttributeValue.string("machine")
 
     /// Stores a secret.
@@ -127,7 +127,7 @@ extension TemporaryKeychain {
 
     /// Runs the blocking `body` on a thread of its own.
     func apart<R: Sendable>(
-        _ body: @escaping @Sendable (TemporaryKeychain) throws -> R
+        _ body: @escaping @Sendable (PrivateKeychain) throws -> R
     ) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread { continuation.resume(with: Result { try body(self) }) }
@@ -140,7 +140,7 @@ struct DataCopy {
     private let files: [String: Data]
 
     /// Copies the files of a directory; all, or those that are named.
-    init(of keychain: TemporaryKeychain, _ names: Set<String>? = nil) throws {
+    init(of keychain: PrivateKeychain, _ names: Set<String>? = nil) throws {
         let directory = keychain.layout.dataDirectory
         var files: [String: Data] = [:]
         for name in try FileManager.default.contentsOfDirectory(atPath: directory)
@@ -151,12 +151,12 @@ struct DataCopy {
     }
 
     /// Copies the store alone.
-    static func store(of keychain: TemporaryKeychain) throws -> DataCopy {
+    static func store(of keychain: PrivateKeychain) throws -> DataCopy {
         try DataCopy(of: keychain, ["items.sqlite", "items.sqlite-wal"])
     }
 
     /// Puts the files in the place of those of a keychain whose daemon does not run.
-    func put(into keychain: TemporaryKeychain) throws { try write(to: keychain.layout.dataDirectory) }
+    func put(into keychain: PrivateKeychain) throws { try write(to: keychain.layout.dataDirectory) }
 
     /// Puts the files into a directory.
     func write(to directory: String) throws {

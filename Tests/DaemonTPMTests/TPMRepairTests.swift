@@ -59,21 +59,21 @@ struct TPMRepairTests {
         }
     }
 
-    private static func run(_ keychain: TemporaryKeychain, _ arguments: String, input: String? = nil)
+    private static func run(_ keychain: PrivateKeychain, _ arguments: String, input: String? = nil)
         async throws
         -> Finished
     {
         try await keychain.command(arguments, input: input)
     }
 
-    private static func edit(_ keychain: TemporaryKeychain, _ sql: String) async throws {
+    private static func edit(_ keychain: PrivateKeychain, _ sql: String) async throws {
         let edited = try await Finished.running([SQLiteProgram.path, keychain.file("items.sqlite"), sql])
         guard edited.status == 0, edited.output.isEmpty else { throw Surprise("sqlite3: \(edited.output)") }
     }
 
     /// Three secrets of the command, "two" of them changed since the older file; nothing runs.
     private static func machine(killed: Bool) async throws -> (TPMMachine, older: String) {
-        let machine = try await TPMMachine.ready(settings: TemporaryKeychain.keepsLog)
+        let machine = try await TPMMachine.ready(settings: PrivateKeychain.keepsLog)
         let keychain = machine.keychain
         for name in ["one", "two", "three"] {
             let set = try await run(keychain, "set \(name) --require none", input: "secret \(name)")
@@ -90,11 +90,11 @@ struct TPMRepairTests {
         return (machine, older)
     }
 
-    private static func log(_ keychain: TemporaryKeychain) throws -> [UInt8] {
+    private static func log(_ keychain: PrivateKeychain) throws -> [UInt8] {
         Array(try Data(contentsOf: URL(fileURLWithPath: keychain.file("items.sqlite-wal"))))
     }
 
-    private static func flipLog(_ keychain: TemporaryKeychain) throws {
+    private static func flipLog(_ keychain: PrivateKeychain) throws {
         var octets = try log(keychain)
         guard let mark = Data(octets).range(of: Data("TchSlog1".utf8), options: .backwards) else {
             throw Surprise("the log has no mark")
@@ -227,7 +227,7 @@ struct TPMRepairTests {
             #expect(try keychain.client.status().storeFaults.isEmpty == false)
             // New counters would take it for the newest.
             try keychain.tellPerson([
-                .types(TemporaryKeychain.passcode), .types("granite willow saffron meadow copper"),
+                .types(PrivateKeychain.passcode), .types("granite willow saffron meadow copper"),
             ])
             let changed = keychain.failure { try keychain.client.changePasscode(keychain.prompt()) }
             #expect(changed?.cause == .logDamaged, "\(changed as Any)")

@@ -148,7 +148,7 @@ struct UnjudgedPasscodeTests {
         try keychain.client.lock()
         try await machine.chip.clear()
         for round in 1...11 {
-            let typed = round.isMultiple(of: 2) ? TemporaryKeychain.passcode : "wrong passcode \(round)"
+            let typed = round.isMultiple(of: 2) ? PrivateKeychain.passcode : "wrong passcode \(round)"
             try keychain.tellPerson([.types(typed), .cancels])
             let refusal = try #require(keychain.refusal())
             #expect(

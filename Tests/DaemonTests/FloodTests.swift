@@ -149,7 +149,7 @@ struct FloodTests {
 
     @Test("without descriptors nothing is opened or lost, and what was locked stays so")
     func descriptorsAndItems() async throws {
-        let keychain = try TemporaryKeychain()
+        let keychain = try PrivateKeychain()
         try await keychain.start(through: ["/usr/bin/prlimit", "--nofile=32"])
         try keychain.client.setUp(keychain.prompt())
         let query = ItemQuery.passwords(attributes: [.account: .string("before")])

@@ -181,7 +181,7 @@ struct InstalledDaemonTests {
         }
         for _ in 0..<2 {
             try await terminal.wait(forAnyOf: ["Passcode:", "Again:"])
-            terminal.press(.text(TemporaryKeychain.passcode), .enter)
+            terminal.press(.text(PrivateKeychain.passcode), .enter)
         }
         try await terminal.wait(for: "not shown again")
         let code = try await Deadline.wait(for: "the recovery code") {

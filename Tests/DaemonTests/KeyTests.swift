@@ -11,7 +11,7 @@ struct KeyTests {
 
     private static func make(
         _ flags: AccessControlFlags,
-        in keychain: TemporaryKeychain
+        in keychain: PrivateKeychain
     ) throws -> EnclaveKey {
         let control = try AccessControl(accessibility: .whenUnlocked, flags: flags)
         return try keychain.client.makeKey(MakeKey(accessControl: control, prompt: keychain.prompt()))
@@ -21,7 +21,7 @@ struct KeyTests {
         _ key: EnclaveKey,
         for use: KeyUse = .sign(digest: digest),
         context: UInt64? = nil,
-        in keychain: TemporaryKeychain
+        in keychain: PrivateKeychain
     ) throws -> [UInt8] {
         let request = UseKey(
             representation: key.representation,
@@ -34,7 +34,7 @@ struct KeyTests {
 
     @Test("a key works once its user typed the passcode, for that use alone, and after a restart")
     func usedByPasscode() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         let atStart = keychain.prompts
         let guarded = try Self.make([.devicePasscode, .privateKeyUsage], in: keychain)
         let free = try Self.make([], in: keychain)
@@ -73,7 +73,7 @@ struct KeyTests {
 
     @Test("a key is worth nothing in another keychain")
     func foreign() async throws {
-        let (here, there) = (try await TemporaryKeychain.ready(), try await TemporaryKeychain.ready())
+        let (here, there) = (try await PrivateKeychain.ready(), try await PrivateKeychain.ready())
         let key = try Self.make([], in: here)
         #expect(throws: KeychainError(.decode)) { try Self.use(key, in: there) }
     }

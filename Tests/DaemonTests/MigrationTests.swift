@@ -13,8 +13,8 @@ struct MigrationTests {
     private static let account = "marker-of-an-account-7e02"
 
     /// A daemon without a keychain, whose person knows the recovery code of another one.
-    private static func machine(after old: TemporaryKeychain) async throws -> TemporaryKeychain {
-        let new = try TemporaryKeychain()
+    private static func machine(after old: PrivateKeychain) async throws -> PrivateKeychain {
+        let new = try PrivateKeychain()
         try FileManager.default.copyItem(
             atPath: old.home.appending("code"),
             toPath: new.home.appending("code")
@@ -27,7 +27,7 @@ struct MigrationTests {
         _ account: String,
         _ secret: [UInt8],
         _ flags: AccessControlFlags = [],
-        to keychain: TemporaryKeychain
+        to keychain: PrivateKeychain
     ) throws {
         let item = AddItem(
             itemClass: .genericPassword,
@@ -39,7 +39,7 @@ struct MigrationTests {
         _ = try keychain.client.add(item)
     }
 
-    private static func export(_ keychain: TemporaryKeychain) throws -> (
+    private static func export(_ keychain: PrivateKeychain) throws -> (
         octets: [UInt8], report: ExportReport
     ) {
         let collected = Mutex<[UInt8]>([])
@@ -49,14 +49,14 @@ struct MigrationTests {
         return (collected.withLock { $0 }, report)
     }
 
-    private static func send(_ octets: [UInt8], to keychain: TemporaryKeychain) throws {
+    private static func send(_ octets: [UInt8], to keychain: PrivateKeychain) throws {
         for start in stride(from: 0, to: octets.count, by: MigrationLimits.partOctets) {
             let part = Array(octets[start...].prefix(MigrationLimits.partOctets))
             try keychain.client.sendImport(ImportPart(offset: start, octets: part))
         }
     }
 
-    private static func found(_ account: String, in keychain: TemporaryKeychain) throws -> String? {
+    private static func found(_ account: String, in keychain: PrivateKeychain) throws -> String? {
         let attributes: ItemAttributes = [.account: .string(account)]
         let query = ItemQuery(itemClass: .genericPassword, attributes: attributes, returns: .data)
         let results = try keychain.client.copy(CopyItems(query: query, prompt: keychain.prompt()))
@@ -69,7 +69,7 @@ struct MigrationTests {
 
     @Test("takes the recovery code on the one side, and the code and a new passcode on the other")
     func moves() async throws {
-        let old = try await TemporaryKeychain.ready(settings: ["log-level = trace"])
+        let old = try await PrivateKeychain.ready(settings: ["log-level = trace"])
         try Self.add(Self.account, Array(Self.secret.utf8), .devicePasscode, to: old)
         // More than one frame together, and more than one part each.
         for index in 0..<3 {
@@ -101,7 +101,7 @@ struct MigrationTests {
         try Self.checkResidue(octets, old, new)
     }
 
-    private static func checkResidue(_ octets: [UInt8], _ old: TemporaryKeychain, _ new: TemporaryKeychain)
+    private static func checkResidue(_ octets: [UInt8], _ old: PrivateKeychain, _ new: PrivateKeychain)
         throws
     {
         let code = try String(contentsOf: old.home.appending("code"))
@@ -113,16 +113,16 @@ struct MigrationTests {
             contents += try files.map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
         }
         #expect(contents.count > 8)
-        for marker in [secret, account, code, TemporaryKeychain.passcode] {
+        for marker in [secret, account, code, PrivateKeychain.passcode] {
             #expect(!contents.contains { $0.range(of: Data(marker.utf8)) != nil })
         }
     }
 
     @Test("asks three times for the right code, and gives nothing for wrong ones or a cancelled box")
     func refusals() async throws {
-        let old = try await TemporaryKeychain.ready()
+        let old = try await PrivateKeychain.ready()
         try Self.add("one", [1], to: old)
-        let other = try await TemporaryKeychain.ready()
+        let other = try await PrivateKeychain.ready()
         let wrong = try String(contentsOf: other.home.appending("code"))
 
         try old.tellPerson([.types(wrong), .types(wrong), .types(wrong)])
@@ -161,7 +161,7 @@ struct MigrationTests {
 
     @Test("is asked for as seldom as anything whose prompts are cancelled again and again")
     func counted() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         let atStart = keychain.prompts
         try keychain.tellPerson(Array(repeating: .cancels, count: 12))
         var causes: Set<String> = []
@@ -175,7 +175,7 @@ struct MigrationTests {
 
     @Test("a client that goes in the middle leaves nothing behind, on either side")
     func vanishing() async throws {
-        let old = try await TemporaryKeychain.ready()
+        let old = try await PrivateKeychain.ready()
         try Self.add("one", [UInt8](repeating: 1, count: 900_000), to: old)
         // Gives up at the first part.
         #expect(throws: KeychainError(.diskFull)) {

@@ -9,7 +9,7 @@ struct ReplayTests {
     // A session whose bytes do not depend on the connection, or a gesture that counts for the same request again.
     @Test("is worth nothing, played back on another connection or on its own")
     func guardedItem() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         func client() throws -> TestClient {
             try TestClient(RunningDaemon.socket(at: keychain.layout.socket))
         }

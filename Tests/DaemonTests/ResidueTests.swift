@@ -13,7 +13,7 @@ struct ResidueTests {
 
     @Test("neither log nor files hold a passcode, a secret, a name or the words of an app")
     func noMarkers() async throws {
-        let keychain = try await TemporaryKeychain.ready(settings: ["log-level = trace"])
+        let keychain = try await PrivateKeychain.ready(settings: ["log-level = trace"])
         try Self.use(keychain)
         keychain.stop(with: SIGTERM)
         let log = try String(contentsOf: keychain.home.appending("daemon.stderr"))
@@ -29,14 +29,14 @@ struct ResidueTests {
             #expect(!text.contains(Self.secret))
             #expect(!text.contains(Self.account))
             #expect(!text.contains("marker-of-a-reason"))
-            #expect(!text.contains(TemporaryKeychain.passcode))
+            #expect(!text.contains(PrivateKeychain.passcode))
         }
         // One event, one line, whatever a client sent.
         for line in log.split(separator: "\n") { #expect(line.hasPrefix("20") && line.contains("Z ")) }
     }
 
     /// Adds, locks, and reads again with a prompt.
-    private static func use(_ keychain: TemporaryKeychain) throws {
+    private static func use(_ keychain: PrivateKeychain) throws {
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)
         let item = AddItem(
             itemClass: .genericPassword,

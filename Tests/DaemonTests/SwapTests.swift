@@ -19,7 +19,7 @@ struct SwapTests {
     @Test("none of it that holds secrets is written to the swap file, with a request and a prompt under way")
     func noMarkers() async throws {
         let swap = try await SwapFile()
-        let keychain = try TemporaryKeychain()
+        let keychain = try PrivateKeychain()
         try await keychain.start()
         try keychain.client.setUp(keychain.prompt())
         try Self.add(to: keychain)
@@ -42,7 +42,7 @@ struct SwapTests {
         #expect(!regions.isEmpty)
         for region in regions { #expect(region.swapped == 0, "\(region.name)") }
         let octets = try await swap.octets()
-        for marker in [Self.secret, Self.newSecret, TemporaryKeychain.passcode] {
+        for marker in [Self.secret, Self.newSecret, PrivateKeychain.passcode] {
             #expect(octets.range(of: Data(marker.utf8)) == nil, "\(marker)")
         }
 
@@ -51,7 +51,7 @@ struct SwapTests {
         withExtendedLifetime(swap) {}
     }
 
-    private static func add(to keychain: TemporaryKeychain) throws {
+    private static func add(to keychain: PrivateKeychain) throws {
         let item = AddItem(
             itemClass: .genericPassword,
             attributes: [.account: .string("swap")],
@@ -68,7 +68,7 @@ struct SwapTests {
         #expect(try keychain.client.copy(CopyItems(query: query, prompt: keychain.prompt())).count == 1)
     }
 
-    private static func update(in keychain: TemporaryKeychain) throws {
+    private static func update(in keychain: PrivateKeychain) throws {
         let change = UpdateItems(
             query: ItemQuery(itemClass: .genericPassword, attributes: [.account: .string("swap")]),
             attributes: [:],

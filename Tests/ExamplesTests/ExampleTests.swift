@@ -13,7 +13,7 @@ struct ExampleTests {
         _ arguments: [String] = [],
         input: String? = nil,
         display: String = ":0",
-        in keychain: TemporaryKeychain
+        in keychain: PrivateKeychain
     ) async throws -> (status: Int32, output: String) {
         let log = keychain.home.appending("\(name).\(UUID().uuidString)")
         let text = try keychain.home.write(input ?? "", to: "input")
@@ -32,12 +32,12 @@ struct ExampleTests {
 
     @Test("AskFirst goes on once its owner has consented, and not otherwise")
     func askFirst() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         #expect(try await Self.run("AskFirst", in: keychain) == (0, "open\n"))
         try keychain.tellPerson([.cancels])
         #expect(try await Self.run("AskFirst", in: keychain) == (0, "cancelled\n"))
         keychain.stop(with: SIGTERM)
-        let empty = try TemporaryKeychain()
+        let empty = try PrivateKeychain()
         let none = try await Self.run("AskFirst", in: empty)
         #expect(none.status == 1 && none.output.hasPrefix("cannot ask: "))
         // The program has started a daemon, which would outlive its home.
@@ -46,7 +46,7 @@ struct ExampleTests {
 
     @Test("BiometricLock opens by the passcode where there is no sensor")
     func lockWithoutSensor() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         let opened = try await Self.run("BiometricLock", in: keychain)
         #expect(opened == (0, "locked; your passcode opens it\nopen\n"))
         try keychain.tellPerson([.cancels])
@@ -61,7 +61,7 @@ struct ExampleTests {
     func finger() async throws {
         let bus = try await PrivateBus.start(sensors: [.storage])
         try await Enroller(bus, sensor: .storage).enrol(print: "mine")
-        let keychain = try await TemporaryKeychain.ready(
+        let keychain = try await PrivateKeychain.ready(
             bus: bus,
             settings: ["test.template-directory = \(bus.templateDirectory)"]
         )
@@ -88,7 +88,7 @@ struct ExampleTests {
 
     @Test("EnclaveSigner signs with the same key at each run, for its owner alone")
     func enclaveSigner() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         let first = try await Self.run("EnclaveSigner", ["one"], in: keychain)
         let second = try await Self.run("EnclaveSigner", ["two"], in: keychain)
         for (status, output) in [first, second] { #expect(status == 0 && output.hasSuffix("\nsigned in\n")) }
@@ -101,7 +101,7 @@ struct ExampleTests {
 
     @Test("RightsStore keeps its session until it signs out")
     func rightsStore() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         for _ in 1...2 {
             let (status, output) = try await Self.run("RightsStore", in: keychain)
             #expect(status == 0 && output.hasPrefix("token: token-0123\nsignature: "), "\(output)")
@@ -114,7 +114,7 @@ struct ExampleTests {
 
     @Test("TokenStore keeps, shows, lists and removes")
     func tokenStore() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         func store(_ arguments: String..., input: String? = nil) async throws -> (Int32, String) {
             try await Self.run("TokenStore", arguments, input: input, in: keychain)
         }

@@ -13,7 +13,7 @@ private let programs = ProcessInfo.processInfo.environment["TOUCHSTONE_NEIGHBOUR
     .timeLimit(.minutes(20))
 )
 struct NeighboursTests {
-    private static func run(_ name: String, _ arguments: String..., in keychain: TemporaryKeychain)
+    private static func run(_ name: String, _ arguments: String..., in keychain: PrivateKeychain)
         async throws
         -> (status: Int32, output: String)
     {
@@ -30,7 +30,7 @@ struct NeighboursTests {
 
     @Test("keeps the passphrase of its TLS key in the keychain, and opens the key with it at its next start")
     func server() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         let directory = keychain.home.appending("tls")
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let file = URL(fileURLWithPath: directory + "/server.p12")
@@ -41,7 +41,7 @@ struct NeighboursTests {
         #expect(try Data(contentsOf: file) == made, "the same key")
 
         // The file is of no use without this keychain.
-        let other = try await TemporaryKeychain.ready()
+        let other = try await PrivateKeychain.ready()
         let foreign = try await Self.run("Neighbours", directory, in: other)
         #expect(foreign.status == 1 && foreign.output.contains("no server: "), "\(foreign)")
 
@@ -61,7 +61,7 @@ struct NeighboursTests {
         "shares the library that takes the keychain with a second program, which has a passphrase of its own"
     )
     func keeper() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         #expect(try await Self.run("Keeper", in: keychain) == (0, "made\n"))
         #expect(try await Self.run("Keeper", in: keychain) == (0, "found\n"))
         keychain.stop(with: SIGTERM)

@@ -10,7 +10,7 @@ struct AttemptTests {
     // A daemon that counts after the verdict, or not durably, gives a try for each kill.
     @Test("who kills the daemon at each verdict has four tries and no more")
     func killedAtVerdict() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         try keychain.client.lock()
         var tries = 0
         var refusal: KeychainError?
@@ -75,7 +75,7 @@ struct AttemptTests {
         )
     )
     func clocks() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         try keychain.client.lock()
         try keychain.tellPerson((1...4).map { .types("wrong passcode \($0)") } + [.cancels])
         let start = ContinuousClock.now
@@ -123,7 +123,7 @@ struct AttemptTests {
         .enabled(if: Strace.isThere, "needs root and strace")
     )
     func aroundTheCount() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         keychain.stop(with: SIGKILL)
         let former = try FileImage(of: keychain.layout.dataDirectory)
         let faults = [
@@ -138,7 +138,7 @@ struct AttemptTests {
                 Strace.injecting(fault, into: call, when: "1+")
             )
             // Were it tried all the same, the right passcode would open the keychain.
-            try keychain.tellPerson([.types(TemporaryKeychain.passcode), .cancels])
+            try keychain.tellPerson([.types(PrivateKeychain.passcode), .cancels])
             #expect(throws: KeychainError.self, "\(call): \(fault)") { try keychain.unlock() }
             if fault == "signal=KILL" {
                 try await Deadline.wait(for: "the end of the daemon") { keychain.isRunning ? nil : true }

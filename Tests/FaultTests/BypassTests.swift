@@ -9,13 +9,13 @@ import TouchstoneTesting
 
 @Suite("A client that does not keep to the rules", .serialized)
 struct BypassTests {
-    private static func passcodeItem(_ keychain: TemporaryKeychain) throws {
+    private static func passcodeItem(_ keychain: PrivateKeychain) throws {
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)
         try keychain.add("guarded", "the guarded secret", control)
     }
 
     private static func look(
-        _ keychain: TemporaryKeychain,
+        _ keychain: PrivateKeychain,
         context: UInt64? = nil,
         references: [PersistentReference] = [],
         ui: ItemQuery.AuthenticationUI = .allow,
@@ -49,7 +49,7 @@ struct BypassTests {
     // A daemon that takes a context's number, or the client's word, for a success.
     @Test("of a thousand look-ups that showed nothing, none brings a secret that demands the passcode")
     func shownNothing() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         try Self.passcodeItem(keychain)
         // Somebody else has shown the passcode, on another connection.
         let other = RemoteKeychain(layout: keychain.layout, daemon: .none)
@@ -93,7 +93,7 @@ struct BypassTests {
     // A context in which any success counts for every item and every operation.
     @Test("what was shown for another operation, in a wiped context or before a lock counts for nothing")
     func shownForSomethingElse() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         try Self.passcodeItem(keychain)
         let client = keychain.client
         let control = try AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)
@@ -150,7 +150,7 @@ struct BypassTests {
         .enabled(if: access(Programs.touchstone, X_OK) == 0, "touchstone is not built")
     )
     func anotherProgram() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         let log = keychain.home.appending("touchstone.log")
         let environment = [
             "TOUCHSTONE_HOME": keychain.home.path, "HOME": keychain.home.path, "PATH": "/usr/bin:/bin",
@@ -213,7 +213,7 @@ extension OpenedImage {
         let path = home.appending("data")
         try image.write(to: path)
         let engine = try engine(StoreDirectory(path: path))
-        let passcode = SecretBytes(copying: Array(TemporaryKeychain.passcode.utf8))
+        let passcode = SecretBytes(copying: Array(PrivateKeychain.passcode.utf8))
         guard case .opened = try await engine.open(passcode: passcode), let group = AccessGroup(group) else {
             return nil
         }

@@ -11,8 +11,8 @@ struct DamagedFileTests {
     private static var hasSQLite: Bool { access(sqlite, X_OK) == 0 }
 
     /// Six items in files that no daemon holds, their log brought into the file.
-    private static func prepared() async throws -> (TemporaryKeychain, FileImage, [String: String]) {
-        let keychain = try await TemporaryKeychain.withFormerItems()
+    private static func prepared() async throws -> (PrivateKeychain, FileImage, [String: String]) {
+        let keychain = try await PrivateKeychain.withFormerItems()
         for number in 0..<3 { try keychain.add("item \(number)", String(repeating: "\(number)", count: 900)) }
         try keychain.add("gone", "gone")
         try keychain.delete("gone")
@@ -23,7 +23,7 @@ struct DamagedFileTests {
     }
 
     /// Reads each item; what cannot be read is counted, and any other answer than its own value is a fault.
-    private static func unreadable(_ keychain: TemporaryKeychain, _ items: [String: String]) throws -> Int {
+    private static func unreadable(_ keychain: PrivateKeychain, _ items: [String: String]) throws -> Int {
         var unreadable = 0
         for (account, value) in items {
             do {

@@ -41,7 +41,7 @@ struct DamagedStore: Sendable {
 
     init(_ damage: Damage) async throws {
         self.damage = damage
-        let keychain = try await TemporaryKeychain.withFormerItems(settings: TemporaryKeychain.keepsLog)
+        let keychain = try await PrivateKeychain.withFormerItems(settings: PrivateKeychain.keepsLog)
         var present: [String: String] = [:]
         for change in Change.former { present[change.account] = change.value }
         for number in 0..<6 {
@@ -205,7 +205,7 @@ struct OpenedStore {
     /// Opens a copy of the files with the passcode for as long as `body` runs.
     static func opening<R>(
         _ image: FileImage,
-        passcode: String = TemporaryKeychain.passcode,
+        passcode: String = PrivateKeychain.passcode,
         _ body: (OpenedStore) async throws -> R
     ) async throws -> R {
         let home = try TemporaryDirectory()

@@ -12,7 +12,7 @@ struct EnduranceTests {
         .timeLimit(.minutes(20))
     )
     func lookUps() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         try keychain.add("one", "value")
         let daemon = try keychain.client.status().daemonProcess
         var query = keychain.query("one")

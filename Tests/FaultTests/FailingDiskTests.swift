@@ -36,7 +36,7 @@ struct FailingDiskTests {
         .timeLimit(.minutes(20))
     )
     func changes() async throws {
-        let keychain = try await TemporaryKeychain.withFormerItems()
+        let keychain = try await PrivateKeychain.withFormerItems()
         var model = Model()
         for change in Change.former { model.answered(change.account, is: change.value) }
         var failed = 0
@@ -84,7 +84,7 @@ struct FailingDiskTests {
     // A passcode change that forgets what it failed to write.
     @Test("a passcode is changed or it is not, whatever the disk says")
     func passcodeChange() async throws {
-        let keychain = try await TemporaryKeychain.withFormerItems()
+        let keychain = try await PrivateKeychain.withFormerItems()
         keychain.stop(with: SIGKILL)
         let former = try FileImage(of: keychain.layout.dataDirectory)
         let new = "harbour velvet copper lantern sparrow"
@@ -96,7 +96,7 @@ struct FailingDiskTests {
                 try keychain.unlock()
                 let failure = Failure(call: call, error: "EIO", when: when)
                 let strace = try await Strace.attach(to: keychain.processID, failure.options)
-                try keychain.tellPerson([.types(TemporaryKeychain.passcode), .types(new)])
+                try keychain.tellPerson([.types(PrivateKeychain.passcode), .types(new)])
                 var isChanged = true
                 do {
                     try keychain.client.changePasscode(keychain.prompt())
@@ -105,7 +105,7 @@ struct FailingDiskTests {
                 }
                 strace.detach()
                 let image = try FileImage(of: keychain.layout.dataDirectory)
-                let found = try await OpenedImage(image, passcodes: [TemporaryKeychain.passcode, new])
+                let found = try await OpenedImage(image, passcodes: [PrivateKeychain.passcode, new])
                 #expect(found.opening.count == 1, "\(failure)")
                 if isChanged { #expect(found.opening == [new], "\(failure)") }
                 // The running daemon takes what the files take.

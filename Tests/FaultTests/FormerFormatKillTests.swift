@@ -70,8 +70,8 @@ struct FormerFormatKillTests {
     }
 
     /// A daemon with these files that is still locked.
-    private func started(_ image: FileImage) async throws -> TemporaryKeychain {
-        let keychain = try TemporaryKeychain()
+    private func started(_ image: FileImage) async throws -> PrivateKeychain {
+        let keychain = try PrivateKeychain()
         try image.write(to: keychain.layout.dataDirectory)
         try await keychain.start()
         let passcode = ScriptedPinentry.Deed.types(Self.passcode)

@@ -24,7 +24,7 @@ struct FullDiskTests {
         .enabled(if: canMount, "needs root and unshare")
     )
     func full() async throws {
-        let keychain = try TemporaryKeychain()
+        let keychain = try PrivateKeychain()
         let data = keychain.layout.dataDirectory
         try FileImage().write(to: data)
         let small = Self.mounting("mount -t tmpfs -o size=256k,mode=700 small '\(data)'")
@@ -81,7 +81,7 @@ struct FullDiskTests {
         .enabled(if: canMount, "needs root and unshare")
     )
     func readOnly() async throws {
-        let keychain = try await TemporaryKeychain.withFormerItems()
+        let keychain = try await PrivateKeychain.withFormerItems()
         keychain.stop(with: SIGTERM)
         let data = keychain.layout.dataDirectory
         let before = try FileImage(of: data)

@@ -23,12 +23,12 @@ struct GivenUpAttemptTests {
         case killed
     }
 
-    private static func count(_ keychain: TemporaryKeychain) throws -> Int {
+    private static func count(_ keychain: PrivateKeychain) throws -> Int {
         try keychain.client.status().authentication.biometryFailures
     }
 
     /// Waits until the daemon has told of another evaluation's end.
-    private static func waitForEnd(_ number: Int, _ keychain: TemporaryKeychain) async throws {
+    private static func waitForEnd(_ number: Int, _ keychain: PrivateKeychain) async throws {
         let log = keychain.home.appending("daemon.stderr")
         try await Deadline.wait(for: "the end of evaluation \(number)") {
             let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
@@ -39,7 +39,7 @@ struct GivenUpAttemptTests {
     /// Starts an evaluation for fingers, and gives what ends it.
     private static func start(
         _ ending: Ending,
-        _ keychain: TemporaryKeychain,
+        _ keychain: PrivateKeychain,
         on display: DisplaySocket
     ) async throws -> @Sendable () -> Void {
         // The box that tells of the mismatch is another one. A person who has no more to do cancels, and a program whose
@@ -75,7 +75,7 @@ struct GivenUpAttemptTests {
         let rounds = CaseSize.of(8, full: 200)
         let bus = try await PrivateBus.start(sensors: [.storage])
         try await Enroller(bus, sensor: .storage).enrol(print: "mine")
-        let keychain = try await TemporaryKeychain.ready(bus: bus)
+        let keychain = try await PrivateKeychain.ready(bus: bus)
         try await Self.addSecret(keychain)
         let display = try DisplaySocket()
         let reader = VirtualReader(bus, sensor: .storage)
@@ -123,7 +123,7 @@ struct GivenUpAttemptTests {
     func untouched(ending: Ending) async throws {
         let bus = try await PrivateBus.start(sensors: [.storage])
         try await Enroller(bus, sensor: .storage).enrol(print: "mine")
-        let keychain = try await TemporaryKeychain.ready(bus: bus)
+        let keychain = try await PrivateKeychain.ready(bus: bus)
         try await Self.addSecret(keychain)
         let reader = VirtualReader(bus, sensor: .storage)
         let display = try DisplaySocket()
@@ -140,7 +140,7 @@ struct GivenUpAttemptTests {
     }
 
     /// Stores the command's secret, which only a finger reads.
-    private static func addSecret(_ keychain: TemporaryKeychain) async throws {
+    private static func addSecret(_ keychain: PrivateKeychain) async throws {
         let command = try await ChildProcess.start(
             Programs.touchstone,
             ["set", "k", "--require", "finger", "--from-file", "/etc/hostname"],

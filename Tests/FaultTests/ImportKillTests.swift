@@ -14,7 +14,7 @@ import TouchstoneTesting
 struct ImportKillTests {
     private static let steps = ["pwrite64": 5]
 
-    private func export(_ keychain: TemporaryKeychain) throws -> [UInt8] {
+    private func export(_ keychain: PrivateKeychain) throws -> [UInt8] {
         let collected = Mutex<[UInt8]>([])
         _ = try keychain.client.exportKeychain(keychain.prompt()) { octets, _ in
             collected.withLock { $0 += octets }
@@ -22,7 +22,7 @@ struct ImportKillTests {
         return collected.withLock { $0 }
     }
 
-    private func make(_ keychain: TemporaryKeychain, of export: [UInt8]) throws {
+    private func make(_ keychain: PrivateKeychain, of export: [UInt8]) throws {
         try keychain.client.sendImport(ImportPart(offset: 0, octets: export))
         #expect(try keychain.client.importKeychain(keychain.prompt()) == Change.former.count)
     }
@@ -33,9 +33,9 @@ struct ImportKillTests {
         .timeLimit(.minutes(20))
     )
     func kills() async throws {
-        let old = try await TemporaryKeychain.withFormerItems()
+        let old = try await PrivateKeychain.withFormerItems()
         let export = try export(old)
-        let keychain = try TemporaryKeychain()
+        let keychain = try PrivateKeychain()
         try FileManager.default.copyItem(
             atPath: old.home.appending("code"),
             toPath: keychain.home.appending("code")

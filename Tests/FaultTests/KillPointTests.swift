@@ -11,7 +11,7 @@ import TouchstoneTesting
 )
 struct KillPointTests {
     /// Starts the daemon, which is killed at one call, and plays the script; gives the answers that came.
-    private func answers(_ keychain: TemporaryKeychain, killedAt number: Int, of call: String) async -> (
+    private func answers(_ keychain: PrivateKeychain, killedAt number: Int, of call: String) async -> (
         Int, Bool
     ) {
         var count = 0
@@ -36,7 +36,7 @@ struct KillPointTests {
         .timeLimit(.minutes(20))
     )
     func items() async throws {
-        let keychain = try await TemporaryKeychain.withFormerItems()
+        let keychain = try await PrivateKeychain.withFormerItems()
         keychain.stop(with: SIGKILL)
         let former = try FileImage(of: keychain.layout.dataDirectory)
         var killed: [String: Int] = [:]
@@ -66,7 +66,7 @@ struct KillPointTests {
     // A keybag that is written before the items, or in place, is damaged or opens an absent store.
     @Test("killed while it is made, a keychain is not there at all or opens", .timeLimit(.minutes(20)))
     func setUp() async throws {
-        let keychain = try TemporaryKeychain()
+        let keychain = try PrivateKeychain()
         var killed: [String: Int] = [:]
         for call in ["renameat", "fsync", "fdatasync", "ftruncate", "pwrite64"] {
             for number in stride(from: 1, to: 500, by: call == "pwrite64" ? 6 : 1) {
@@ -108,7 +108,7 @@ struct KillPointTests {
     @Test("killed during a change of the passcode, exactly one of the old and the new one opens")
     func passcodeChange() async throws {
         let new = "harbour velvet copper lantern sparrow"
-        let keychain = try await TemporaryKeychain.withFormerItems()
+        let keychain = try await PrivateKeychain.withFormerItems()
         keychain.stop(with: SIGKILL)
         let former = try FileImage(of: keychain.layout.dataDirectory)
         var outcomes: [String: Int] = [:]
@@ -122,7 +122,7 @@ struct KillPointTests {
                     to: keychain.processID,
                     Strace.killing(at: number, of: call)
                 )
-                try keychain.tellPerson([.types(TemporaryKeychain.passcode), .types(new)])
+                try keychain.tellPerson([.types(PrivateKeychain.passcode), .types(new)])
                 var wasKilled = false
                 do {
                     try keychain.client.changePasscode(keychain.prompt())
@@ -134,7 +134,7 @@ struct KillPointTests {
                 guard wasKilled else { break }
                 killed += 1
                 let image = try FileImage(of: keychain.layout.dataDirectory)
-                let found = try await OpenedImage(image, passcodes: [TemporaryKeychain.passcode, new])
+                let found = try await OpenedImage(image, passcodes: [PrivateKeychain.passcode, new])
                 #expect(found.opening.count == 1, "killed at \(call) \(number): \(found.state)")
                 #expect(found.faults(Change.model(afterAnswers: 0)).isEmpty, "killed at \(call) \(number)")
                 #expect(

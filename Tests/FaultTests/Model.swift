@@ -78,11 +78,11 @@ struct Change {
     }
 }
 
-extension TemporaryKeychain {
+extension PrivateKeychain {
     static let service = AttributeValue.string("faults")
 
     /// A keychain with the items that ``Change/script`` finds.
-    static func withFormerItems(settings: [String] = []) async throws -> TemporaryKeychain {
+    static func withFormerItems(settings: [String] = []) async throws -> PrivateKeychain {
         let keychain = try await ready(settings: settings)
         for change in Change.former { try keychain.apply(change) }
         return keychain

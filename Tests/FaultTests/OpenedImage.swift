@@ -15,7 +15,7 @@ struct OpenedImage {
     var attempts: AttemptRecord?
 
     /// Opens files with each of the passcodes.
-    init(_ image: FileImage, passcodes: [String] = [TemporaryKeychain.passcode]) async throws {
+    init(_ image: FileImage, passcodes: [String] = [PrivateKeychain.passcode]) async throws {
         let home = try TemporaryDirectory()
         let path = home.appending("data")
         try image.write(to: path)
@@ -67,7 +67,7 @@ struct OpenedImage {
     /// The items of a service, by account; all, or one of them.
     static func items(
         of engine: KeychainEngine,
-        _ service: AttributeValue = TemporaryKeychain.service,
+        _ service: AttributeValue = PrivateKeychain.service,
         account: String? = nil,
         group: AccessGroup? = nil
     ) async throws -> [String: String] {
@@ -136,7 +136,7 @@ extension OpenedImage {
         let path = home.appending("data")
         try image.write(to: path)
         let engine = try engine(StoreDirectory(path: path))
-        let passcode = SecretBytes(copying: Array(TemporaryKeychain.passcode.utf8))
+        let passcode = SecretBytes(copying: Array(PrivateKeychain.passcode.utf8))
         try await engine.setUp(passcode: passcode, recoveryCode: try engine.makeRecoveryCode())
         let report = await engine.check()
         return await engine.state() == .unlocked && report.isSetAuthentic && report.damaged == 0

@@ -9,7 +9,7 @@ struct OrderlyEndTests {
     // A daemon that ends without closing its files leaves adds in the log alone: one wrong bit there took them all.
     @Test("leaves nothing in the log alone", arguments: [SIGTERM, SIGINT], [false, true])
     func log(signal: Int32, isLocked: Bool) async throws {
-        let keychain = try await TemporaryKeychain.withFormerItems(settings: TemporaryKeychain.keepsLog)
+        let keychain = try await PrivateKeychain.withFormerItems(settings: PrivateKeychain.keepsLog)
         #expect(try FileImage(of: keychain.layout.dataDirectory).files["items.sqlite-wal"]?.isEmpty == false)
         if isLocked { try keychain.client.lock() }
         keychain.stop(with: signal)

@@ -33,7 +33,7 @@ struct PowerLossTests {
         .timeLimit(.minutes(CaseSize.of(20, full: 90)))
     )
     func items() async throws {
-        let keychain = try await TemporaryKeychain.withFormerItems()
+        let keychain = try await PrivateKeychain.withFormerItems()
         let recording = try await Recording(of: keychain) {
             for change in Change.script { try keychain.apply(change) }
             try keychain.client.lock()
@@ -74,7 +74,7 @@ struct PowerLossTests {
 
     @Test("while a keychain is made, there is none or it opens; once made, it is there")
     func setUp() async throws {
-        let keychain = try TemporaryKeychain()
+        let keychain = try PrivateKeychain()
         let directory = keychain.layout.dataDirectory
         try FileImage().write(to: directory)
         let log = keychain.home.appending("calls")
@@ -100,12 +100,12 @@ struct PowerLossTests {
     )
     func passcodeChange() async throws {
         let new = "harbour velvet copper lantern sparrow"
-        let keychain = try await TemporaryKeychain.withFormerItems()
+        let keychain = try await PrivateKeychain.withFormerItems()
         let directory = keychain.layout.dataDirectory
         let first = try FileImage(of: directory)
         let log = keychain.home.appending("calls")
         let strace = try await Strace.attach(to: keychain.processID, Strace.recording(to: log))
-        try keychain.tellPerson([.types(TemporaryKeychain.passcode), .types(new)])
+        try keychain.tellPerson([.types(PrivateKeychain.passcode), .types(new)])
         try keychain.client.changePasscode(keychain.prompt())
         strace.detach()
         keychain.stop(with: SIGKILL)
@@ -113,7 +113,7 @@ struct PowerLossTests {
         let recording = Recording(first: first, last: try FileImage(of: directory), events: events)
         var outcomes: [String: Int] = [:]
         for moment in recording.moments(count: 60) {
-            let found = try await OpenedImage(moment.image, passcodes: [TemporaryKeychain.passcode, new])
+            let found = try await OpenedImage(moment.image, passcodes: [PrivateKeychain.passcode, new])
             let name = "event \(moment.event) of \(events.count), lost: \(moment.loss)"
             #expect(found.opening.count == 1, "\(name): \(found.state)")
             #expect(found.faults(Change.model(afterAnswers: 0)).isEmpty, "\(name)")

@@ -15,7 +15,7 @@ struct RaceTests {
         .timeLimit(.minutes(20))
     )
     func sameName() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         // The daemon takes 64 connections of one user: 48 processes run at a time.
         let add =
             "printf %s \"$1\" | \(Programs.touchstone) set same --require none 2>/dev/null; echo \"$? $1\""
@@ -52,7 +52,7 @@ struct RaceTests {
     // An answer before the change is there for others, or a reader that sees a change which is taken back.
     @Test("many clients see each account change as if one after the other", .timeLimit(.minutes(20)))
     func registers() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         // A writer and a reader each; as many as the daemon takes of one user, who has a connection already.
         let accounts = (0..<CaseSize.of(8, full: 31)).map { "account \($0)" }
         let end = ContinuousClock.now + CaseSize.of(.zero, full: .seconds(30))
@@ -88,7 +88,7 @@ struct RaceTests {
 
     private func write(
         _ account: String,
-        _ keychain: TemporaryKeychain,
+        _ keychain: PrivateKeychain,
         _ history: History,
         until end: ContinuousClock.Instant
     ) {
@@ -113,7 +113,7 @@ struct RaceTests {
     private func read(
         _ accounts: [String],
         from first: Int,
-        _ keychain: TemporaryKeychain,
+        _ keychain: PrivateKeychain,
         _ histories: [History],
         while isWritten: () -> Bool
     ) {

@@ -9,7 +9,7 @@ struct Recording {
     let events: [FileEvent]
 
     /// Records what a running daemon writes during `body`.
-    init(of keychain: TemporaryKeychain, _ body: () async throws -> Void) async throws {
+    init(of keychain: PrivateKeychain, _ body: () async throws -> Void) async throws {
         let directory = keychain.layout.dataDirectory
         first = try FileImage(of: directory)
         let log = keychain.home.appending("calls")

@@ -21,7 +21,7 @@ struct RepairKillTests {
     )
     func kills(_ damage: DamagedStore.Damage) async throws {
         let store = try await DamagedStore(damage)
-        let keychain = try TemporaryKeychain()
+        let keychain = try PrivateKeychain()
         var killed: [String: Int] = [:]
         for accepting in [true, false] {
             for call in Strace.writes {
@@ -59,7 +59,7 @@ struct RepairKillTests {
     )
     func opening(_ damage: DamagedStore.Damage) async throws {
         let store = try await DamagedStore(damage)
-        let keychain = try TemporaryKeychain()
+        let keychain = try PrivateKeychain()
         var killed = 0
         for call in Strace.writes {
             for number in stride(from: 1, to: 200, by: CaseSize.of(3, full: 1)) {
@@ -91,7 +91,7 @@ struct RepairKillTests {
     )
     func powerLoss(_ damage: DamagedStore.Damage) async throws {
         let store = try await DamagedStore(damage)
-        let keychain = try TemporaryKeychain()
+        let keychain = try PrivateKeychain()
         try store.image.write(to: keychain.layout.dataDirectory)
         try await keychain.start()
         try keychain.unlock()

@@ -15,7 +15,7 @@ struct ResidueTests {
     private static let wrong = "wrong passcode hazel-2bd7 that was typed"
 
     /// Everything that is done with a keychain, with markers in all that is secret or private.
-    private static func use(_ keychain: TemporaryKeychain) throws {
+    private static func use(_ keychain: PrivateKeychain) throws {
         try keychain.add(name, secret)
         try keychain.update(name, later)
         #expect(try keychain.value(name) == later)
@@ -25,7 +25,7 @@ struct ResidueTests {
         query.returns = .data
         _ = try keychain.client.copy(CopyItems(query: query, prompt: keychain.prompt(reason)))
         try keychain.client.lock()
-        try keychain.tellPerson([.types(wrong), .types(TemporaryKeychain.passcode)])
+        try keychain.tellPerson([.types(wrong), .types(PrivateKeychain.passcode)])
         try keychain.unlock()
         _ = try keychain.client.evaluatePolicy(
             EvaluatePolicy(policy: 2, context: 3, reuseSeconds: 0, prompt: keychain.prompt(reason))
@@ -39,8 +39,8 @@ struct ResidueTests {
         "no secret, name, reason or passcode is in a log, a stored file, the environment or the command line"
     )
     func files() async throws {
-        let keychain = try await TemporaryKeychain.ready(
-            settings: ["log-level = trace"] + TemporaryKeychain.keepsLog
+        let keychain = try await PrivateKeychain.ready(
+            settings: ["log-level = trace"] + PrivateKeychain.keepsLog
         )
         try Self.use(keychain)
         let process = "/proc/\(keychain.processID)"
@@ -59,7 +59,7 @@ struct ResidueTests {
         }
         let markers = [
             Self.name, Self.secret, Self.later, Self.guarded, Self.reason, Self.wrong,
-            TemporaryKeychain.passcode,
+            PrivateKeychain.passcode,
         ]
         for (place, octets) in places {
             for marker in markers {
@@ -78,7 +78,7 @@ struct ResidueTests {
         .enabled(if: Strace.isThere, "needs root and strace")
     )
     func writes() async throws {
-        let keychain = try await TemporaryKeychain.ready(settings: ["log-level = trace"])
+        let keychain = try await PrivateKeychain.ready(settings: ["log-level = trace"])
         try keychain.client.lock()
         let log = keychain.home.appending("writes")
         let calls = "trace=write,writev,pwrite64,pwritev,sendto,sendmsg"
@@ -89,7 +89,7 @@ struct ResidueTests {
         #expect(try keychain.value(Self.name) == Self.secret)
         strace.detach()
         let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
-        let typed = lines.filter { $0.contains(TemporaryKeychain.passcode) }
+        let typed = lines.filter { $0.contains(PrivateKeychain.passcode) }
         #expect(typed.count == 1 && typed.allSatisfy { $0.contains("write(1<socket:") }, "\(typed)")
         #expect(typed.allSatisfy { !$0.hasPrefix("\(keychain.processID) ") })
         let told = lines.filter { $0.contains(Self.secret) }
@@ -102,7 +102,7 @@ struct ResidueTests {
         .enabled(if: geteuid() == 0, "needs root to read the daemon's memory")
     )
     func memory() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         try Self.use(keychain)
         try keychain.delete("guarded-\(Self.name)")
         try keychain.client.lock()
@@ -110,7 +110,7 @@ struct ResidueTests {
         // The search finds what is there: the daemon knows where it lives.
         #expect(!memory.places(of: Array(keychain.layout.dataDirectory.utf8)).isEmpty)
         #expect(memory.octetCount > 1 << 20)
-        for marker in [Self.secret, Self.later, Self.guarded, Self.wrong, TemporaryKeychain.passcode] {
+        for marker in [Self.secret, Self.later, Self.guarded, Self.wrong, PrivateKeychain.passcode] {
             let places = memory.places(of: Array(marker.utf8))
             #expect(places.isEmpty, "\(marker) in \(places)")
         }

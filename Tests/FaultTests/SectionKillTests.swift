@@ -14,7 +14,7 @@ import TouchstoneTesting
 )
 struct SectionKillTests {
     /// A section for each group of 16 rows: the first one ends with row 15.
-    private static let settings = ["test.groups-in-section = 1"] + TemporaryKeychain.keepsLog
+    private static let settings = ["test.groups-in-section = 1"] + PrivateKeychain.keepsLog
 
     /// Rows 1 to 15.
     private static let former = (0..<15).map {
@@ -74,8 +74,8 @@ struct SectionKillTests {
         }
     }
 
-    private func prepared() async throws -> (TemporaryKeychain, FileImage) {
-        let keychain = try await TemporaryKeychain.ready(settings: Self.settings)
+    private func prepared() async throws -> (PrivateKeychain, FileImage) {
+        let keychain = try await PrivateKeychain.ready(settings: Self.settings)
         for change in Self.former { try keychain.apply(change) }
         keychain.stop(with: SIGKILL)
         return (keychain, try FileImage(of: keychain.layout.dataDirectory))

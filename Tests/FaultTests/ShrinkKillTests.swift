@@ -16,7 +16,7 @@ struct ShrinkKillTests {
 
     /// Former items, in a file that is mostly free; nothing runs.
     private func prepared() async throws -> FileImage {
-        let keychain = try await TemporaryKeychain.withFormerItems()
+        let keychain = try await PrivateKeychain.withFormerItems()
         for number in 0..<2 { try keychain.add("large \(number)", Self.large) }
         for number in 0..<2 { try keychain.delete("large \(number)") }
         keychain.stop(with: SIGTERM)
@@ -31,8 +31,8 @@ struct ShrinkKillTests {
     }
 
     /// A daemon whose last change was just now: it waits for more before it begins.
-    private func started(_ image: FileImage) async throws -> TemporaryKeychain {
-        let keychain = try TemporaryKeychain()
+    private func started(_ image: FileImage) async throws -> PrivateKeychain {
+        let keychain = try PrivateKeychain()
         try image.write(to: keychain.layout.dataDirectory)
         try await keychain.start()
         try keychain.unlock()
@@ -41,7 +41,7 @@ struct ShrinkKillTests {
     }
 
     /// Waits for the end of the daemon or of the shrinking; nobody asks the daemon, which would go first.
-    private func waitForEnd(_ keychain: TemporaryKeychain) async throws -> Bool {
+    private func waitForEnd(_ keychain: PrivateKeychain) async throws -> Bool {
         try await Deadline.wait(for: "a small file, or the daemon's end") {
             guard keychain.isRunning else { return true }
             let files = try? FileImage(of: keychain.layout.dataDirectory).files

@@ -8,7 +8,7 @@ import TouchstoneTesting
 struct HashableIdiomsTests {
     @Test("have their values under the constants, and equal a dictionary of the app's")
     func results() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         try keychain.use {
             let item: [CFString: Any] = [
                 kSecClass: kSecClassGenericPassword, kSecAttrService: "org.example.app",

@@ -92,7 +92,7 @@ struct RightIdiomsTests {
     @Test("is authorized and given up by a model on the main actor")
     @MainActor
     func model() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         try await keychain.use {
             let model = LoginModel()
             #expect(model.title == "Sign in")
@@ -110,7 +110,7 @@ struct RightIdiomsTests {
 
     @Test("guards keys for a second factor")
     func secondFactor() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         try await keychain.use {
             let factor = SecondFactor()
             let publicKey = try await factor.generateClientKeys()
@@ -131,7 +131,7 @@ struct RightIdiomsTests {
 
     @Test("guards a secret, which is read while it is authorized")
     func secret() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         try await keychain.use {
             let store = LARightStore.shared
             let right = LARight(requirement: .biometry(fallback: .devicePasscode))
@@ -158,7 +158,7 @@ struct RightIdiomsTests {
 
     @Test("is saved, authorized, read, used and removed with closures")
     func closures() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         try await keychain.use {
             let store = LARightStore.shared
             let saved: LAPersistedRight? = await withCheckedContinuation { continuation in
@@ -214,7 +214,7 @@ struct RightIdiomsTests {
 
     @Test("encrypts to its public key and agrees with other keys")
     func encryption() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         try await keychain.use {
             let right = try await LARightStore.shared.saveRight(LARight(), identifier: "box")
             let algorithm = SecKeyAlgorithm.eciesEncryptionCofactorVariableIVX963SHA256AESGCM
@@ -252,7 +252,7 @@ struct RightIdiomsTests {
             .biometry(fallback: .devicePasscode),
         ]
         #expect(requirements.map { LARight(requirement: $0).state } == Array(repeating: .unknown, count: 5))
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         try await keychain.use {
             let right: LARight = AuditedRight(requirement: .default)
             try await right.authorize(localizedReason: "Open")
@@ -266,7 +266,7 @@ struct RightIdiomsTests {
 
     @Test("is given up when its task is cancelled")
     func cancellation() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         try keychain.tellPerson([.waits])
         await keychain.use {
             let right = LARight()
@@ -297,7 +297,7 @@ struct EnvironmentIdiomsTests {
 
     @Test("tells what can be shown, without a prompt")
     func state() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         keychain.use {
             let environment = LAEnvironment.currentUser
             let watcher = Watcher()
@@ -315,7 +315,7 @@ struct EnvironmentIdiomsTests {
 
     @Test("tells of a context whether the enrolled set has changed")
     func domainState() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         keychain.use {
             let context = LAContext()
             var error: NSError?

@@ -16,7 +16,7 @@ struct WrapperIdiomsTests {
 
     @Test("looks first, then updates or adds, reads everything at once and deletes all (KeychainAccess)")
     func lookFirst() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         keychain.use {
             let options: [String: Any] = [
                 kSecClass as String: kSecClassGenericPassword, kSecAttrService as String: "org.example.app",
@@ -63,7 +63,7 @@ struct WrapperIdiomsTests {
 
     @Test("names accounts by bytes, and lists them as bytes (SwiftKeychainWrapper)")
     func octets() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         keychain.use {
             let name = "key".data(using: .utf8)
             let query: [String: Any] = [
@@ -100,7 +100,7 @@ struct WrapperIdiomsTests {
 
     @Test("deletes before it adds, and lists with data and references (keychain-swift)")
     func deleteFirst() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         keychain.use {
             for value in ["one", "two"] {
                 let place: [String: Any] = [
@@ -136,7 +136,7 @@ struct WrapperIdiomsTests {
         "names the access control in each of its queries, and adds before it updates (Valet, SimpleKeychain)"
     )
     func accessControlEverywhere() async throws {
-        let keychain = try await TemporaryKeychain.ready()
+        let keychain = try await PrivateKeychain.ready()
         keychain.use {
             let context = LAContext()
             let base: [String: Any] = [

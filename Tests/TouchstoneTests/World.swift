@@ -5,7 +5,7 @@ import TouchstoneTesting
 
 /// A keychain with its daemon, and a sensor that follows a script.
 struct World {
-    let keychain: TemporaryKeychain
+    let keychain: PrivateKeychain
     let fprintd: ScriptedFprintd?
     private let bus: PrivateBus?
     private let promptsBefore: Int
@@ -24,7 +24,7 @@ struct World {
         }
         self.fprintd = fprintd
         self.bus = bus
-        keychain = try await TemporaryKeychain.ready(bus: bus)
+        keychain = try await PrivateKeychain.ready(bus: bus)
         promptsBefore = keychain.prompts
     }
 

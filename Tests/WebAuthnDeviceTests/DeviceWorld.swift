@@ -13,13 +13,13 @@ struct DeviceWorld {
     static let relyingParty = "example.org"
     static let origin = "linux:app-id:org.example.Bank"
 
-    let keychain: TemporaryKeychain
+    let keychain: PrivateKeychain
     let chip: SoftwareTPM?
 
     init(_ chip: SoftwareTPM.Chip?, bus: PrivateBus? = nil) async throws {
         let chip = if let chip { try await SoftwareTPM.start(chip) } else { SoftwareTPM?.none }
         self.chip = chip
-        keychain = try await TemporaryKeychain.ready(
+        keychain = try await PrivateKeychain.ready(
             bus: bus,
             tpm: chip?.tcti,
             settings: bus.map { ["test.template-directory = \($0.templateDirectory)"] } ?? []

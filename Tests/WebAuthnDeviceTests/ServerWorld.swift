@@ -29,7 +29,7 @@ extension Trait where Self == ConditionTrait {
 
 /// The example's program at a keychain's terminal.
 struct Example {
-    let keychain: TemporaryKeychain
+    let keychain: PrivateKeychain
 
     func run(_ arguments: String..., input: String = "") async throws -> (status: Int32, output: String) {
         let log = keychain.home.appending("example.\(UUID().uuidString)")

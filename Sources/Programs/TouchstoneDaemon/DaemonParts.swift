@@ -1,5 +1,6 @@
 package import FingerprintDriver
 package import KeychainEngine
+package import KeychainModel
 package import PinentryDriver
 
 /// What the daemon is made of, as far as a test exchanges it.
@@ -12,6 +13,8 @@ package struct DaemonParts: Sendable {
     package var templateDirectory = "/var/lib/fprint"
     /// The files of the administrator that grant access groups.
     package var accessGroupDirectory = "/etc/touchstone/access-groups.d"
+    /// The clock that delays and the reuse of a success run on.
+    package var clock: any BootClock = SystemBootClock()
     /// What draws the boxes; nil for what the settings name, or the system's.
     package var pinentry: PinentryProgram?
     /// A chip in the place of the machine's, in the form of `Tss2_TctiLdr_Initialize`.

@@ -52,7 +52,7 @@ struct Keychain: Sendable {
                 prompter: Self.prompter(settings, parts, pinentry, owner),
                 keybag: engine,
                 attempts: engine.attempts,
-                clock: SystemBootClock(),
+                clock: parts.clock,
                 audit: audit,
                 configuration: Self.figures(owner)
             )

@@ -39,6 +39,7 @@ struct TestParts {
                 parallelism: 1
             )
         case "test.pinentry-program": daemonParts.pinentry = .testing(try setting.path())
+        case "test.clock-offset-file": daemonParts.clock = OffsetClock(file: try setting.path())
         case "test.template-directory": daemonParts.templateDirectory = try setting.path()
         case "test.access-group-directory": daemonParts.accessGroupDirectory = try setting.path()
         case "test.groups-in-section":

@@ -7,12 +7,12 @@ struct RunningKeychain {
     /// Whether the daemon was built.
     static var isBuilt: Bool { FileManager.default.isExecutableFile(atPath: Programs.touchstoned) }
 
-    private let temporary: TemporaryKeychain
+    private let temporary: PrivateKeychain
     private let promptsOfSetUp: Int
 
     /// Starts a daemon and sets the keychain up; without a bus there is no sensor.
     init(bus: PrivateBus? = nil) async throws {
-        temporary = try await TemporaryKeychain.ready(
+        temporary = try await PrivateKeychain.ready(
             bus: bus,
             settings: bus.map { ["test.template-directory = \($0.templateDirectory)"] } ?? []
         )

@@ -45,7 +45,7 @@ struct FingerTests {
 
     /// Runs blocking code on a thread of its own, with this keychain as the user's.
     private func apart<R: Sendable>(
-        _ keychain: TemporaryKeychain,
+        _ keychain: PrivateKeychain,
         _ body: @escaping @Sendable () -> R
     ) async -> R {
         await withCheckedContinuation { continuation in
@@ -64,7 +64,7 @@ struct FingerTests {
         let bus = try await PrivateBus.start(sensors: [.image])
         let mine = SyntheticFinger(1)
         try await Enroller(bus).enrol(mine)
-        let keychain = try await TemporaryKeychain.ready(
+        let keychain = try await PrivateKeychain.ready(
             bus: bus,
             settings: ["test.template-directory = \(bus.templateDirectory)"]
         )

@@ -6,12 +6,12 @@ final class RunningKeychain: Sendable {
     /// Whether the daemon was built.
     static var isBuilt: Bool { access(Programs.touchstoned, X_OK) == 0 }
 
-    private let temporary: TemporaryKeychain
+    private let temporary: PrivateKeychain
     private let promptsOfSetUp: Int
 
     /// Starts a daemon and sets the keychain up.
     init() async throws {
-        temporary = try await TemporaryKeychain.ready()
+        temporary = try await PrivateKeychain.ready()
         promptsOfSetUp = temporary.prompts
     }
 

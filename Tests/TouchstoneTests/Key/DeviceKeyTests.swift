@@ -24,7 +24,7 @@ struct DeviceKeyTests {
     )
     func signs(chip: SoftwareTPM.Chip?) async throws {
         let tpm = if let chip { try await SoftwareTPM.start(chip) } else { SoftwareTPM?.none }
-        let keychain = try await TemporaryKeychain.ready(tpm: tpm?.tcti)
+        let keychain = try await PrivateKeychain.ready(tpm: tpm?.tcti)
         try await keychain.use {
             let before = keychain.prompts
             let made = try await DeviceSigningKey.create("payments", rule: .passcode)

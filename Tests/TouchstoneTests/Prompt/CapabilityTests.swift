@@ -81,7 +81,7 @@ struct CapabilityTests {
 
     @Test("before the set-up the passcode is missing")
     func notSetUp() async throws {
-        let keychain = try TemporaryKeychain()
+        let keychain = try PrivateKeychain()
         try await keychain.start()
         try await keychain.use {
             for demand: Authenticators in [.strongBiometry, .passcode] {

@@ -16,9 +16,9 @@
             _ body: @escaping @Sendable () async throws -> R
         ) async throws -> R {
             switch fault {
-            case .noService: return try await TemporaryKeychain().use { try await body() }
+            case .noService: return try await PrivateKeychain().use { try await body() }
             case .noPasscode:
-                let keychain = try TemporaryKeychain()
+                let keychain = try PrivateKeychain()
                 try await keychain.start()
                 return try await keychain.use { try await body() }
             case .serviceEnds:
@@ -35,8 +35,8 @@
         }
 
         /// A keychain without a sensor.
-        private static func keychain(_ preparation: @Sendable () -> Void) async throws -> TemporaryKeychain {
-            let keychain = try await TemporaryKeychain.ready()
+        private static func keychain(_ preparation: @Sendable () -> Void) async throws -> PrivateKeychain {
+            let keychain = try await PrivateKeychain.ready()
             keychain.use { preparation() }
             return keychain
         }
@@ -49,7 +49,7 @@
             _ preparation: @Sendable () -> Void,
             _ body: @escaping @Sendable () async throws -> R
         ) async throws -> R {
-            let keychain = try TemporaryKeychain()
+            let keychain = try PrivateKeychain()
             let data = keychain.layout.dataDirectory
             if fault == .fullDisk {
                 try Self.demand("/usr/bin/unshare")
@@ -83,7 +83,7 @@
             return result
         }
 
-        private func restart(_ keychain: TemporaryKeychain) async throws {
+        private func restart(_ keychain: PrivateKeychain) async throws {
             let data = keychain.layout.dataDirectory
             switch fault {
             case .readOnlyFile:
@@ -151,7 +151,7 @@
             }
             let bus = try await PrivateBus.start(sensors: [.image])
             if fault != .noFinger { try await Enroller(bus).enrol(SyntheticFinger(1)) }
-            let keychain = try await TemporaryKeychain.ready(
+            let keychain = try await PrivateKeychain.ready(
                 bus: bus,
                 settings: ["test.template-directory = \(bus.templateDirectory)"]
             )

@@ -16,8 +16,8 @@ enum TestKeychain {
         static let group: String? = "org.example.conformance"
         static let hasPerson = true
 
-        private static let running = Task { () async throws -> TemporaryKeychain in
-            let keychain = try TemporaryKeychain()
+        private static let running = Task { () async throws -> PrivateKeychain in
+            let keychain = try PrivateKeychain()
             let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
             _ = try keychain.home.write("[\(group ?? "")]\n\(program)\n", to: "access-groups.conf")
             try await keychain.start()

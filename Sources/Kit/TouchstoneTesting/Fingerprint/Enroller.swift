@@ -78,6 +78,28 @@ public struct Enroller: Sendable {
         try await claimed { try await $0.call("DeleteEnrolledFinger", [.string(name)]) }
     }
 
+    /// Pulls the sensor out while nobody else has it.
+    func unplug() async throws {
+        let peer = try await BusPeer(address: bus.address)
+        let device = try await FprintSensor.find(sensor, peer)
+        try await claim(device)
+        // The drivers read their sockets while they want a finger.
+        try await device.call("EnrollStart", [.string("left-little-finger")])
+        try await VirtualReader(bus, sensor: sensor).unplug()
+        // fprintd keeps a sensor as long as somebody has it.
+        await peer.close()
+        try await waitUntilGone()
+    }
+
+    /// Waits until fprintd has the sensor no more.
+    func waitUntilGone() async throws {
+        let peer = try await BusPeer(address: bus.address)
+        try await Deadline.wait(for: "the sensor's end") {
+            (try? await FprintSensor.find(sensor, peer)) == nil ? true : nil
+        }
+        await peer.close()
+    }
+
     /// Holds the sensor for the length of `body`.
     @discardableResult
     private func claimed<R: Sendable>(_ body: (FprintSensor) async throws -> R) async throws -> R {

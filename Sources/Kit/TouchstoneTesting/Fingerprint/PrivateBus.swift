@@ -1,5 +1,6 @@
 public import FingerprintDriver
 import Glibc
+import SecretMemory
 
 /// A system bus of one's own, with polkit and fprintd and libfprint's virtual sensors on it.
 ///
@@ -50,6 +51,7 @@ public actor PrivateBus {
     private var daemon: ChildProcess
     private var polkit: ChildProcess?
     private var scriptedPolkit: BusPeer?
+    private nonisolated let isAllowed = Guarded(true)
     private var fprintd: ChildProcess?
     private var guests: [any AnyObject & Sendable] = []
 
@@ -67,6 +69,15 @@ public actor PrivateBus {
     /// - Returns: the bus, with everything on it ready.
     /// - Throws: ``TestKitError`` when a program is missing or does not come up.
     public static func start(sensors: [Sensor] = [.image]) async throws -> PrivateBus {
+        try await start(sensors: sensors, mayStartPolkit: geteuid() == 0)
+    }
+
+    /// Starts the same with a scripted polkit, which ``deny()`` makes refuse.
+    static func startDeniable(sensors: [Sensor]) async throws -> PrivateBus {
+        try await start(sensors: sensors, mayStartPolkit: false)
+    }
+
+    private static func start(sensors: [Sensor], mayStartPolkit: Bool) async throws -> PrivateBus {
         let directory = try TemporaryDirectory(mode: 0o711)
         let socket = directory.appending("bus.sock")
         _ = try directory.write(busConfiguration(socket: socket), to: "bus.conf")
@@ -75,7 +86,7 @@ public actor PrivateBus {
         let bus = PrivateBus(directory, socket, templateDirectory, sensors, daemon)
         try await bus.waitForBus()
         if !sensors.isEmpty {
-            try await bus.startPolkit()
+            try await bus.startPolkit(mayStart: mayStartPolkit)
             try await bus.startFprintd()
         }
         return bus
@@ -141,13 +152,17 @@ public actor PrivateBus {
     // MARK: polkit
 
     /// polkitd with rules of ours where this process may mount, else a peer that says yes.
-    private func startPolkit() async throws {
-        if geteuid() == 0, let polkit = try await startPolkitDaemon() {
+    private func startPolkit(mayStart: Bool) async throws {
+        if mayStart, let polkit = try await startPolkitDaemon() {
             self.polkit = polkit
         } else {
-            scriptedPolkit = try await ScriptedPolkit.start(address)
+            let isAllowed = isAllowed
+            scriptedPolkit = try await ScriptedPolkit.start(address) { isAllowed.withLock { $0 } }
         }
     }
+
+    /// Makes the scripted polkit refuse from now on.
+    nonisolated func deny() { isAllowed.withLock { $0 = false } }
 
     private func startPolkitDaemon() async throws -> ChildProcess? {
         let program = "/usr/lib/polkit-1/polkitd"
@@ -229,14 +244,17 @@ public actor PrivateBus {
     }
 }
 
-/// A peer that owns polkit's name and allows everything, for those who may not start polkitd.
+/// A peer that owns polkit's name and allows everything or nothing, for those who may not start polkitd.
 enum ScriptedPolkit {
-    static func start(_ address: String) async throws -> BusPeer {
+    static func start(
+        _ address: String,
+        isAllowed: @escaping @Sendable () -> Bool
+    ) async throws -> BusPeer {
         let peer = try await BusPeer(address: address) { call in
             switch call.member {
             case "CheckAuthorization":
                 // (is_authorized, is_challenge, details)
-                BusPeer.Answer([.structure([.boolean(true), .boolean(false), .array(of: "{ss}", [])])])
+                BusPeer.Answer([.structure([.boolean(isAllowed()), .boolean(false), .array(of: "{ss}", [])])])
             case "GetAll": BusPeer.Answer([.array(of: "{sv}", [])])
             default: nil
             }

@@ -46,8 +46,16 @@ public final class VirtualReader: Sendable {
     /// Touches the image sensor.
     public func touch(_ picture: FingerPicture) async throws {
         try await waitUntilWanted()
+        try put(picture)
+    }
+
+    /// Touches an image sensor that is armed.
+    func put(_ picture: FingerPicture) throws {
         try send([Int32(picture.width), Int32(picture.height)], picture.pixels)
     }
+
+    /// Touches a text sensor that is armed.
+    func put(print name: String) throws { try command("SCAN \(name)") }
 
     /// A touch that the sensor cannot use.
     public func retry(_ reason: Retry) async throws {
@@ -70,6 +78,11 @@ public final class VirtualReader: Sendable {
     /// Pulls the sensor out.
     public func unplug() async throws {
         try await waitUntilWanted()
+        try pullOut()
+    }
+
+    /// Pulls out a sensor that is claimed.
+    func pullOut() throws {
         switch sensor {
         case .image: try send([-5, 0])
         case .text, .storage: try command("UNPLUG")
@@ -81,7 +94,7 @@ public final class VirtualReader: Sendable {
     /// Touches a text sensor with the print of that name.
     public func scan(_ name: String) async throws {
         try await waitUntilWanted()
-        try command("SCAN \(name)")
+        try put(print: name)
     }
 
     // MARK: Sockets

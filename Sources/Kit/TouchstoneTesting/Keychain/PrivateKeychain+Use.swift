@@ -2,7 +2,7 @@ internal import KeychainClient
 internal import KeychainModel
 
 /// Apple's names over a keychain of one's own.
-extension TemporaryKeychain {
+extension PrivateKeychain {
     /// Runs `body` with this keychain as the user's: `SecItemAdd`, `LAContext` and all the others mean it, and its
     /// person sees their prompts.
     ///

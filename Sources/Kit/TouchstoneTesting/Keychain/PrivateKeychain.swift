@@ -5,12 +5,12 @@ import SecretMemory
 /// A keychain of one's own: the real daemon in a private directory, and a person who knows the passcode.
 ///
 /// ```swift
-/// let keychain = try await TemporaryKeychain.ready()
+/// let keychain = try await PrivateKeychain.ready()
 /// try keychain.client.add(item)
 /// ```
 ///
 /// The daemon's derivation is reduced and its prompts are answered by a script, so its assurance is `test`.
-public final class TemporaryKeychain: Sendable {
+public final class PrivateKeychain: Sendable {
     /// What the person types.
     public static let passcode = "marble lantern orchid tundra velvet"
 
@@ -21,6 +21,8 @@ public final class TemporaryKeychain: Sendable {
     /// A client that starts no daemon of its own.
     public let client: RemoteKeychain
 
+    /// What the daemon's bus ends with.
+    private let bus: PrivateBus?
     private let lines: [String]
     private let terminal: PseudoTerminal
     private let pinentry: ScriptedPinentry
@@ -36,7 +38,20 @@ public final class TemporaryKeychain: Sendable {
     ///   - tpm: a chip's transport, for example ``TPMRecorder/tcti``; nil for software.
     ///   - settings: more lines for the daemon's configuration.
     /// - Throws: ``TestKitError`` or ``TerminalError`` when a file or a terminal cannot be made.
-    public init(bus: PrivateBus? = nil, tpm: String? = nil, settings: [String] = []) throws {
+    public convenience init(bus: PrivateBus? = nil, tpm: String? = nil, settings: [String] = []) throws {
+        try self.init(bus: bus, tpm: tpm, settings: settings) { home in
+            try ScriptedPinentry.owner(passcode: Self.passcode, home: home)
+        }
+    }
+
+    /// Makes the same, with the person behind another program.
+    init(
+        bus: PrivateBus?,
+        tpm: String?,
+        settings: [String],
+        pinentry: (_ home: String) throws -> ScriptedPinentry
+    ) throws {
+        self.bus = bus
         home = try TemporaryDirectory()
         let path = home.path
         guard let layout = Layout(variable: { $0 == "TOUCHSTONE_HOME" ? path : nil }) else {
@@ -44,10 +59,10 @@ public final class TemporaryKeychain: Sendable {
         }
         self.layout = layout
         terminal = try PseudoTerminal()
-        pinentry = try ScriptedPinentry.owner(passcode: Self.passcode, home: path)
+        self.pinentry = try pinentry(path)
         lines =
             [
-                "test.pinentry-program = \(pinentry.path)",
+                "test.pinentry-program = \(self.pinentry.path)",
                 "test.scrypt-log2-rounds = 10",
                 "test.system-bus-address = \(bus?.address ?? "unix:path=\(path)/no-bus")",
                 "idle-exit = 0",
@@ -63,8 +78,8 @@ public final class TemporaryKeychain: Sendable {
         bus: PrivateBus? = nil,
         tpm: String? = nil,
         settings: [String] = []
-    ) async throws -> TemporaryKeychain {
-        let keychain = try TemporaryKeychain(bus: bus, tpm: tpm, settings: settings)
+    ) async throws -> PrivateKeychain {
+        let keychain = try PrivateKeychain(bus: bus, tpm: tpm, settings: settings)
         try await keychain.start()
         try keychain.client.setUp(keychain.prompt())
         return keychain

@@ -24,8 +24,9 @@ public enum Programs {
         guard unsafe access(touchstoned, X_OK) != 0 else { return }
         throw TestKitError.missingProgram(
             """
-            \(touchstoned) is not there: make the product touchstoned-testing a dependency of the tests' target, \
-            or name the directory where it is in TOUCHSTONE_BIN
+            the keychain's daemon is not beside the tests (\(touchstoned)): add \
+            .product(name: "touchstoned-testing", package: "touchstone") to the dependencies of your test target in \
+            Package.swift, or set TOUCHSTONE_BIN to the directory of a built touchstoned-testing
             """
         )
     }

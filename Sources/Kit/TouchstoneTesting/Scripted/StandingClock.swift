@@ -3,12 +3,12 @@ public import KeychainModel
 /// A clock that stands still until a test moves it.
 ///
 /// ```swift
-/// let clock = ManualClock()
+/// let clock = StandingClock()
 /// let engine = AuthenticationEngine(…, clock: clock, timer: clock.timer)
 /// await clock.sleep(of: .milliseconds(500))
 /// clock.advance(by: .milliseconds(500))
 /// ```
-public final class ManualClock: BootClock {
+public final class StandingClock: BootClock {
     private struct Sleeper: Sendable {
         let number: Int
         let asked: Duration
@@ -86,7 +86,7 @@ public final class ManualClock: BootClock {
         if !isOver { throw CancellationError() }
     }
 
-    /// The sleeping side of a ``ManualClock``.
+    /// The sleeping side of a ``StandingClock``.
     public struct Timer: Clock {
         /// A moment: how much time has passed since the clock was made.
         public struct Instant: InstantProtocol {
@@ -103,7 +103,7 @@ public final class ManualClock: BootClock {
             public static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.passed < rhs.passed }
         }
 
-        fileprivate let clock: ManualClock
+        fileprivate let clock: StandingClock
 
         /// The present moment.
         public var now: Instant { Instant(passed: clock.passed) }

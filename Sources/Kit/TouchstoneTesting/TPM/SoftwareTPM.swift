@@ -158,6 +158,16 @@ public actor SoftwareTPM {
         }
     }
 
+    /// Guesses wrongly at an index of its own until the chip takes no more guesses (`TPM_RC_LOCKOUT`).
+    public func lockOut() throws {
+        let index: UInt32 = 0x0180_FF00
+        try run(.defineGuardedIndex(index, password: [1]))
+        for _ in 0..<1000 {
+            guard try answer(to: .read(index, password: [2])) != 0x921 else { return }
+        }
+        throw TestKitError.unexpected("the TPM takes any number of guesses")
+    }
+
     /// Removes all counters that were made with the owner's rights (`TPM2_NV_UndefineSpace`).
     public func removeCounters() throws {
         for handle in try indices() {

@@ -31,6 +31,23 @@ struct TPMCommand {
         return command
     }
 
+    /// `TPM2_NV_DefineSpace` by the owner: 8 bytes that a password opens, whose wrong guesses count.
+    static func defineGuardedIndex(_ handle: UInt32, password: [UInt8]) -> TPMCommand {
+        var command = TPMCommand(0x0000_012A, handle: 0x4000_0001)
+        command.append(password)
+        // SHA-256; TPMA_NV_AUTHREAD, AUTHWRITE.
+        command.append(octets(handle) + [0, 0x0B] + octets(0x0004_0004) + [0, 0, 0, 8])
+        return command
+    }
+
+    /// `TPM2_NV_Read` of the 8 bytes, authorised by the index's own password.
+    static func read(_ index: UInt32, password: [UInt8]) -> TPMCommand {
+        var command = TPMCommand(0x0000_014E, handle: index, password: password)
+        command.body.insert(contentsOf: octets(index), at: 4)
+        command.body += [0, 8, 0, 0]
+        return command
+    }
+
     /// `TPM2_GetCapability` of `TPM_CAP_HANDLES`.
     static func handles(from first: UInt32) -> TPMCommand {
         TPMCommand(unauthorized: 0x0000_017A, parameters: octets(1) + octets(first) + octets(64))

@@ -1,0 +1,237 @@
+import FingerprintDriver
+import Foundation
+import Glibc
+import KeychainModel
+import SecretMemory
+import Threads
+
+/// The person of a ``TemporaryKeychain``: sees each box of a pinentry program and does what the test says.
+///
+/// The program is real and tells of its boxes through a named pipe. They are answered on a thread of their own, and
+/// fingers touch on another one: apps' calls may block all threads of Swift's pool.
+final class PromptedPerson: Sendable {
+    /// The program that the daemon starts.
+    let pinentry: ScriptedPinentry
+    private let desk: PromptDesk
+
+    /// The prompts that were shown so far.
+    var prompts: [TestPrompt] { desk.state.withLock(\.prompts) }
+
+    init(passcode: String) throws {
+        desk = try PromptDesk(passcode: passcode)
+        pinentry = try ScriptedPinentry(PromptDesk.script(home: desk.directory.path))
+        let desk = desk
+        guard BlockingThread.start({ desk.serve() }) == 0 else { throw TestKitError.unexpected("no thread") }
+    }
+
+    deinit { desk.close() }
+
+    /// Whether a prompt is open that a finger answers.
+    var isWaitedFor: Bool {
+        guard let processID = desk.state.withLock(\.fingerBox) else { return false }
+        return !ChildProcess.hasEnded(processID)
+    }
+
+    /// Adds deeds for the next prompts.
+    func tell(_ deeds: [TestDeed]) { desk.state.withLock { $0.deeds += deeds } }
+
+    /// Gives the person a hand on the sensor of a bus.
+    func reach(_ bus: PrivateBus, _ sensor: PrivateBus.Sensor) {
+        desk.state.withLock { $0.hand = Hand(bus, sensor) }
+    }
+
+    /// Says which fingers are enrolled, the one that is used first.
+    func know(_ fingers: [TestFinger]) { desk.state.withLock { $0.enrolled = fingers } }
+
+    /// Runs `body`, whose prompts are the kit's own: answered as usual, and not among those of a test.
+    func aside(_ body: () async throws -> Void) async rethrows {
+        let (deeds, prompts) = desk.state.withLock { state in
+            defer { state.deeds = [] }
+            return (state.deeds, state.prompts)
+        }
+        defer {
+            desk.state.withLock { state in
+                (state.deeds, state.prompts, state.last) = (deeds, prompts, nil)
+            }
+        }
+        try await body()
+    }
+}
+
+/// The boxes that are open, and what is done at them.
+private final class PromptDesk: Sendable {
+    struct State {
+        var deeds: [TestDeed] = []
+        var enrolled: [TestFinger] = []
+        var prompts: [TestPrompt] = []
+        var hand: Hand?
+        /// What was done at the last box, which may come back for the same prompt.
+        var last: (deed: TestDeed, prompt: TestPrompt)?
+        var answers: [String: CInt] = [:]
+        /// The process of the last box that a finger answers.
+        var fingerBox: Int32?
+        var code = ""
+        var touches = 20
+    }
+
+    let directory: TemporaryDirectory
+    let state = Guarded(State())
+    private let passcode: String
+    private let asked: CInt
+    private let thread = BusExecutor()
+
+    init(passcode: String) throws {
+        self.passcode = passcode
+        directory = try TemporaryDirectory()
+        let path = directory.appending("asked")
+        guard unsafe mkfifo(path, 0o600) == 0 else { throw TestKitError.system("mkfifo", errno: errno) }
+        // For writing too: its end never comes.
+        asked = unsafe open(path, O_RDWR | O_CLOEXEC)
+        guard asked >= 0 else { throw TestKitError.system("open", errno: errno) }
+    }
+
+    deinit {
+        Glibc.close(asked)
+        state.withLock { $0.answers.values.forEach { Glibc.close($0) } }
+    }
+
+    /// Ends ``serve()``.
+    func close() { _ = unsafe write(asked, "end\n", 4) }
+
+    /// What the program does: tells of the box, and waits for a line to its own pipe.
+    static func script(home: String) -> [String: String] {
+        let box = """
+            boxes=$((boxes + 1))
+            box=$$-$boxes
+            mkfifo "\(home)/$box"
+            printf '%s\\t%s\\t%s\\t%s\\t%s\\n' "$box" "$line" "$error" "$label" "$description" > "\(home)/asked"
+            error=
+            IFS= read -r deed < "\(home)/$box"
+            case "$deed" in
+            cancel) echo 'ERR 83886179 Operation cancelled <Pinentry>' ;;
+            type*)
+                printf 'D %s\\n' "${deed#type }"
+                if [ -n "$repeated" ]; then echo 'S PIN_REPEATED'; fi
+                echo OK ;;
+            *) echo OK ;;
+            esac
+            """
+        return [
+            "SETDESC": "description=$line; echo OK", "SETERROR": "error=error; echo OK",
+            "SETPROMPT": "label=$line; echo OK", "SETREPEAT": "repeated=1; echo OK",
+            "CONFIRM": box, "GETPIN": box,
+        ]
+    }
+
+    /// Answers boxes until ``close()``.
+    func serve() {
+        var pending: [UInt8] = []
+        var room = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = SystemCall.uninterrupted { unsafe read(asked, &room, room.count) }
+            guard count > 0 else { return }
+            pending += room[..<count]
+            while let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+                let line = String(decoding: pending[..<end], as: UTF8.self)
+                pending.removeSubrange(...end)
+                if line == "end" { return }
+                if let box = Box(line) { answer(box) }
+            }
+        }
+    }
+
+    private func answer(_ box: Box) {
+        let deed = state.withLock { state -> TestDeed in
+            if let code = box.code { state.code = code }
+            state.fingerBox = box.takesFinger ? box.processID : nil
+            if box.isAgain, let last = state.last { return last.deed }
+            if !box.takesFinger, let last = state.last, last.deed.endsInPasscode, last.prompt == box.prompt {
+                // The passcode after the fallback button.
+                state.last = nil
+                return .typesPasscode
+            }
+            let deed = state.deeds.isEmpty ? .usual : state.deeds.removeFirst()
+            state.prompts.append(box.prompt)
+            state.last = (deed, box.prompt)
+            return deed
+        }
+        let (enrolled, code) = state.withLock { ($0.enrolled, $0.code) }
+        let secret = "type " + (box.wantsCode ? code : passcode)
+        let affirmative = box.hasField ? secret : "ok"
+        switch deed.kind {
+        case .cancels: send("cancel", to: box)
+        case .ignores: break
+        case .typesPasscode, .choosesFallback: send(affirmative, to: box)
+        case .usual:
+            guard box.takesFinger, let finger = enrolled.first else { return send(affirmative, to: box) }
+            touch(finger, at: box)
+        case .touches(let finger):
+            guard !box.takesFinger else { return touch(finger, at: box) }
+            send(enrolled.contains(finger) ? affirmative : "cancel", to: box)
+        }
+    }
+
+    private func send(_ line: String, to box: Box) {
+        let pipe = unsafe open(directory.appending(box.name), O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        guard pipe >= 0 else { return }
+        // Kept open: what nobody has read yet ends with the last who has the pipe open.
+        state.withLock { $0.answers[box.name] = pipe }
+        let octets = Array((line + "\n").utf8)
+        _ = unsafe write(pipe, octets, octets.count)
+    }
+
+    private func touch(_ finger: TestFinger, at box: Box) {
+        guard let hand = state.withLock(\.hand) else { return }
+        // The program ends with the daemon, and with it the task.
+        Task(executorPreference: thread) { [state] in
+            await hand.touch(while: { !ChildProcess.hasEnded(box.processID) }) {
+                let number = state.withLock { state in
+                    state.touches += 1
+                    return state.touches
+                }
+                return (finger, number)
+            }
+        }
+    }
+}
+
+/// A box, as the program tells of it.
+private struct Box {
+    let name: String
+    let processID: Int32
+    let hasField: Bool
+    /// Whether it came back after a wrong finger or passcode.
+    let isAgain: Bool
+    /// Whether a finger on the sensor answers it.
+    let takesFinger: Bool
+    /// Whether it asks for the recovery code.
+    let wantsCode: Bool
+    /// The code that it shows.
+    let code: String?
+    let prompt: TestPrompt
+
+    init?(_ line: String) {
+        let parts = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 5, let processID = parts[0].split(separator: "-").first.flatMap({ Int32($0) })
+        else { return nil }
+        let text = String((parts[4].removingPercentEncoding ?? parts[4]).dropFirst("SETDESC ".count))
+        name = parts[0]
+        self.processID = processID
+        hasField = parts[1].hasPrefix("GETPIN")
+        prompt = TestPrompt(text)
+        // Our own words: an app's reason may say anything.
+        let ours = text.replacingOccurrences(of: "\"\(prompt.reason)\"", with: "")
+        // A box without a field has the error below its heading.
+        let heading = ours.range(of: "\n\n").map { ours[..<$0.lowerBound] } ?? ""
+        isAgain = !parts[2].isEmpty || heading.contains("\n")
+        takesFinger = ours.contains("sensor")
+        wantsCode = parts[3].contains("Recovery") || parts[3].contains("Code")
+        let pattern = "[0-9A-Z]{4}(-[0-9A-Z]{4}){6}"
+        code = text.range(of: pattern, options: .regularExpression).map { String(text[$0]) }
+    }
+}
+
+extension TestDeed {
+    /// Whether a box for the passcode may follow in the same prompt.
+    fileprivate var endsInPasscode: Bool { self == .typesPasscode || self == .choosesFallback }
+}

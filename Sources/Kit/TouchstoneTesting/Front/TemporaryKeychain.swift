@@ -1,0 +1,187 @@
+import Glibc
+import KeychainClient
+import KeychainModel
+import SecretMemory
+import Threads
+
+/// A keychain of a test's own: real daemon, private bus, drawn fingers, a person at the prompt.
+///
+/// ```swift
+/// let keychain = try await TemporaryKeychain()
+/// try await keychain.use {
+///     #expect(SecItemAdd(item as CFDictionary, nil) == errSecSuccess)
+/// }
+/// ```
+///
+/// The keychain is set up and unlocked. It owns all its parts, which end with it; its assurance is `test`.
+public final class TemporaryKeychain: Sendable {
+    let parts: Parts
+
+    /// Starts all of it.
+    ///
+    /// - Parameters:
+    ///   - reader: nil for a machine without fprintd's sensor.
+    ///   - enrolled: the fingers that the sensor knows; the first is what the person uses.
+    ///   - chip: nil keeps the keys in a file.
+    ///   - clock: nil for the machine's.
+    /// - Throws: ``TestKitError``, one sentence; for a program that is missing, what to install or to add to the manifest.
+    public init(
+        reader: TestReader? = .image,
+        enrolled: [TestFinger] = [.first],
+        chip: TestChip? = nil,
+        clock: ManualClock? = nil
+    ) async throws(TestKitError) {
+        parts = try await TestKitError.wrapping("the keychain cannot be started") {
+            try await Parts.start(reader: reader, enrolled: enrolled, chip: chip, clock: clock)
+        }
+    }
+
+    /// Runs `body`, and the child tasks that it starts, with this keychain as the user's.
+    public func use<R>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: () async throws -> R
+    ) async rethrows -> R {
+        try await parts.keychain.use { try await body() }
+    }
+
+    /// The prompts that were shown so far.
+    public var prompts: [TestPrompt] { parts.person.prompts }
+
+    /// Says what the person does at the next prompts, one deed for each; after them the enrolled finger again.
+    public func person(_ deeds: TestDeed...) { parts.person.tell(deeds) }
+
+    /// Enrols a finger, as the user's settings program does.
+    public func enrol(_ finger: TestFinger) async throws(TestKitError) {
+        try await TestKitError.wrapping("enrolment") { try await parts.enrol(finger) }
+    }
+
+    /// Removes an enrolled finger.
+    public func remove(_ finger: TestFinger) async throws(TestKitError) {
+        try await TestKitError.wrapping("removal of a finger") { try await parts.remove(finger) }
+    }
+
+    /// Makes something go wrong, for real; returns when it has.
+    public func cause(_ fault: TestFault) async throws(TestKitError) {
+        try await TestKitError.wrapping("the fault \(fault.kind)") { try await parts.cause(fault.kind) }
+    }
+}
+
+/// What a ``TemporaryKeychain`` consists of, and what ends with it.
+final class Parts: Sendable {
+    let person: PromptedPerson
+    let keychain: PrivateKeychain
+    let bus: PrivateBus
+    let sensor: PrivateBus.Sensor?
+    let logind: ScriptedLogind
+    let chip: SoftwareTPM?
+    /// Whether a file system of the kit's lies over the keychain's data.
+    let mounted = Guarded(false)
+    /// The enrolled fingers, by the name that fprintd has for each.
+    private let enrolled = Guarded<[(finger: TestFinger, name: String)]>([])
+
+    static func start(
+        reader: TestReader?,
+        enrolled: [TestFinger],
+        chip: TestChip?,
+        clock: ManualClock?
+    ) async throws -> Parts {
+        // First, as its error is what a new user meets.
+        try Programs.checkDaemon()
+        let bus = try await PrivateBus.startDeniable(sensors: reader.map { [$0.sensor] } ?? [])
+        let parts = try Parts(
+            person: try PromptedPerson(passcode: PrivateKeychain.passcode),
+            bus: bus,
+            sensor: reader?.sensor,
+            logind: try await ScriptedLogind(bus),
+            chip: chip == nil ? nil : try await SoftwareTPM.start(),
+            clock: clock
+        )
+        return try await parts.ready(enrolled)
+    }
+
+    private init(
+        person: PromptedPerson,
+        bus: PrivateBus,
+        sensor: PrivateBus.Sensor?,
+        logind: ScriptedLogind,
+        chip: SoftwareTPM?,
+        clock: ManualClock?
+    ) throws {
+        self.person = person
+        self.bus = bus
+        self.sensor = sensor
+        self.logind = logind
+        self.chip = chip
+        var settings = ["test.template-directory = \(bus.templateDirectory)"]
+        if geteuid() != 0 { settings.append("test.bus-owner-uid = \(geteuid())") }
+        if let clock {
+            let file = bus.directory.appending("clock")
+            try clock.attach(file)
+            settings.append("test.clock-offset-file = \(file)")
+        }
+        keychain = try PrivateKeychain(bus: bus, tpm: chip?.tcti, settings: settings) { _ in person.pinentry }
+    }
+
+    deinit {
+        guard mounted.withLock({ $0 }) else { return }
+        keychain.stop(with: SIGKILL)
+        _ = unsafe umount2(keychain.layout.dataDirectory, CInt(MNT_DETACH))
+    }
+
+    private func ready(_ fingers: [TestFinger]) async throws -> Parts {
+        if let sensor { person.reach(bus, sensor) }
+        for finger in fingers where sensor != nil { try await enrol(finger) }
+        try await keychain.start()
+        try await person.aside {
+            try await apart { [keychain] in try keychain.client.setUp(keychain.prompt()) }
+        }
+        return self
+    }
+
+    // MARK: Fingers
+
+    func enrol(_ finger: TestFinger) async throws {
+        guard let sensor else { throw TestKitError.unexpected("there is no reader to enrol a finger on") }
+        let used = enrolled.withLock { $0.map(\.name) }
+        guard let name = Self.names.first(where: { !used.contains($0) }) else {
+            throw TestKitError.unexpected("a person has ten fingers, and all are enrolled")
+        }
+        let enroller = Enroller(bus, sensor: sensor)
+        switch sensor {
+        case .image: try await enroller.enrol(SyntheticFinger(finger.number), as: name)
+        case .text, .storage: try await enroller.enrol(print: finger.print, as: name)
+        }
+        person.know(
+            enrolled.withLock { enrolled in
+                enrolled.append((finger, name))
+                return enrolled.map(\.finger)
+            }
+        )
+    }
+
+    func remove(_ finger: TestFinger) async throws {
+        guard let sensor, let name = enrolled.withLock({ $0.first { $0.finger == finger }?.name }) else {
+            throw TestKitError.unexpected("finger \(finger.number) is not enrolled")
+        }
+        try await Enroller(bus, sensor: sensor).delete(name)
+        person.know(
+            enrolled.withLock { enrolled in
+                enrolled.removeAll { $0.finger == finger }
+                return enrolled.map(\.finger)
+            }
+        )
+    }
+
+    private static let names = ["right", "left"].flatMap { hand in
+        ["index-finger", "middle-finger", "ring-finger", "little-finger", "thumb"].map { "\(hand)-\($0)" }
+    }
+
+    /// Runs blocking code on a thread of its own.
+    func apart<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
+        try await withCheckedThrowingContinuation { continuation in
+            let started = BlockingThread.start { continuation.resume(with: Result(catching: body)) }
+            guard started != 0 else { return }
+            continuation.resume(throwing: TestKitError.system("pthread_create", errno: started))
+        }
+    }
+}

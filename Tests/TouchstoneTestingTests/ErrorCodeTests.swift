@@ -1,0 +1,223 @@
+import Foundation
+import LocalAuthentication
+import Security
+import Testing
+import TouchstoneTesting
+
+/// How each code of Apple's that the fronts give is caused with the kit alone, without device, root or entitlement.
+@Suite("Every error code can be caused", .serialized, .timeLimit(.minutes(10)))
+struct ErrorCodeTests {
+    /// What is asked of a keychain, and what it answers.
+    struct Cause<Code: Sendable>: Sendable, CustomTestStringConvertible {
+        let code: Code
+        let testDescription: String
+        var reader: TestReader? = .image
+        var enrolled = [TestFinger.first]
+        let seen: @Sendable (TemporaryKeychain) async throws -> Code?
+
+        init(
+            _ code: Code,
+            _ words: String,
+            reader: TestReader? = .image,
+            enrolled: [TestFinger] = [.first],
+            _ seen: @escaping @Sendable (TemporaryKeychain) async throws -> Code?
+        ) {
+            (self.code, testDescription, self.reader, self.enrolled) = (code, words, reader, enrolled)
+            self.seen = seen
+        }
+    }
+
+    private static let biometry = LAPolicy.deviceOwnerAuthenticationWithBiometrics
+    private static let owner = LAPolicy.deviceOwnerAuthentication
+
+    // MARK: LAError
+
+    /// Codes that no fault causes, and why.
+    static let unseenLAErrors: [LAError.Code: String] = [
+        .authenticationFailed:
+            "twenty touches that a reader cannot read: Conformance causes it on the virtual reader",
+        .biometryNotPaired: "no reader of Linux is paired with the machine",
+        .invalidDimensions: "an LAAuthenticationView's, and there are none",
+    ]
+
+    static let laErrors: [Cause<LAError.Code>] = [
+        Cause(.userCancel, "the person presses cancel") { keychain in
+            keychain.person(.cancels)
+            return await NoteStore.evaluate(biometry)
+        },
+        Cause(.userFallback, "the person presses the fallback button") { keychain in
+            keychain.person(.choosesFallback)
+            return await NoteStore.evaluate(biometry)
+        },
+        Cause(.systemCancel, "the machine goes to sleep") { keychain in
+            try await whilePrompted(keychain) { try await keychain.cause(.suspend) }
+        },
+        Cause(.appCancel, "the app ends its context") { keychain in
+            let context = LAContext()
+            return try await whilePrompted(keychain, context) { context.invalidate() }
+        },
+        Cause(.invalidContext, "a context that was ended") { _ in
+            let context = LAContext()
+            context.invalidate()
+            return await NoteStore.evaluate(biometry, context)
+        },
+        Cause(.passcodeNotSet, "the passcode is removed") { keychain in
+            try await keychain.cause(.removePasscode)
+            return await NoteStore.evaluate(owner)
+        },
+        Cause(.biometryNotAvailable, "there is no reader", reader: nil) { _ in
+            await NoteStore.evaluate(biometry)
+        },
+        Cause(.biometryNotEnrolled, "no finger is enrolled", enrolled: []) { _ in
+            await NoteStore.evaluate(biometry)
+        },
+        Cause(.biometryLockout, "five wrong fingers") { keychain in
+            keychain.person(.touches(.second), .touches(.second))
+            _ = await NoteStore.evaluate(biometry)
+            return await NoteStore.evaluate(biometry)
+        },
+        Cause(.biometryDisconnected, "the reader is unplugged in mid-scan") { keychain in
+            try await whilePrompted(keychain) { try await keychain.cause(.unplug) }
+        },
+        Cause(.companionNotAvailable, "a companion is asked for") { _ in
+            await NoteStore.evaluate(.deviceOwnerAuthenticationWithCompanion)
+        },
+        Cause(.notInteractive, "the app forbids a prompt") { _ in
+            let context = LAContext()
+            context.interactionNotAllowed = true
+            return await NoteStore.evaluate(biometry, context)
+        },
+    ]
+
+    private static func whilePrompted(
+        _ keychain: TemporaryKeychain,
+        _ context: LAContext = LAContext(),
+        _ body: () async throws -> Void
+    ) async throws -> LAError.Code? {
+        keychain.person(.ignores)
+        async let outcome = NoteStore.evaluate(biometry, context)
+        try await Deadline.wait(for: "the prompt") { keychain.prompts.isEmpty ? nil : true }
+        try await body()
+        return await outcome
+    }
+
+    @Test("LAError", arguments: laErrors)
+    func localAuthentication(_ cause: Cause<LAError.Code>) async throws {
+        let keychain = try await TemporaryKeychain(reader: cause.reader, enrolled: cause.enrolled)
+        let seen = try await keychain.use { try await cause.seen(keychain) }
+        #expect(seen == cause.code)
+    }
+
+    @Test("each LAError code is caused, or named with the reason why it cannot be")
+    func allLAErrors() {
+        let caused = Set(Self.laErrors.map(\.code)), unseen = Set(Self.unseenLAErrors.keys)
+        #expect(caused.isDisjoint(with: unseen))
+        let all = ((-1100)...(-1)).compactMap(LAError.Code.init(rawValue:))
+        #expect(all.filter { !caused.contains($0) && !unseen.contains($0) } == [])
+    }
+
+    // MARK: OSStatus
+
+    static let statuses: [Cause<OSStatus>] = [
+        Cause(errSecItemNotFound, "nothing was stored", reader: nil) { _ in NoteStore.read().status },
+        Cause(errSecDuplicateItem, "stored twice", reader: nil) { _ in
+            _ = NoteStore.add("one", nil)
+            return NoteStore.add("two", nil)
+        },
+        Cause(errSecUserCanceled, "the person presses cancel") { keychain in
+            _ = NoteStore.add("one")
+            keychain.person(.cancels)
+            return NoteStore.read().status
+        },
+        Cause(errSecAuthFailed, "five wrong fingers") { keychain in
+            _ = NoteStore.add("one")
+            keychain.person(.touches(.second))
+            return NoteStore.read().status
+        },
+        Cause(errSecInteractionNotAllowed, "the app forbids a prompt") { _ in
+            _ = NoteStore.add("one")
+            let context = LAContext()
+            context.interactionNotAllowed = true
+            return NoteStore.read(context).status
+        },
+        Cause(errSecDecode, "stored bytes are flipped", reader: nil) { keychain in
+            _ = NoteStore.add(String(repeating: "s3cret", count: 5000), nil)
+            try await keychain.cause(.damage)
+            return NoteStore.read().status
+        },
+        Cause(errSecNotAvailable, "there is no passcode", reader: nil) { keychain in
+            try await keychain.cause(.removePasscode)
+            return NoteStore.read().status
+        },
+        Cause(errSecMissingEntitlement, "a group that the app is not in", reader: nil) { _ in
+            SecItemAdd(
+                [
+                    kSecClass: kSecClassGenericPassword, kSecAttrAccount: "a", kSecValueData: Data([1]),
+                    kSecAttrAccessGroup: "org.example.nobody",
+                ] as [CFString: Any] as CFDictionary,
+                nil
+            )
+        },
+        Cause(errSecUnimplemented, "matching of certificates", reader: nil) { _ in
+            SecItemCopyMatching(
+                [kSecClass: kSecClassGenericPassword, kSecMatchSubjectContains: "a"] as [CFString: Any]
+                    as CFDictionary,
+                nil
+            )
+        },
+        Cause(errSecInternalComponent, "the daemon crashes in front of a prompt") { keychain in
+            _ = NoteStore.add("one")
+            keychain.person(.ignores)
+            async let outcome = NoteStore.read().status
+            try await Deadline.wait(for: "the prompt") { keychain.prompts.isEmpty ? nil : true }
+            try await keychain.cause(.daemonCrash)
+            return await outcome
+        },
+        Cause(errSecNoSuchClass, "a class that is none", reader: nil) { _ in
+            SecItemCopyMatching([kSecClass: "none"] as [CFString: Any] as CFDictionary, nil)
+        },
+        Cause(errSecNoSuchAttr, "an attribute that is none", reader: nil) { _ in
+            SecItemAdd(
+                [kSecClass: kSecClassGenericPassword, "none": 1, kSecValueData: Data([1])] as [CFString: Any]
+                    as CFDictionary,
+                nil
+            )
+        },
+        Cause(errSecDataTooLarge, "more data than an item takes", reader: nil) { _ in
+            NoteStore.add(String(repeating: "x", count: 2 << 20), nil)
+        },
+        Cause(errSecParam, "a query without a class", reader: nil) { _ in
+            SecItemCopyMatching([kSecAttrAccount: "a"] as [CFString: Any] as CFDictionary, nil)
+        },
+    ]
+
+    /// Statuses that are not caused here, and why.
+    static let unseenStatuses: [OSStatus: String] = [
+        errSecIO: "a device that fails under the file system: strace injects it in Conformance, as root",
+        errSecReadOnly: "a file system that is read only: a mount in Conformance, as root",
+        errSecAllocate: "locked memory that is used up: a limit of the test's whole process",
+        errSecBadReq: "a client of another version than the daemon",
+        errSecInteractionRequired: "no call of the fronts answers so: Apple's name for keychains of macOS",
+    ]
+
+    @Test("OSStatus", arguments: statuses)
+    func security(_ cause: Cause<OSStatus>) async throws {
+        let keychain = try await TemporaryKeychain(reader: cause.reader, enrolled: cause.enrolled)
+        let seen = try await keychain.use { try await cause.seen(keychain) }
+        #expect(seen == cause.code)
+    }
+
+    @Test("each OSStatus of the model is caused, or named with the reason why it cannot be")
+    func allStatuses() {
+        let caused = Set(Self.statuses.map(\.code)), unseen = Set(Self.unseenStatuses.keys)
+        #expect(caused.isDisjoint(with: unseen))
+        // KeychainModel's, whose names are not Apple's.
+        let all: Set<OSStatus> = [
+            -4, -34, -36, -50, -108, -128, -909, -2070, -25291, -25292, -25293, -25299, -25300, -25302,
+            -25303,
+            -25306, -25308, -25315, -26275, -34018,
+        ]
+        // The full disk, which needs root, has a test in FaultTests.
+        #expect(caused.union(unseen).union([errSecDiskFull]) == all)
+    }
+}

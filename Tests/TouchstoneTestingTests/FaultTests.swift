@@ -1,0 +1,147 @@
+import Foundation
+import LocalAuthentication
+import Security
+import Testing
+import TouchstoneTesting
+
+@Suite("What a keychain of a test's own can suffer", .serialized, .timeLimit(.minutes(10)))
+struct FaultTests {
+    private static let biometry = LAPolicy.deviceOwnerAuthenticationWithBiometrics
+
+    private func waitForPrompt(_ keychain: TemporaryKeychain, count: Int = 1) async throws {
+        try await Deadline.wait(for: "a prompt") { keychain.prompts.count >= count ? true : nil }
+    }
+
+    @Test("a reader that is unplugged in mid-scan ends the prompt, is not there then, and works again")
+    func unplug() async throws {
+        let keychain = try await TemporaryKeychain()
+        try await keychain.use {
+            keychain.person(.ignores)
+            async let outcome = NoteStore.evaluate(Self.biometry)
+            try await waitForPrompt(keychain)
+            try await keychain.cause(.unplug)
+            #expect(await outcome == .biometryDisconnected)
+            #expect(await NoteStore.evaluate(Self.biometry) == .biometryNotAvailable)
+            try await keychain.cause(.replug)
+            #expect(await NoteStore.evaluate(Self.biometry) == nil)
+            // Without anybody who waits for a finger.
+            try await keychain.cause(.unplug)
+            #expect(await NoteStore.evaluate(Self.biometry) == .biometryNotAvailable)
+        }
+    }
+
+    @Test(
+        "a daemon that crashes in front of a prompt ends the call, and is there again with all that was stored"
+    )
+    func crash() async throws {
+        let keychain = try await TemporaryKeychain()
+        try await keychain.use {
+            #expect(NoteStore.add("s3cret") == errSecSuccess)
+            keychain.person(.ignores)
+            async let outcome = NoteStore.evaluate(Self.biometry)
+            try await waitForPrompt(keychain)
+            try await keychain.cause(.daemonCrash)
+            #expect(await outcome == .systemCancel)
+            #expect(NoteStore.read().value == "s3cret")
+        }
+    }
+
+    @Test("a locked keychain asks its person first")
+    func lock() async throws {
+        let keychain = try await TemporaryKeychain()
+        try await keychain.use {
+            #expect(NoteStore.add("s3cret", nil) == errSecSuccess)
+            try await keychain.cause(.lock)
+            keychain.person(.cancels)
+            #expect(NoteStore.read().status == errSecUserCanceled)
+            #expect(NoteStore.read() == (errSecSuccess, "s3cret"))
+            #expect(NoteStore.read() == (errSecSuccess, "s3cret"))
+            #expect(keychain.prompts.count == 2)
+        }
+    }
+
+    @Test("sleep takes an open prompt away")
+    func suspend() async throws {
+        let keychain = try await TemporaryKeychain()
+        try await keychain.use {
+            keychain.person(.ignores)
+            async let outcome = NoteStore.evaluate(Self.biometry)
+            try await waitForPrompt(keychain)
+            try await keychain.cause(.suspend)
+            #expect(await outcome == .systemCancel)
+            #expect(await NoteStore.evaluate(Self.biometry) == nil)
+        }
+    }
+
+    @Test("polkit's no is told as such")
+    func deny() async throws {
+        let keychain = try await TemporaryKeychain()
+        try await keychain.use {
+            try await keychain.cause(.deny)
+            #expect(await NoteStore.evaluate(Self.biometry) == .biometryNotAvailable)
+        }
+    }
+
+    @Test("without a passcode nothing that it protected is there")
+    func noPasscode() async throws {
+        let keychain = try await TemporaryKeychain(reader: nil)
+        try await keychain.use {
+            #expect(NoteStore.add("s3cret", nil) == errSecSuccess)
+            try await keychain.cause(.removePasscode)
+            #expect(await NoteStore.evaluate(.deviceOwnerAuthentication) == .passcodeNotSet)
+        }
+    }
+
+    @Test("items whose bytes were flipped are damaged, and not absent")
+    func damage() async throws {
+        let keychain = try await TemporaryKeychain(reader: nil)
+        try await keychain.use {
+            #expect(NoteStore.add(String(repeating: "s3cret", count: 5000), nil) == errSecSuccess)
+            try await keychain.cause(.damage)
+            #expect(NoteStore.read().status == errSecDecode)
+        }
+    }
+
+    @Test("a full disk takes nothing more, and what is on it can be read")
+    func fullDisk() async throws {
+        let keychain = try await TemporaryKeychain(reader: nil)
+        guard geteuid() == 0 else {
+            await #expect(throws: TestKitError.self) { try await keychain.cause(.diskFull) }
+            return
+        }
+        try await keychain.use {
+            #expect(NoteStore.add("s3cret", nil) == errSecSuccess)
+            try await keychain.cause(.diskFull)
+            #expect(NoteStore.read() == (errSecSuccess, "s3cret"))
+            let more: [CFString: Any] = [
+                kSecClass: kSecClassGenericPassword, kSecAttrAccount: "more",
+                kSecValueData: Data(count: 9000),
+            ]
+            #expect(SecItemAdd(more as CFDictionary, nil) == errSecDiskFull)
+            #expect(keychain.prompts.isEmpty)
+        }
+    }
+
+    @Test("a chip that is locked out, or another one, opens nothing")
+    func chip() async throws {
+        for fault in [TestFault.chipLockout, .chipSwap] {
+            let keychain = try await TemporaryKeychain(reader: nil, chip: .prepared())
+            try await keychain.use {
+                #expect(NoteStore.add("s3cret", nil) == errSecSuccess)
+                try await keychain.cause(fault)
+                #expect(NoteStore.read().status == errSecAuthFailed, "\(fault)")
+            }
+        }
+    }
+
+    @Test("a part that is not there cannot fail: the error says what to give")
+    func missingPart() async throws {
+        let keychain = try await TemporaryKeychain(reader: nil)
+        for (fault, word) in [(TestFault.unplug, "reader"), (.chipLockout, "chip:"), (.chipSwap, "chip:")] {
+            let error = await #expect(throws: TestKitError.self) { try await keychain.cause(fault) }
+            #expect(error?.description.contains(word) == true)
+        }
+        await #expect(throws: TestKitError.self) { try await keychain.enrol(.first) }
+        await #expect(throws: TestKitError.self) { try await keychain.remove(.first) }
+    }
+}
