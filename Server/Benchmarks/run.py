@@ -8,6 +8,7 @@ use instead of one of its own.
 """
 
 import concurrent.futures
+import http.client
 import os
 import pathlib
 import re
@@ -304,6 +305,50 @@ def saturated():
         bound("answers of 503", figures["busy"], 1)
 
 
+def refusals():
+    """What is no request is refused soon: nobody keeps the server busy with it."""
+    kinds = [
+        ("64 KiB in one string", b'{"username":"' + b"x" * 65_000 + b'","password":"y"}', 400),
+        ("64 KiB of blanks", b" " * 65_000 + b"{}x", 400),
+        ("more than 64 KiB", b" " * 70_000, 413),
+        ("30,000 arrays in one another", b"[" * 30_000 + b"]" * 30_000, 400),
+        ("nine deep", b'{"a":' + b"[" * 8 + b"]" * 8 + b"}", 400),
+        ("a name twice", b'{"username":"a","username":"b"}', 400),
+        ("6,000 names, the last twice", b"{" + b",".join(b'"m%d":1' % n for n in [*range(6000), 5999]) + b"}", 400),
+        ("10,000 escapes", b'{"username":"' + b"\\u0041" * 10_000 + b'"}', 400),
+        ("a number of 60,000 digits", b'{"username":1' + b"0" * 60_000 + b"}", 400),
+        ("wrong types", b'{"username":[],"password":{}}', 400),
+    ]
+    slowest = 0
+    with Server("touchstone", store(memory, "refusals", few)) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        connection.connect()
+        connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        before = server.resident()
+        os.sched_setaffinity(0, {1})
+        if priority:
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        for name, body, status in kinds:
+            times = []
+            for _ in range(20 if smoke else 300):
+                start = time.perf_counter()
+                connection.request("POST", "/v1/login/password", body, {"Content-Type": "application/json"})
+                answer = connection.getresponse()
+                answer.read()
+                times.append((time.perf_counter() - start) * 1000)
+                if answer.status != status:
+                    faults.append(f"{name}: {answer.status}")
+                    break
+            times.sort()
+            p99 = times[int((len(times) - 1) * 0.99)]
+            slowest = max(slowest, p99)
+            say(f"   {name:<32}{status}  p50 {times[len(times) // 2]:.2f} ms  p99 {p99:.2f} ms")
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        os.sched_setaffinity(0, {0, 1})
+        say(f"   resident: {before:.0f} MB, then {server.resident():.0f} MB")
+        bound("p99 of the slowest refusal, ms", slowest, 10, at_least=False)
+
+
 def large():
     with Server("touchstone", store(disk, "few", few)) as small, Server("touchstone", store(disk, "many", many)) as big:
         runs = {"few": [], "many": []}
@@ -341,6 +386,7 @@ try:
         ("disk", f"The same on a disk ({disk.parent}), synchronous=FULL", on_disk),
         ("postgresql", "PostgreSQL (tmpfs) beside SQLite", postgresql),
         ("passwords", "Passwords saturate the server", saturated),
+        ("refusals", "Bad input, one request at a time", refusals),
         ("large", f"{many} accounts with two credentials each, beside {few} (disk)", large),
         ("stores", "The store without HTTP and signatures, beside its statements in C", stores),
     ]:

@@ -2,8 +2,8 @@
 //
 //   store_limit PATH CLIENTS SECONDS ACCOUNTS
 //
-// As many logins as there are clients go on at a time: their ceremonies are opened in one commit, consumed in the next, and
-// completed in the third. The file is one that `fill` filled.
+// As many logins as there are clients go on at a time: their ceremonies are opened in one commit, and consumed and completed
+// in the next. The file is one that `fill` filled.
 #include <sys/random.h>
 #include <time.h>
 
@@ -56,10 +56,11 @@ int main(int argc, char **argv) {
         die(sqlite3_errmsg(database));
     sqlite3_stmt *begin = prepared("BEGIN IMMEDIATE"), *commit = prepared("COMMIT");
     sqlite3_stmt *open = prepared("INSERT INTO ceremonies VALUES (?1, 'login', ?2, NULL, ?3, ?4)");
-    sqlite3_stmt *consume = prepared("DELETE FROM ceremonies WHERE id = ?1 RETURNING *");
+    sqlite3_stmt *ceremony = prepared("SELECT * FROM ceremonies WHERE id = ?1");
+    sqlite3_stmt *consume = prepared("DELETE FROM ceremonies WHERE id = ?1");
     sqlite3_stmt *credential = prepared("SELECT * FROM credentials WHERE id = ?1");
     sqlite3_stmt *account = prepared("SELECT * FROM accounts WHERE id = ?1");
-    sqlite3_stmt *sessions = prepared("SELECT * FROM sessions WHERE account = ?1 ORDER BY created_at, id");
+    sqlite3_stmt *sessions = prepared("SELECT * FROM sessions WHERE account = ?1");
     sqlite3_stmt *oldest = prepared(
         "DELETE FROM sessions WHERE account = ?1 AND id = (SELECT id FROM sessions WHERE account = ?1 ORDER BY created_at, "
         "id LIMIT 1)");
@@ -96,30 +97,21 @@ int main(int argc, char **argv) {
         step(commit);
         step(begin);
         for (int i = 0; i < clients; i++) {
-            uint8_t owner[32], id[32];
-            account_id((number + (uint64_t)i) % accounts, owner);
-            credential_id((number + (uint64_t)i) % accounts, 0, id);
-            blob(consume, 1, ids[i], 16);
-            blob(credential, 1, id, 32);
-            blob(account, 1, owner, 32);
-            if (rows(consume, NULL, NULL) != 1 || rows(credential, NULL, NULL) != 1 || rows(account, NULL, NULL) != 1)
-                die("not filled");
-        }
-        step(commit);
-        step(begin);
-        for (int i = 0; i < clients; i++) {
             uint8_t owner[32], id[32], name[16], token[32], previous[32] = {0}, hash[32], thumbprint[32] = {1};
             long long sequence = 0;
             account_id((number + (uint64_t)i) % accounts, owner);
             credential_id((number + (uint64_t)i) % accounts, 0, id);
+            blob(ceremony, 1, ids[i], 16);
+            blob(consume, 1, ids[i], 16);
             blob(account, 1, owner, 32);
             blob(sessions, 1, owner, 32);
             blob(head, 1, owner, 32);
             blob(credential, 1, id, 32);
-            rows(account, NULL, NULL);
+            if (rows(ceremony, NULL, NULL) != 1 || rows(credential, NULL, NULL) != 1 || rows(account, NULL, NULL) != 1)
+                die("not filled");
+            step(consume);
             int count = rows(sessions, NULL, NULL);
             rows(head, &sequence, previous);
-            rows(credential, NULL, NULL);
             if (count >= 10) {
                 blob(oldest, 1, owner, 32);
                 step(oldest);

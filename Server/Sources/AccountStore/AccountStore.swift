@@ -5,13 +5,15 @@
 /// time it is. A refusal that a client could cause is a value that is returned, with its record in the audit written by
 /// the same transaction; an error that is thrown says that nothing was done.
 ///
-/// A login takes three: the ceremony is opened, consumed, and completed.
+/// A login takes two: the ceremony is opened; it is consumed, and the login completed.
 /// ```swift
 /// try await store.openCeremony(ceremony, limits: [], now: now)
 /// // … the client signs …
-/// let taken = try await store.consumeCeremony(ceremony.id, presenting: id, now: now)
-/// // … all checks of the specification …
-/// switch try await store.completeLogin(completion) { … }
+/// let login = try await store.completeLogin(by: ceremony.id, presenting: id, now: now) { taken throws(Refusal) in
+///     // … all checks of the specification …
+///     return completion
+/// }
+/// switch login { … }
 /// ```
 public protocol AccountStore: AdministrationStore, AttestationStore, AuditStore, CeremonyStore,
     CredentialStore,

@@ -129,9 +129,14 @@ final class PostgreSQLWorker: Sendable {
     ) throws -> R {
         let wasOpen = opened != nil && !isFresh
         let connection = try open(&opened)
-        var isCommitting = false
+        // What is sent together without a BEGIN is a transaction by itself.
+        var isCommitting = isolation == .singleCall
         do {
-            try connection.execute(isolation == .serializable ? Self.beginSerializable : Self.begin)
+            switch isolation {
+            case .serializable: try connection.execute(Self.beginSerializable)
+            case .eachStatement: try connection.execute(Self.begin)
+            case .singleCall: return try body(connection)
+            }
             let value = try body(connection)
             try connection.execute(Self.commit)
             isCommitting = true

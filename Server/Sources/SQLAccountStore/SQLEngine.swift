@@ -31,6 +31,9 @@ package enum SQLIsolation: Sendable {
     case serializable
     /// Each of its statements is whole in itself, which is enough where one decides alone.
     case eachStatement
+    /// As ``eachStatement``, in one round trip, for a body that calls ``SQLConnection/rows(_:)`` once and nothing else: those
+    /// statements are the transaction, and what the body throws after the call need not take it back.
+    case singleCall
 }
 
 /// A transaction's connection, on the thread that it is used on.

@@ -83,7 +83,7 @@ extension SQLStore {
 
     package func takeProof(_ proof: ProofIdentifier, now: Timestamp) async throws(StoreError) -> ProofVerdict
     {
-        try await engine.write(.eachStatement) { try $0.takeProof(proof) }
+        try await engine.write(.singleCall) { try $0.takeProof(proof) }
     }
 }
 
@@ -97,7 +97,9 @@ extension SQLStore {
         limits: [RateLimit],
         now: Timestamp
     ) async throws(StoreError) -> LimitVerdict {
-        try await engine.write(.eachStatement) { try $0.openCeremony(ceremony, limits: limits, now: now) }
+        try await engine.write(limits.count == 1 ? .singleCall : .eachStatement) {
+            try $0.openCeremony(ceremony, limits: limits, now: now)
+        }
     }
 
     package func consumeCeremony(
@@ -105,13 +107,13 @@ extension SQLStore {
         presenting credential: CredentialID?,
         now: Timestamp
     ) async throws(StoreError) -> ConsumedCeremony? {
-        try await engine.write(.eachStatement) {
+        try await engine.write(.singleCall) {
             try $0.consumeCeremony(id, presenting: credential, now: now)
         }
     }
 
     package func openActivation(_ activation: Activation, now: Timestamp) async throws(StoreError) {
-        try await engine.write(.eachStatement) { try $0.openActivation(activation) }
+        try await engine.write(.singleCall) { try $0.openActivation(activation) }
     }
 
     package func consumeActivation(
@@ -119,7 +121,7 @@ extension SQLStore {
         of account: AccountID,
         now: Timestamp
     ) async throws(StoreError) -> Activation? {
-        try await engine.write(.eachStatement) { try $0.consumeActivation(id, of: account, now: now) }
+        try await engine.write(.singleCall) { try $0.consumeActivation(id, of: account, now: now) }
     }
 
     package func recordAttestationKey(
@@ -141,6 +143,17 @@ extension SQLStore {
 extension SQLStore {
     package func completeLogin(_ completion: LoginCompletion) async throws(StoreError) -> LoginOutcome {
         try await engine.write(.serializable) { try $0.completeLogin(completion) }
+    }
+
+    package func completeLogin<Refusal: Error>(
+        by ceremony: CeremonyID,
+        presenting credential: CredentialID,
+        now: Timestamp,
+        verify: @escaping @Sendable (ConsumedCeremony) throws(Refusal) -> LoginCompletion
+    ) async throws(StoreError) -> CeremonyLogin<Refusal> {
+        try await engine.write(.eachStatement) {
+            try $0.completeLogin(by: ceremony, presenting: credential, now: now, verify: verify)
+        }
     }
 
     package func liveSession(

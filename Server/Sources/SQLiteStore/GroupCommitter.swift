@@ -38,8 +38,9 @@ final class GroupJob<Value: Sendable>: AnyGroupJob, @unchecked Sendable {  // as
     override func fail(_ error: StoreError) { answer.give(.failure(error)) }
 }
 
-/// The one that writes: operations that come while a commit is under way go into the next one together, each with a savepoint
-/// of its own, so that one that fails takes nobody along.
+/// The one that writes: operations that come while a commit is under way go into the next one together.
+///
+/// One that fails takes nobody along: it is taken back alone, or the others are run once more without it.
 final class GroupCommitter: Sendable {
     private static let begin = SQLStatement("BEGIN IMMEDIATE")
     private static let commit = SQLStatement("COMMIT")
@@ -156,7 +157,6 @@ final class GroupCommitter: Sendable {
                     state.statistics.busyTime += busy
                 }
                 for job in done { job.succeed() }
-                // Those that failed by themselves have had their answer.
                 if let error { for job in jobs { job.fail(error) } }
             }
         }
@@ -206,18 +206,11 @@ final class GroupCommitter: Sendable {
         guard !jobs.isEmpty else { return ([], nil) }
         do {
             let connection = try current(&opened)
-            var done: [AnyGroupJob] = []
-            try connection.execute(Self.begin)
-            do {
-                for job in jobs {
-                    if try part(job, alone: jobs.count == 1, connection) { done.append(job) }
-                }
-                try connection.execute(done.isEmpty ? Self.rollback : Self.commit)
-            } catch {
-                if !connection.isOutsideTransaction { try? connection.execute(Self.rollback) }
-                throw error
-            }
-            return (done, nil)
+            // Savepoints cost a copy of each page, and are hardly ever needed.
+            return (
+                try write(jobs, together: true, connection) ?? write(jobs, together: false, connection) ?? [],
+                nil
+            )
         } catch {
             let error = SQLiteFailure.storeError(error)
             if error.code == .unavailable || error.code == .damaged { opened = nil }
@@ -225,25 +218,64 @@ final class GroupCommitter: Sendable {
         }
     }
 
-    /// Runs one operation; one that fails by itself is taken back alone.
+    /// Runs operations and commits them; if they go `together`, without a savepoint for each, which does as long as none fails
+    /// after it wrote.
     ///
-    /// - Returns: whether it waits for the commit.
+    /// Returns those that are durable now; nil: nothing happened, because one failed that cannot be taken back alone.
+    private func write(_ jobs: [AnyGroupJob], together: Bool, _ connection: SQLiteConnection) throws
+        -> [AnyGroupJob]?
+    {
+        var done: [AnyGroupJob] = []
+        var failed: [(job: AnyGroupJob, error: StoreError)] = []
+        try connection.execute(Self.begin)
+        do {
+            for job in jobs {
+                switch try part(job, hasSavepoint: !together, connection) {
+                case .done: done.append(job)
+                case .failed(let error): failed.append((job, error))
+                case .failedHalfDone:
+                    try connection.execute(Self.rollback)
+                    return nil
+                }
+            }
+            try connection.execute(done.isEmpty ? Self.rollback : Self.commit)
+        } catch {
+            if !connection.isOutsideTransaction { try? connection.execute(Self.rollback) }
+            throw error
+        }
+        for (job, error) in failed { job.fail(error) }
+        return done
+    }
+
+    private enum Part {
+        /// It waits for the commit.
+        case done
+        /// By itself, and nothing of it is left.
+        case failed(StoreError)
+        /// By itself, and what it wrote can only be taken back with all.
+        case failedHalfDone
+    }
+
+    /// Runs one operation.
+    ///
     /// - Throws: what ends all of them.
-    private func part(_ job: AnyGroupJob, alone: Bool, _ connection: SQLiteConnection) throws -> Bool {
-        if !alone { try connection.execute(Self.savepoint) }
+    private func part(_ job: AnyGroupJob, hasSavepoint: Bool, _ connection: SQLiteConnection) throws -> Part {
+        let changes = connection.changeCount
+        if hasSavepoint { try connection.execute(Self.savepoint) }
         do {
             try job.run(connection)
         } catch {
             if connection.isOutsideTransaction { throw error }
-            if !alone {
+            if hasSavepoint {
                 try connection.execute(Self.rollbackPart)
                 try connection.execute(Self.release)
+            } else if connection.changeCount != changes {
+                return .failedHalfDone
             }
-            job.fail(SQLiteFailure.storeError(error))
-            return false
+            return .failed(SQLiteFailure.storeError(error))
         }
-        if !alone { try connection.execute(Self.release) }
-        return true
+        if hasSavepoint { try connection.execute(Self.release) }
+        return .done
     }
 
     /// The connection to the file that is there now.

@@ -33,6 +33,9 @@ final class SQLiteConnection: SQLConnection {
     /// Whether no transaction is open: some failures end one by themselves.
     var isOutsideTransaction: Bool { sqlite3_get_autocommit(handle) != 0 }
 
+    /// Another after each row that is written.
+    var changeCount: CInt { sqlite3_total_changes(handle) }
+
     /// Whether the file's name leads to another file, or to none: what is written would be nobody's.
     var hasMoved: Bool {
         var moved: CInt = 0
@@ -48,9 +51,27 @@ final class SQLiteConnection: SQLConnection {
     func run(once text: String) throws { try queue.inDatabase { try $0.execute(sql: text) } }
 
     private func run(_ query: SQLQuery) throws -> [SQLRow] {
+        switch query.statement.returned {
+        case .byItself: return try step(query)
+        case .before(let reading):
+            let rows = try step(SQLQuery(reading, query.values))
+            if !rows.isEmpty { _ = try step(query) }
+            return rows
+        case .after(let reading):
+            _ = try step(query)
+            return try step(SQLQuery(reading, query.values))
+        case .counted:
+            _ = try step(query)
+            return [SQLRow](repeating: SQLRow([]), count: Int(sqlite3_changes(handle)))
+        }
+    }
+
+    private func step(_ query: SQLQuery) throws -> [SQLRow] {
         let statement = try compiled(query.statement)
         defer { sqlite3_reset(statement) }
-        for (index, value) in query.values.enumerated() { bind(value, to: statement, CInt(index + 1)) }
+        for (index, value) in query.values.prefix(Int(sqlite3_bind_parameter_count(statement))).enumerated() {
+            bind(value, to: statement, CInt(index + 1))
+        }
         var rows: [SQLRow] = []
         while true {
             switch sqlite3_step(statement) {
@@ -65,7 +86,7 @@ final class SQLiteConnection: SQLConnection {
     private func compiled(_ statement: SQLStatement) throws -> OpaquePointer {
         if statement.index < statements.count, let compiled = statements[statement.index] { return compiled }
         var compiled: OpaquePointer?
-        let text = statement.text.replacing("$", with: "?")
+        let text = statement.change.replacing("$", with: "?")
         let result = sqlite3_prepare_v3(handle, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &compiled, nil)
         guard result == SQLITE_OK, let compiled else { throw failure() }
         if statements.count <= statement.index {

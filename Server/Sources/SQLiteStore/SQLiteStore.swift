@@ -120,8 +120,8 @@ enum SQLiteSchema {
 }
 
 extension GRDB.Configuration {
-    /// The write-ahead log is written back at this many pages, 16 MiB.
-    private static let checkpointPageCount = 4000
+    /// The write-ahead log is written back at this many pages, 4 MiB: nobody is answered meanwhile.
+    private static let checkpointPageCount = 1000
     /// KiB of pages that the writer keeps in memory.
     private static let cacheKiB = 32 * 1024
 

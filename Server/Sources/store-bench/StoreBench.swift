@@ -4,7 +4,7 @@ import PostgreSQLStore
 import SQLiteStore
 import Synchronization
 
-/// Complete logins (a ceremony opened and consumed, the login completed) and refreshes, without HTTP and without a signature.
+/// Complete logins (a ceremony opened, then consumed and the login completed) and refreshes, without HTTP and without a signature.
 ///
 /// `store-bench sqlite PATH full|normal CLIENTS SECONDS ACCOUNTS`, or `store-bench postgresql CONNINFO CONNECTIONS …`.
 @main
@@ -172,43 +172,43 @@ struct Work {
             expiresAt: now + .seconds(300)
         )
         _ = try await store.openCeremony(ceremony, limits: [], now: now)
-        _ = try await store.consumeCeremony(ceremony.id, presenting: credential, now: now)
         let tokens = TokenPair(
             access: TokenDigest(Identifier<Never>.random(byteCount: 32).bytes),
             accessExpiresAt: now + .seconds(300),
             refresh: TokenDigest(Identifier<Never>.random(byteCount: 32).bytes)
         )
-        _ = try await store.completeLogin(
-            LoginCompletion(
-                method: .credential(
-                    CredentialUse(
-                        id: credential,
-                        signCount: 0,
-                        userVerified: true,
-                        backupEligible: false,
-                        backupState: false
-                    )
-                ),
-                session: Session(
-                    id: .random(),
-                    account: account,
-                    credential: credential,
-                    acr: "phrh",
-                    amr: ["hwk", "user", "pop"],
-                    authTime: now,
-                    createdAt: now,
-                    lastUsedAt: now,
-                    expiresAt: now + .seconds(86_400),
-                    idleLifetime: .seconds(3600),
-                    thumbprint: [UInt8](repeating: 1, count: 32),
-                    client: "Firefox on Linux",
-                    address: "192.0.2.1"
-                ),
-                tokens: tokens,
-                audit: AuditEvent(.loginSuccess, address: "192.0.2.1", trace: "0123456789abcdef"),
-                now: now
-            )
+        let completion = LoginCompletion(
+            method: .credential(
+                CredentialUse(
+                    id: credential,
+                    signCount: 0,
+                    userVerified: true,
+                    backupEligible: false,
+                    backupState: false
+                )
+            ),
+            session: Session(
+                id: .random(),
+                account: account,
+                credential: credential,
+                acr: "phrh",
+                amr: ["hwk", "user", "pop"],
+                authTime: now,
+                createdAt: now,
+                lastUsedAt: now,
+                expiresAt: now + .seconds(86_400),
+                idleLifetime: .seconds(3600),
+                thumbprint: [UInt8](repeating: 1, count: 32),
+                client: "Firefox on Linux",
+                address: "192.0.2.1"
+            ),
+            tokens: tokens,
+            audit: AuditEvent(.loginSuccess, address: "192.0.2.1", trace: "0123456789abcdef"),
+            now: now
         )
+        _ = try await store.completeLogin(by: ceremony.id, presenting: credential, now: now) {
+            _ throws(Never) in completion
+        }
         return tokens
     }
 

@@ -20,7 +20,7 @@ struct Serve: AsyncParsableCommand {
         // Tasks run where their connection is read and written: without it each request changes threads twice more, which
         // is a third of its cost. Where it is not possible nothing else changes.
         NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
-        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
+        LoggingSystem.bootstrap { LateMetadata(StreamLogHandler.standardError(label: $0)) }
         var logger = Logger(label: "touchstone-server")
         logger.logLevel = Logger.Level(rawValue: configuration.logLevel) ?? .info
         do {

@@ -19,6 +19,10 @@ extension ServerTests {
             ("no body", head + "Content-Length: 100\r\n\r\n", nil),
             ("a body by and by", head + "Content-Length: 60000\r\n\r\n{", " "),
             ("chunks without end", head + "Transfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n"),
+            (
+                "nothing after a body that was refused before it came",
+                head + "Content-Length: 70000\r\n\r\n" + String(repeating: " ", count: 70_000), nil
+            ),
             ("half a second request", head + "Content-Length: 2\r\n\r\n{}GET /v1/me HT", nil),
         ]
 

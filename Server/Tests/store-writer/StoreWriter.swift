@@ -75,23 +75,35 @@ struct Writer {
             )
             _ = try await store.openCeremony(ceremony, limits: [], now: now)
             say("opened", account.id.bytes, ceremony.id.bytes, records)
-            guard try await store.consumeCeremony(ceremony.id, presenting: credential.id, now: now) != nil
-            else {
-                say("lost", account.id.bytes, ceremony.id.bytes, records)
-                return
-            }
-            say("consumed", account.id.bytes, ceremony.id.bytes, records)
+            // Every third answer is not good, and costs its ceremony all the same.
+            let isRefused = count % 3 == 0
             let tokens = TokenPair(
                 access: TokenDigest(Identifier<Never>.random(byteCount: 32).bytes),
                 accessExpiresAt: now + .seconds(300),
                 refresh: TokenDigest(Identifier<Never>.random(byteCount: 32).bytes)
             )
-            guard case .completed(let session, _) = try await logIn(UInt32(count), tokens) else {
-                say("lost", account.id.bytes, tokens.access.bytes, records)
+            let completion = login(UInt32(count), tokens)
+            let login = try await store.completeLogin(
+                by: ceremony.id,
+                presenting: credential.id,
+                now: now
+            ) { _ throws(Refused) in
+                if isRefused { throw Refused() }
+                return completion
+            }
+            let session: Session
+            switch login {
+            case .refused where isRefused:
+                say("consumed", account.id.bytes, ceremony.id.bytes, records)
+                continue
+            case .verified(.completed(let opened, _)) where !isRefused: session = opened
+            default:
+                say("lost", account.id.bytes, ceremony.id.bytes, records)
                 return
             }
             records += 1
             say("signedIn", account.id.bytes, tokens.access.bytes, records)
+            say("consumed", account.id.bytes, ceremony.id.bytes, records)
             if count % 2 == 0 {
                 try await store.endSession(
                     session.id,
@@ -115,33 +127,33 @@ struct Writer {
         }
     }
 
-    private func logIn(_ count: UInt32, _ tokens: TokenPair) async throws -> LoginOutcome {
-        try await store.completeLogin(
-            LoginCompletion(
-                method: .credential(
-                    CredentialUse(
-                        id: credential.id,
-                        signCount: count,
-                        userVerified: true,
-                        backupEligible: false,
-                        backupState: false
-                    )
-                ),
-                session: Session(
-                    id: .random(),
-                    account: account.id,
-                    acr: "phr",
-                    amr: ["hwk"],
-                    authTime: now,
-                    createdAt: now,
-                    lastUsedAt: now,
-                    expiresAt: now + .seconds(3600),
-                    idleLifetime: .seconds(3600)
-                ),
-                tokens: tokens,
-                audit: AuditEvent(.loginSuccess),
-                now: now
-            )
+    private struct Refused: Error {}
+
+    private func login(_ count: UInt32, _ tokens: TokenPair) -> LoginCompletion {
+        LoginCompletion(
+            method: .credential(
+                CredentialUse(
+                    id: credential.id,
+                    signCount: count,
+                    userVerified: true,
+                    backupEligible: false,
+                    backupState: false
+                )
+            ),
+            session: Session(
+                id: .random(),
+                account: account.id,
+                acr: "phr",
+                amr: ["hwk"],
+                authTime: now,
+                createdAt: now,
+                lastUsedAt: now,
+                expiresAt: now + .seconds(3600),
+                idleLifetime: .seconds(3600)
+            ),
+            tokens: tokens,
+            audit: AuditEvent(.loginSuccess),
+            now: now
         )
     }
 

@@ -7,6 +7,26 @@ public protocol SessionStore: Sendable {
     /// that was changed since it was checked does not sign in; the oldest session ends when there are too many.
     func completeLogin(_ completion: LoginCompletion) async throws(StoreError) -> LoginOutcome
 
+    /// Takes a ceremony away, verifies the answer to it, and completes the login, in one transaction.
+    ///
+    /// The ceremony is gone as after ``CeremonyStore/consumeCeremony(_:presenting:now:)``, also when `verify` throws: of two
+    /// who want the same one, one gets it, and a refused answer cannot be tried again. `verify` computes and does nothing
+    /// else: it runs within the transaction, and again when the transaction has to be repeated.
+    ///
+    /// - Parameters:
+    ///   - ceremony: the ceremony that the answer is to.
+    ///   - credential: the credential that the answer is by.
+    ///   - now: now.
+    ///   - verify: makes a login of the ceremony and the credential, or refuses.
+    /// - Returns: how it ended; what `verify` threw is in it.
+    /// - Throws: ``StoreError``; then nothing happened, and the ceremony is as it was.
+    func completeLogin<Refusal: Error>(
+        by ceremony: CeremonyID,
+        presenting credential: CredentialID,
+        now: Timestamp,
+        verify: @escaping @Sendable (ConsumedCeremony) throws(Refusal) -> LoginCompletion
+    ) async throws(StoreError) -> CeremonyLogin<Refusal>
+
     /// What a token opens; nil: nothing, because it is unknown, over or revoked, or the account is locked.
     ///
     /// A look-up by its key that writes nothing, made for every request.
@@ -137,6 +157,16 @@ public enum LoginOutcome: Sendable, Equatable {
     case completed(Session, ended: [SessionID])
     /// Not in one. The audit has it as ``AuditEvent/Name/loginFail`` already.
     case refused(LoginRefusal)
+}
+
+/// How a login by a ceremony ended.
+public enum CeremonyLogin<Refusal: Error>: Sendable {
+    /// The ceremony was consumed before, is over, or never was.
+    case noCeremony
+    /// The answer was not good. The ceremony is consumed; the audit does not have it.
+    case refused(Refusal, ConsumedCeremony)
+    /// The answer was good.
+    case verified(LoginOutcome)
 }
 
 /// Why a login was refused at its last step.

@@ -4,6 +4,12 @@ private enum Statements {
     static let head = SQLStatement(
         "SELECT sequence, hash FROM audit WHERE chain = $1 ORDER BY sequence DESC LIMIT 1"
     )
+    static let headByCredential = SQLStatement(
+        """
+        SELECT sequence, hash FROM audit WHERE chain = (SELECT account FROM credentials WHERE id = $1)
+        ORDER BY sequence DESC LIMIT 1
+        """
+    )
     static let insert = SQLStatement(
         insertInto: "audit",
         """
@@ -22,6 +28,11 @@ extension SQLConnection {
     /// The query for the head of an event's chain, to be sent along with others.
     func auditHead(of event: AuditEvent) -> SQLQuery {
         SQLQuery(Statements.head, [.bytes(chain(of: event))])
+    }
+
+    /// The query for the head of the chain of the account that a credential is of.
+    func auditHead(ofAccountWith credential: CredentialID) -> SQLQuery {
+        SQLQuery(Statements.headByCredential, [.of(credential)])
     }
 
     /// Writes an event at the end of its chain.

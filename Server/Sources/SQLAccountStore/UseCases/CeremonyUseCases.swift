@@ -4,13 +4,28 @@ private enum Statements {
     static let account = SQLStatement("SELECT \(Account.columns) FROM accounts WHERE id = $1")
     static let accountByName = SQLStatement("SELECT \(Account.columns) FROM accounts WHERE username = $1")
     static let credential = SQLStatement("SELECT \(Credential.columns) FROM credentials WHERE id = $1")
+    static let accountOfCredential = SQLStatement(
+        "SELECT \(Account.columns) FROM accounts WHERE id = (SELECT account FROM credentials WHERE id = $1)"
+    )
     static let openCeremony = SQLStatement(
         insertInto: "ceremonies",
         Ceremony.columns,
         then: " ON CONFLICT (id) DO NOTHING RETURNING id"
     )
+    /// The same within a limit that was counted just before.
+    static let openCeremonyWithin = SQLStatement(
+        """
+        INSERT INTO ceremonies (\(Ceremony.columns)) SELECT $1, $2, $3, $4, $5, $6
+        WHERE EXISTS (SELECT 1 FROM limits WHERE key = $7 AND count <= $8)
+        ON CONFLICT (id) DO NOTHING
+        """,
+        returning: "id",
+        .counted
+    )
     static let consumeCeremony = SQLStatement(
-        "DELETE FROM ceremonies WHERE id = $1 RETURNING \(Ceremony.columns)"
+        "DELETE FROM ceremonies WHERE id = $1",
+        returning: Ceremony.columns,
+        .before(SQLStatement("SELECT \(Ceremony.columns) FROM ceremonies WHERE id = $1"))
     )
     static let openActivation = SQLStatement(
         insertInto: "activations",
@@ -60,9 +75,23 @@ extension SQLConnection {
     }
 
     func openCeremony(_ ceremony: Ceremony, limits: [RateLimit], now: Timestamp) throws -> LimitVerdict {
-        let verdict = try take(limits, now: now)
+        let verdict: LimitVerdict
+        let opened: [SQLRow]
+        if limits.count == 1 {
+            // Both in one round trip.
+            let within = ceremony.values + [limits[0].key.digest, .of(limits[0].most)]
+            let answers = try rows([
+                takeQuery(limits[0], now: now), SQLQuery(Statements.openCeremonyWithin, within),
+            ])
+            verdict = try self.verdict(of: limits[0], answers[0])
+            opened = answers[1]
+        } else {
+            verdict = try take(limits, now: now)
+            guard verdict == .allowed else { return verdict }
+            opened = try rows([SQLQuery(Statements.openCeremony, ceremony.values)])[0]
+        }
         guard verdict == .allowed else { return verdict }
-        guard try !rows([SQLQuery(Statements.openCeremony, ceremony.values)])[0].isEmpty else {
+        guard !opened.isEmpty else {
             throw StoreError(.conflict(.identifierTaken), cause: "ceremony")
         }
         return .allowed
@@ -73,20 +102,34 @@ extension SQLConnection {
         presenting presented: CredentialID?,
         now: Timestamp
     ) throws -> ConsumedCeremony? {
-        var queries = [SQLQuery(Statements.consumeCeremony, [.of(id)])]
-        if let presented { queries.append(SQLQuery(Statements.credential, [.of(presented)])) }
-        let answers = try rows(queries)
+        try consumed(try rows(consumeQueries(id, presenting: presented)), now: now)
+    }
+
+    /// What takes a ceremony away and looks a credential and its account up, to be sent along with others.
+    func consumeQueries(_ id: CeremonyID, presenting presented: CredentialID?) -> [SQLQuery] {
+        let consume = SQLQuery(Statements.consumeCeremony, [.of(id)])
+        guard let presented else { return [consume] }
+        return [
+            consume, SQLQuery(Statements.credential, [.of(presented)]),
+            SQLQuery(Statements.accountOfCredential, [.of(presented)]),
+        ]
+    }
+
+    /// What the first answers, which are to ``consumeQueries(_:presenting:)``, say; nil: there is no ceremony that is good.
+    func consumed(_ answers: [[SQLRow]], now: Timestamp) throws -> ConsumedCeremony? {
         guard var row = answers[0].first else { return nil }
         let ceremony = try Ceremony(&row)
         guard ceremony.expiresAt > now else { return nil }
-        guard answers.count > 1, var found = answers[1].first else {
+        guard answers.count > 2, var found = answers[1].first else {
             return ConsumedCeremony(ceremony: ceremony, credential: nil, account: nil)
         }
-        let credential = try Credential(&found)
         return ConsumedCeremony(
             ceremony: ceremony,
-            credential: credential,
-            account: try account(credential.account)
+            credential: try Credential(&found),
+            account: try answers[2].first.map { row in
+                var row = row
+                return try Account(&row)
+            }
         )
     }
 

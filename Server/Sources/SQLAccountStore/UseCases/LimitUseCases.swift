@@ -9,8 +9,9 @@ private enum Statements {
             count = CASE WHEN limits.expires_at <= $2 THEN 1 ELSE limits.count + 1 END,
             since = CASE WHEN limits.expires_at <= $2 THEN $2 ELSE limits.since END,
             expires_at = CASE WHEN limits.expires_at <= $2 THEN $3 ELSE limits.expires_at END
-        RETURNING count, expires_at
-        """
+        """,
+        returning: "count, expires_at",
+        .after(SQLStatement("SELECT count, expires_at FROM limits WHERE key = $1"))
     )
     static let attempts = SQLStatement("SELECT count, since FROM limits WHERE key = $1 AND expires_at > $2")
     static let setAttempts = SQLStatement(
@@ -24,7 +25,9 @@ private enum Statements {
     )
     static let reset = SQLStatement("DELETE FROM limits WHERE key = $1")
     static let takeProof = SQLStatement(
-        "INSERT INTO proofs (digest, expires_at) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING RETURNING digest"
+        "INSERT INTO proofs (digest, expires_at) VALUES ($1, $2) ON CONFLICT (digest) DO NOTHING",
+        returning: "digest",
+        .counted
     )
 }
 
@@ -33,18 +36,27 @@ private let attemptMemory = Duration.seconds(30 * 86_400)
 
 extension LimitKey {
     /// Of one length whatever the subject, and not its name.
-    fileprivate var digest: SQLValue { .bytes(Array(SHA256.hash(data: Array(text.utf8)))) }
+    var digest: SQLValue { .bytes(Array(SHA256.hash(data: Array(text.utf8)))) }
 }
 
 extension SQLConnection {
     func take(_ limits: [RateLimit], now: Timestamp) throws -> LimitVerdict {
         for limit in limits {
-            guard var row = try row(Statements.take, limit.key.digest, .of(now), .of(now + limit.window))
-            else {
-                throw StoreError(.damaged, cause: "limits")
-            }
-            guard try row.integer() <= limit.most else { return .exceeded(limit.key, until: try row.time()) }
+            let verdict = try verdict(of: limit, try rows([takeQuery(limit, now: now)])[0])
+            guard verdict == .allowed else { return verdict }
         }
+        return .allowed
+    }
+
+    /// The query that counts a use of a limit, to be sent along with others.
+    func takeQuery(_ limit: RateLimit, now: Timestamp) -> SQLQuery {
+        SQLQuery(Statements.take, [limit.key.digest, .of(now), .of(now + limit.window)])
+    }
+
+    /// What the answer to ``takeQuery(_:now:)`` says.
+    func verdict(of limit: RateLimit, _ answer: [SQLRow]) throws -> LimitVerdict {
+        guard var row = answer.first else { throw StoreError(.damaged, cause: "limits") }
+        guard try row.integer() <= limit.most else { return .exceeded(limit.key, until: try row.time()) }
         return .allowed
     }
 

@@ -2,10 +2,15 @@ internal import AccountStore
 
 private enum Statements {
     static let account = SQLStatement("SELECT \(Account.columns) FROM accounts WHERE id = $1")
-    /// When each session ends, the oldest first: all that a new one needs to know of the others.
+    /// When each session began and ends: all that a new one needs to know of the others.
     static let ends = SQLStatement(
+        "SELECT id, created_at, expires_at, last_used_at, idle_lifetime FROM sessions WHERE account = $1"
+    )
+    /// The same, by a credential of the account.
+    static let endsOfPresented = SQLStatement(
         """
-        SELECT id, expires_at, last_used_at, idle_lifetime FROM sessions WHERE account = $1 ORDER BY created_at, id
+        SELECT id, created_at, expires_at, last_used_at, idle_lifetime FROM sessions
+        WHERE account = (SELECT account FROM credentials WHERE id = $1)
         """
     )
     static let session = SQLStatement(
@@ -20,6 +25,38 @@ private enum Statements {
     )
 }
 
+/// What a new session has to know of another of the account.
+private struct OtherSession {
+    let id: SessionID
+    let createdAt: Timestamp
+    /// When its refresh token ends if nobody uses it.
+    let end: Timestamp
+
+    init(_ row: inout SQLRow) throws(StoreError) {
+        id = try row.id()
+        createdAt = try row.time()
+        let expiresAt = try row.time()
+        let lastUsedAt = try row.time()
+        end = min(expiresAt, lastUsedAt + (try row.duration()))
+    }
+
+    func isOlder(than other: Self) -> Bool {
+        createdAt == other.createdAt
+            ? id.bytes.lexicographicallyPrecedes(other.id.bytes) : createdAt < other.createdAt
+    }
+}
+
+/// What is stored of whoever signs in.
+private struct LoginState {
+    let account: Account?
+    /// Nil: there is none of that id, or the login is by password.
+    let credential: Credential?
+    /// The session that is to be renewed, else the ends of all.
+    let sessions: [SQLRow]
+    /// The last record of the account's chain.
+    let auditHead: [SQLRow]
+}
+
 extension LoginRefusal {
     /// What the audit says of it.
     func events(on occasion: AuditEvent, as name: AuditEvent.Name) -> [AuditEvent] {
@@ -32,21 +69,72 @@ extension LoginRefusal {
 extension SQLConnection {
     func completeLogin(_ completion: LoginCompletion) throws -> LoginOutcome {
         let id = completion.session.account
-        var audit = completion.audit.of(id)
-        audit.session = completion.session.id
         var queries = [
+            auditHead(of: completion.audit.of(id)),
             SQLQuery(Statements.account, [.of(id)]),
             completion.target == .renewal
                 ? SQLQuery(Statements.session, [.of(id), .of(completion.session.id)])
                 : SQLQuery(Statements.ends, [.of(id)]),
-            auditHead(of: audit),
         ]
-        if case .credential(let use) = completion.method {
-            audit.credential = use.id
-            queries.append(credentialQuery(use.id, of: id))
-        }
+        if case .credential(let use) = completion.method { queries.append(credentialQuery(use.id, of: id)) }
         let answers = try rows(queries)
-        guard var row = answers[0].first else {
+        return try complete(
+            completion,
+            LoginState(
+                account: try answers[1].first.map { row in
+                    var row = row
+                    return try Account(&row)
+                },
+                credential: try (answers.count > 3 ? answers[3].first : nil).map { row in
+                    var row = row
+                    return try Credential(&row)
+                },
+                sessions: answers[2],
+                auditHead: answers[0]
+            )
+        )
+    }
+
+    /// Takes a ceremony away and completes its login; right also where each statement sees what others committed meanwhile.
+    ///
+    /// Whatever is done to an account takes the next number of its chain, and this reads the chain's head before all else: if
+    /// anything is done after that, the number is taken, and the transaction is repeated.
+    func completeLogin<Refusal: Error>(
+        by ceremony: CeremonyID,
+        presenting presented: CredentialID,
+        now: Timestamp,
+        verify: (ConsumedCeremony) throws(Refusal) -> LoginCompletion
+    ) throws -> CeremonyLogin<Refusal> {
+        // All that a login reads, found by the credential: one round trip.
+        let answers = try rows(
+            [auditHead(ofAccountWith: presented), SQLQuery(Statements.endsOfPresented, [.of(presented)])]
+                + consumeQueries(ceremony, presenting: presented)
+        )
+        guard let consumed = try consumed(Array(answers[2...]), now: now) else { return .noCeremony }
+        let completion: LoginCompletion
+        do throws(Refusal) { completion = try verify(consumed) } catch { return .refused(error, consumed) }
+        guard completion.target == .newSession, completion.session.account == consumed.credential?.account,
+            case .credential(let use) = completion.method, use.id == presented
+        else { return .verified(try completeLogin(completion)) }
+        return .verified(
+            try complete(
+                completion,
+                LoginState(
+                    account: consumed.account,
+                    credential: consumed.credential,
+                    sessions: answers[1],
+                    auditHead: answers[0]
+                )
+            )
+        )
+    }
+
+    private func complete(_ completion: LoginCompletion, _ state: LoginState) throws -> LoginOutcome {
+        let id = completion.session.account
+        var audit = completion.audit.of(id)
+        audit.session = completion.session.id
+        if case .credential(let use) = completion.method { audit.credential = use.id }
+        guard let account = state.account else {
             // Its chain would be a stranger's, and nobody could begin one by naming accounts.
             audit.account = nil
             try appendAudit(
@@ -56,17 +144,17 @@ extension SQLConnection {
             return .refused(.noAccount)
         }
         var renewed: (session: Session, epoch: Int64)?
-        if completion.target == .renewal, var row = answers[1].first { renewed = try Session.read(&row) }
+        if completion.target == .renewal, var row = state.sessions.first { renewed = try Session.read(&row) }
         let refusal = try refusal(
             of: completion,
-            account: try Account(&row),
-            credential: answers.count > 3 ? answers[3].first : nil,
+            account: account,
+            credential: state.credential,
             renewed: renewed?.session
         )
         if let refusal {
             try appendAudit(
                 refusal.events(on: audit, as: .loginFail),
-                after: answers[2],
+                after: state.auditHead,
                 now: completion.now
             )
             return .refused(refusal)
@@ -77,21 +165,25 @@ extension SQLConnection {
             try execute(Statements.rehash, .of(id), .text(rehashed))
         }
         if case .renewal = completion.target, let renewed {
-            return try renew(renewed.session, epoch: renewed.epoch + 1, completion, audit, head: answers[2])
+            return try renew(
+                renewed.session,
+                epoch: renewed.epoch + 1,
+                completion,
+                audit,
+                head: state.auditHead
+            )
         }
-        let others = try answers[1].map { row in
+        let others = try state.sessions.map { row in
             var row = row
-            let id: SessionID = try row.id()
-            let end = try row.time()
-            return (id: id, end: min(end, try row.time() + row.duration()))
+            return try OtherSession(&row)
         }
-        return try begin(completion, audit, beside: others, head: answers[2])
+        return try begin(completion, audit, beside: others, head: state.auditHead)
     }
 
     private func refusal(
         of completion: LoginCompletion,
         account: Account,
-        credential: SQLRow?,
+        credential: Credential?,
         renewed: Session?
     ) throws -> LoginRefusal? {
         guard account.lockedAt == nil else { return .accountLocked }
@@ -103,8 +195,7 @@ extension SQLConnection {
         case .password(let checked, _):
             return account.password?.hash == checked ? nil : .passwordChanged
         case .credential(let use):
-            guard var credential else { return .noCredential }
-            return try take(use, of: try Credential(&credential), now: completion.now)
+            return try take(use, of: credential, now: completion.now)
         }
     }
 
@@ -112,13 +203,16 @@ extension SQLConnection {
     private func begin(
         _ completion: LoginCompletion,
         _ audit: AuditEvent,
-        beside others: [(id: SessionID, end: Timestamp)],
+        beside others: [OtherSession],
         head: [SQLRow]
     ) throws -> LoginOutcome {
         let session = completion.session
         let over = others.filter { $0.end <= completion.now }
         let living = others.filter { $0.end > completion.now }
-        let ended = living.prefix(max(living.count + 1 - Limits.sessions, 0)).map(\.id)
+        let tooMany = max(living.count + 1 - Limits.sessions, 0)
+        // Sorted where it matters: in most logins nothing has to go.
+        let ended =
+            tooMany == 0 ? [] : living.sorted { $0.isOlder(than: $1) }.prefix(tooMany).map(\.id)
         for id in over.map(\.id) + ended { try removeSession(id, of: session.account) }
         try insert(session, epoch: 0)
         try insert(completion.tokens, of: session, epoch: 0)

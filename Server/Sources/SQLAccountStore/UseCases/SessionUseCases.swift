@@ -3,6 +3,7 @@ internal import AccountStore
 private enum Statements {
     static let insert = SQLStatement(insertInto: "sessions", Session.columns)
     static let remove = SQLStatement("DELETE FROM sessions WHERE account = $1 AND id = $2 RETURNING id")
+    static let removeOld = SQLStatement("DELETE FROM sessions WHERE account = $1 AND id = $2")
     static let removeOthers = SQLStatement(
         "DELETE FROM sessions WHERE account = $1 AND id <> $2 RETURNING id"
     )
@@ -84,7 +85,7 @@ extension SQLConnection {
     }
 
     func removeSession(_ id: SessionID, of account: AccountID) throws {
-        try execute(Statements.remove, .of(account), .of(id))
+        try execute(Statements.removeOld, .of(account), .of(id))
     }
 
     /// A refresh token that still belongs to a session, whatever became of it.

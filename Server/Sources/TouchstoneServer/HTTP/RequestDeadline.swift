@@ -17,7 +17,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private var deadline: NIODeadline?
     /// Looks at ``deadline`` now and then: a timer for each request would cost more than the rest of this.
     private var timer: Scheduled<Void>?
-    /// Requests that came whole and are not answered yet.
+    /// Requests that came whole and are not answered yet; -1: one was answered before it came whole.
     private var pending = 0
 
     init(_ time: TimeAmount) { self.time = time }
@@ -44,15 +44,15 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         case .body: break
         case .end:
             pending += 1
-            deadline = nil
+            deadline = pending > 0 ? nil : .now() + time
         }
         context.fireChannelRead(data)
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         if case .end = unwrapOutboundIn(data) {
-            pending = max(pending - 1, 0)
-            if pending == 0 { deadline = .now() + time }
+            pending -= 1
+            if pending <= 0 { deadline = .now() + time }
         }
         context.write(data, promise: promise)
     }

@@ -59,7 +59,7 @@ enum PasskeyRoutes {
         }
         let options = PublicKeyCredentialRequestOptions(
             challenge: Random.bytes(32),
-            rpId: service.configuration.relyingPartyID,
+            rpId: service.passkeys.id,
             allowCredentials: allowed
         )
         return try await service.open(
@@ -86,63 +86,95 @@ enum PasskeyRoutes {
         let form = try service.form(asked, call.request)
         let response = try CredentialResponse.authentication(credential)
         let proof = try service.proof(of: call)
-        guard
-            let taken = try await service.store.consumeCeremony(
-                CeremonyID(id),
-                presenting: CredentialID(response.rawId),
-                now: call.now
-            ), taken.ceremony.purpose != .registration
-        else {
+        let tokens = service.newTokens(call.now)
+        let login = try await service.store.completeLogin(
+            by: CeremonyID(id),
+            presenting: CredentialID(response.rawId),
+            now: call.now
+        ) { taken throws(LoginFault) in
+            guard taken.ceremony.purpose != .registration else { throw .otherCeremony }
+            do throws(AssertionRefusal) {
+                let (known, use) = try service.verifyLogin(response, taken)
+                return service.completion(
+                    of: taken.ceremony,
+                    known,
+                    use,
+                    response,
+                    tokens,
+                    proof,
+                    client,
+                    call
+                )
+            } catch {
+                throw .assertion(error)
+            }
+        }
+        let outcome: LoginOutcome
+        switch login {
+        case .verified(let ended): outcome = ended
+        case .refused(.assertion(let refusal), let taken):
+            await service.refuse(refusal, taken.credential, call)
+            service.metrics.login(method: "passkey", outcome: "failed")
+            throw Problem.authenticationFailed(refusal.reason)
+        case .noCeremony, .refused(.otherCeremony, _):
             await service.audit(call.event(.sequenceFail, reason: "ceremony_expired"), at: call.now)
             service.metrics.login(method: "passkey", outcome: "expired")
             throw Problem(.ceremonyExpired)
         }
-        let known: Credential
-        let use: CredentialUse
-        do throws(AssertionRefusal) {
-            (known, use) = try service.verifyLogin(response, taken)
-        } catch {
-            await service.refuse(error, taken.credential, call)
-            service.metrics.login(method: "passkey", outcome: "failed")
-            throw Problem.authenticationFailed(error.reason)
-        }
-        let amr = AuthenticationMethods.amr(of: known, response)
-        let renewed = taken.ceremony.purpose == .reauthentication ? taken.ceremony.session : nil
-        let session = service.newSession(
-            id: renewed,
-            of: known.account,
-            credential: known.id,
-            acr: known.isHardwareBound
-                ? AuthenticationContext.phishingResistantHardware : AuthenticationContext.phishingResistant,
-            amr: amr,
-            thumbprint: proof?.thumbprint,
-            client: client,
-            call
-        )
-        let target = renewed == nil ? LoginCompletion.Target.newSession : .renewal
-        let tokens = service.newTokens(call.now)
-        let outcome = try await service.store.completeLogin(
-            LoginCompletion(
-                method: .credential(use),
-                target: target,
-                session: session,
-                tokens: tokens.pair,
-                proof: proof?.identifier,
-                audit: call.event(
-                    target == .renewal ? .sessionRenewed : .loginSuccess,
-                    account: known.account,
-                    session: session.id,
-                    credential: known.id,
-                    reason: "passkey"
-                ),
-                now: call.now
-            )
-        )
         guard case .completed(let opened, _) = outcome else {
             service.metrics.login(method: "passkey", outcome: "failed")
             throw LoginRefusalProblem.of(outcome)
         }
         service.metrics.login(method: "passkey", outcome: "success")
         return service.reply(tokens, opened, as: form, call)
+    }
+}
+
+/// Why the answer to a ceremony signs nobody in.
+private enum LoginFault: Error {
+    /// The ceremony is for something else.
+    case otherCeremony
+    case assertion(AssertionRefusal)
+}
+
+extension Service {
+    /// What a login by a credential has come to, for the store to complete.
+    fileprivate func completion(
+        of ceremony: Ceremony,
+        _ known: Credential,
+        _ use: CredentialUse,
+        _ response: AuthenticationResponse,
+        _ tokens: NewTokens,
+        _ proof: VerifiedProof?,
+        _ client: String?,
+        _ call: Call
+    ) -> LoginCompletion {
+        let renewed = ceremony.purpose == .reauthentication ? ceremony.session : nil
+        let session = newSession(
+            id: renewed,
+            of: known.account,
+            credential: known.id,
+            acr: known.isHardwareBound
+                ? AuthenticationContext.phishingResistantHardware : AuthenticationContext.phishingResistant,
+            amr: AuthenticationMethods.amr(of: known, response),
+            thumbprint: proof?.thumbprint,
+            client: client,
+            call
+        )
+        return LoginCompletion(
+            method: .credential(use),
+            target: renewed == nil ? .newSession : .renewal,
+            session: session,
+            tokens: tokens.pair,
+            proof: proof?.identifier,
+            audit: call.event(
+                renewed == nil ? .loginSuccess : .sessionRenewed,
+                account: known.account,
+                session: session.id,
+                credential: known.id,
+                reason: "passkey"
+            ),
+            now: call.now
+        )
     }
 }

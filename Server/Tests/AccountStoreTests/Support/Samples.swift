@@ -152,14 +152,25 @@ struct Person: Sendable {
         at now: Timestamp = start
     ) async throws -> LoginOutcome {
         try await store.completeLogin(
-            LoginCompletion(
-                method: .credential(Sample.use(credential, signCount: signCount)),
-                session: Sample.session(account, credential: credential, at: now, thumbprint: thumbprint),
-                tokens: tokens,
-                proof: proof,
-                audit: Sample.event(),
-                now: now
-            )
+            login(signCount: signCount, tokens: tokens, thumbprint: thumbprint, proof: proof, at: now)
+        )
+    }
+
+    /// What a login has come to.
+    func login(
+        signCount: UInt32 = 0,
+        tokens: TokenPair = Sample.tokens(),
+        thumbprint: [UInt8]? = nil,
+        proof: ProofIdentifier? = nil,
+        at now: Timestamp = start
+    ) -> LoginCompletion {
+        LoginCompletion(
+            method: .credential(Sample.use(credential, signCount: signCount)),
+            session: Sample.session(account, credential: credential, at: now, thumbprint: thumbprint),
+            tokens: tokens,
+            proof: proof,
+            audit: Sample.event(),
+            now: now
         )
     }
 

@@ -1,0 +1,33 @@
+internal import Logging
+
+/// Makes text of metadata when something is logged, and not when it is set: the framework sets some for each request, and
+/// next to no request logs anything.
+struct LateMetadata: LogHandler {
+    private var handler: StreamLogHandler
+    var metadata: Logger.Metadata = [:]
+
+    init(_ handler: StreamLogHandler) { self.handler = handler }
+
+    var logLevel: Logger.Level {
+        get { handler.logLevel }
+        set { handler.logLevel = newValue }
+    }
+
+    var metadataProvider: Logger.MetadataProvider? {
+        get { handler.metadataProvider }
+        set { handler.metadataProvider = newValue }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        var event = event
+        if !metadata.isEmpty {
+            event.metadata = metadata.merging(event.metadata ?? [:]) { _, explicit in explicit }
+        }
+        handler.log(event: event)
+    }
+}
