@@ -65,7 +65,8 @@ package struct ProcessStat: Equatable {
     private static func digits(_ field: Slice<UnsafeRawBufferPointer>) -> UInt64? {
         guard unsafe !field.isEmpty else { return nil }
         var number: UInt64 = 0
-        for unsafe octet in unsafe field {
+        for index in unsafe field.indices {
+            let octet = unsafe field[index]
             guard octet >= UInt8(ascii: "0"), octet <= UInt8(ascii: "9") else { return nil }
             let (product, isLarge) = number.multipliedReportingOverflow(by: 10)
             let (sum, isLarger) = product.addingReportingOverflow(UInt64(octet - UInt8(ascii: "0")))
