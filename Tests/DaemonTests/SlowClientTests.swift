@@ -36,7 +36,7 @@ struct SlowClientTests {
         // Beside other tests the machine is busy with those.
         latencies.sort()
         let slowest = latencies[latencies.count * 99 / 100]
-        #expect(slowest < CaseSize.of(.seconds(5), full: .milliseconds(250)), "\(latencies.suffix(3))")
+        #expect(slowest < CaseSize.of(.seconds(30), full: .milliseconds(250)), "\(latencies.suffix(3))")
         #expect(overruns == 0)
         #expect(waiting == 0)
         #expect(open.isEmpty)
