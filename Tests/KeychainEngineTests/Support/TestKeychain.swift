@@ -44,9 +44,12 @@ final class TestKeychain: Sendable {
     /// Opens the keychain's files as a new run of the daemon does; `time` is what its items are dated by.
     func start(
         time: Int64 = 1_700_000_000_000_000,
-        isForTests: Bool = false
+        isForTests: Bool = false,
+        sweepDelay: Duration? = nil
     ) throws -> KeychainEngine {
         let directory = try StoreDirectory(path: path)
+        var delays = delays
+        if let sweepDelay { delays.sweep = sweepDelay }
         return try KeychainEngine(
             directory: directory,
             sealer: FileKeySealer(directory: directory),
@@ -73,8 +76,8 @@ final class TestKeychain: Sendable {
     }
 
     /// Starts anew and unlocks; the former engine must have been let go.
-    func restart(unlocked: Bool = true) async throws -> KeychainEngine {
-        let engine = try start()
+    func restart(unlocked: Bool = true, sweepDelay: Duration? = nil) async throws -> KeychainEngine {
+        let engine = try start(sweepDelay: sweepDelay)
         if unlocked { _ = try await engine.key(Self.passcode) }
         return engine
     }
