@@ -81,6 +81,14 @@ struct MaskedJobTests {
         }
     }
 
+    /// Waits until a process executes a program of that name (proc(5), `comm`).
+    private func wait(for process: pid_t, toExecute name: String) async throws {
+        try await Deadline.wait(for: "\(process) to execute \(name)") {
+            let executed = try? String(contentsOfFile: "/proc/\(process)/comm", encoding: .utf8)
+            return executed == name + "\n" ? true : nil
+        }
+    }
+
     /// Whether a process has its terminal's keys (proc(5): the fields `pgrp` and `tpgid`).
     private func isInForeground(_ process: pid_t) -> Bool {
         let line = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
@@ -116,6 +124,8 @@ struct MaskedJobTests {
         let uncaught = "ulimit -c 0; echo $$ > pid; exec sleep 600"
         terminal.press(.text(try line(uncaught, streams)), .enter)
         let command = try await number("pid")
+        // bash ignores SIGQUIT always.
+        try await wait(for: command, toExecute: "sleep")
         let job = try await number("job")
         kill(job, signal)
         try await Deadline.wait(for: "the job's end") { ChildProcess.hasEnded(job) ? true : nil }
