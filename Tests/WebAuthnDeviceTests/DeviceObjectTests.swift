@@ -203,7 +203,7 @@ struct DeviceObjectTests {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(cause.status == .itemNotFound && cause.cause == .invalidated, "\(cause)")
+        #expect(cause.error.status == .itemNotFound && cause.error.cause == .invalidated, "\(cause)")
         world.keychain.stop(with: SIGTERM)
         await bus.stop()
     }

@@ -150,7 +150,7 @@ struct ServerTests {
                 Issue.record("\(String(describing: error))")
                 continue
             }
-            #expect(refusal.cause?.code.hasPrefix(code) == true, "\(refusal)")
+            #expect(refusal.error.cause?.code.hasPrefix(code) == true, "\(refusal)")
         }
     }
 

@@ -1,4 +1,4 @@
-public import KeychainClient
+package import KeychainClient
 internal import KeychainModel
 public import WebAuthnModel
 
@@ -11,7 +11,10 @@ public struct AttestationEnrolment: Sendable {
     /// Asks the chip who it is.
     ///
     /// - Throws: ``DeviceError/keychain(_:)`` with `errSecUnimplemented` without a chip.
-    public init(keychain: RemoteKeychain = .shared) throws(DeviceError) {
+    public init() throws(DeviceError) { try self.init(keychain: .shared) }
+
+    /// Asks the chip of another keychain than the user's.
+    package init(keychain: RemoteKeychain) throws(DeviceError) {
         self.keychain = keychain
         do throws(KeychainError) {
             identity = try keychain.attestationIdentity()

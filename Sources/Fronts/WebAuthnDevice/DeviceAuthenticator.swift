@@ -1,6 +1,6 @@
 internal import CBOR
 internal import Crypto
-public import KeychainClient
+package import KeychainClient
 package import KeychainModel
 internal import WebAuthnModel
 
@@ -31,12 +31,12 @@ public struct DeviceAuthenticator: Sendable {
     private let place: PromptOrigin?
 
     /// An app's authenticator for one relying party.
-    public init(relyingParty: String, origin: String, keychain: RemoteKeychain = .shared) {
-        self.init(relyingParty: relyingParty, origin: origin, keychain: keychain, place: nil)
+    public init(relyingParty: String, origin: String) {
+        self.init(relyingParty: relyingParty, origin: origin, keychain: .shared)
     }
 
-    /// With prompts at another place.
-    package init(relyingParty: String, origin: String, keychain: RemoteKeychain, place: PromptOrigin?) {
+    /// With another keychain than the user's, and with prompts at another place.
+    package init(relyingParty: String, origin: String, keychain: RemoteKeychain, place: PromptOrigin? = nil) {
         self.relyingParty = relyingParty
         self.origin = origin
         self.keychain = keychain

@@ -1,6 +1,6 @@
 internal import CBOR
 internal import Glibc
-public import KeychainClient
+package import KeychainClient
 internal import KeychainModel
 internal import WebAuthnModel
 
@@ -15,7 +15,10 @@ public struct ProofKey: Sendable {
     /// Makes a key.
     ///
     /// - Throws: ``DeviceError/keychain(_:)``.
-    public init(keychain: RemoteKeychain = .shared, reason: String) throws(DeviceError) {
+    public init(reason: String) throws(DeviceError) { try self.init(keychain: .shared, reason: reason) }
+
+    /// Makes a key in another keychain than the user's.
+    package init(keychain: RemoteKeychain, reason: String) throws(DeviceError) {
         do throws(KeychainError) {
             let control = AccessControl(accessibility: .whenUnlockedThisDeviceOnly)
             let key = try keychain.makeKey(
@@ -37,7 +40,12 @@ public struct ProofKey: Sendable {
     /// Reads what ``encoded`` gave.
     ///
     /// - Throws: ``DeviceError/damaged``.
-    public init(parsing bytes: [UInt8], keychain: RemoteKeychain = .shared) throws(DeviceError) {
+    public init(parsing bytes: [UInt8]) throws(DeviceError) {
+        try self.init(parsing: bytes, keychain: .shared)
+    }
+
+    /// Reads it for another keychain than the user's.
+    package init(parsing bytes: [UInt8], keychain: RemoteKeychain) throws(DeviceError) {
         guard case .array(let parts)? = try? CBORValue(decoding: bytes), parts.count == 3,
             parts[0] == .unsigned(1), case .bytes(let representation) = parts[1],
             case .bytes(let publicKey) = parts[2], publicKey.count == HardwareKey.publicKeyOctetCount

@@ -4,25 +4,25 @@ internal import Glibc
 /// TLS.
 ///
 /// A connection for each request, which the server closes. Calls block.
-public struct LoopbackHTTP: Sendable {
+package struct LoopbackHTTP: Sendable {
     /// The server's port on 127.0.0.1.
-    public let port: UInt16
+    package let port: UInt16
 
     /// Names a server.
-    public init(port: UInt16) { self.port = port }
+    package init(port: UInt16) { self.port = port }
 
     /// What a server answered.
-    public struct Answer: Sendable {
+    package struct Answer: Sendable {
         /// The status code.
-        public let status: Int
+        package let status: Int
         /// The header's fields, their names in small letters.
-        public let headers: [String: String]
+        package let headers: [String: String]
         /// The content.
-        public let body: [UInt8]
+        package let body: [UInt8]
     }
 
     /// Why there is no answer.
-    public enum Failure: Error, Sendable, Equatable {
+    package enum Failure: Error, Sendable, Equatable {
         /// A call of the system failed.
         case system(String, errno: Int32)
         /// What came is no answer of HTTP/1.1.
@@ -35,7 +35,7 @@ public struct LoopbackHTTP: Sendable {
     /// Sends a request and waits for the answer, at most two minutes.
     ///
     /// - Throws: ``Failure``.
-    public func send(
+    package func send(
         _ method: String,
         _ path: String,
         headers: [String: String] = [:],

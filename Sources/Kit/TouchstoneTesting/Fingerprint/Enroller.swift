@@ -1,7 +1,7 @@
 import FingerprintDriver
 
 /// Enrols and deletes fingers over fprintd, as the user's settings program does.
-public struct Enroller: Sendable {
+package struct Enroller: Sendable {
     /// Touches before an enrolment that never ends is given up.
     private static let touchLimit = 30
 
@@ -9,7 +9,7 @@ public struct Enroller: Sendable {
     private let sensor: PrivateBus.Sensor
 
     /// Enrols on a sensor of the bus.
-    public init(_ bus: PrivateBus, sensor: PrivateBus.Sensor = .image) {
+    package init(_ bus: PrivateBus, sensor: PrivateBus.Sensor = .image) {
         self.bus = bus
         self.sensor = sensor
     }
@@ -22,13 +22,14 @@ public struct Enroller: Sendable {
     /// - Returns: how many touches it took.
     /// - Throws: ``TestKitError/unexpected(_:)`` with fprintd's result when it did not complete.
     @discardableResult
-    public func enrol(_ finger: SyntheticFinger, as name: String = "right-index-finger") async throws -> Int {
+    package func enrol(_ finger: SyntheticFinger, as name: String = "right-index-finger") async throws -> Int
+    {
         try await enrol(as: name) { reader, touch in try await reader.touch(finger.impression(touch)) }
     }
 
     /// Enrols the print of that name on a text sensor.
     @discardableResult
-    public func enrol(print: String, as name: String = "right-index-finger") async throws -> Int {
+    package func enrol(print: String, as name: String = "right-index-finger") async throws -> Int {
         try await enrol(as: name) { reader, _ in try await reader.scan(print) }
     }
 
@@ -74,7 +75,7 @@ public struct Enroller: Sendable {
     }
 
     /// Deletes one finger.
-    public func delete(_ name: String) async throws {
+    package func delete(_ name: String) async throws {
         try await claimed { try await $0.call("DeleteEnrolledFinger", [.string(name)]) }
     }
 

@@ -1,14 +1,14 @@
 /// A picture as an image sensor gives it: dark ridges on white, 500 dots per inch.
-public struct FingerPicture: Sendable, Equatable {
+package struct FingerPicture: Sendable, Equatable {
     /// Pixels in a row.
-    public let width: Int
+    package let width: Int
     /// Rows.
-    public let height: Int
+    package let height: Int
     /// Grey values, row by row.
-    public let pixels: [UInt8]
+    package let pixels: [UInt8]
 
     /// Describes a picture.
-    public init(width: Int, height: Int, pixels: [UInt8]) {
+    package init(width: Int, height: Int, pixels: [UInt8]) {
         precondition(pixels.count == width * height, "not a picture of that size")
         self.width = width
         self.height = height
@@ -16,7 +16,7 @@ public struct FingerPicture: Sendable, Equatable {
     }
 
     /// A clean glass: no finger at all.
-    public static let blank = FingerPicture(
+    package static let blank = FingerPicture(
         width: SyntheticFinger.width,
         height: SyntheticFinger.height,
         pixels: Array(repeating: 255, count: SyntheticFinger.width * SyntheticFinger.height)

@@ -1,4 +1,4 @@
-public import FingerprintDriver
+package import FingerprintDriver
 import Glibc
 import SecretMemory
 
@@ -10,9 +10,9 @@ import SecretMemory
 /// ```
 ///
 /// Everything lies in a directory of its own and ends with the value, or with the process.
-public actor PrivateBus {
+package actor PrivateBus {
     /// One of libfprint's virtual sensors.
-    public enum Sensor: String, Sendable, CaseIterable {
+    package enum Sensor: String, Sendable, CaseIterable {
         /// Takes pictures, and compares them as a real sensor's driver does.
         case image
         /// Takes names of prints; it can only compare with one finger.
@@ -30,7 +30,7 @@ public actor PrivateBus {
         }
 
         /// The sensor's property `name`.
-        public var deviceName: String {
+        package var deviceName: String {
             switch self {
             case .image: "Virtual image device for debugging"
             case .text: "Virtual device for debugging"
@@ -40,13 +40,13 @@ public actor PrivateBus {
     }
 
     /// Where all of it lies.
-    public nonisolated let directory: TemporaryDirectory
+    package nonisolated let directory: TemporaryDirectory
     /// The bus, for libraries: `unix:path=…`.
-    public nonisolated let address: String
+    package nonisolated let address: String
     /// fprintd's state directory.
-    public nonisolated let templateDirectory: String
+    package nonisolated let templateDirectory: String
     /// The sensors that fprintd has.
-    public nonisolated let sensors: [Sensor]
+    package nonisolated let sensors: [Sensor]
 
     private var daemon: ChildProcess
     private var polkit: ChildProcess?
@@ -56,10 +56,10 @@ public actor PrivateBus {
     private var guests: [any AnyObject & Sendable] = []
 
     /// The bus, for a ``FprintReader``.
-    public nonisolated var busAddress: BusAddress { .testing(address, ownerUserID: geteuid()) }
+    package nonisolated var busAddress: BusAddress { .testing(address, ownerUserID: geteuid()) }
 
     /// The socket of a sensor; it is there while the sensor is claimed.
-    public nonisolated func socket(of sensor: Sensor) -> String {
+    package nonisolated func socket(of sensor: Sensor) -> String {
         directory.appending("\(sensor.rawValue).sock")
     }
 
@@ -68,7 +68,7 @@ public actor PrivateBus {
     /// - Parameter sensors: none for a bus without fprintd.
     /// - Returns: the bus, with everything on it ready.
     /// - Throws: ``TestKitError`` when a program is missing or does not come up.
-    public static func start(sensors: [Sensor] = [.image]) async throws -> PrivateBus {
+    package static func start(sensors: [Sensor] = [.image]) async throws -> PrivateBus {
         try await start(sensors: sensors, mayStartPolkit: geteuid() == 0)
     }
 
@@ -123,10 +123,10 @@ public actor PrivateBus {
     }
 
     /// Ends the bus alone, as a crash would: everybody is cut off from it.
-    public func stopBus() { daemon.stop() }
+    package func stopBus() { daemon.stop() }
 
     /// Starts the bus anew at its address, with nobody on it.
-    public func startBus() async throws {
+    package func startBus() async throws {
         daemon = try await Self.startDaemon(in: directory)
         try await waitForBus()
     }
@@ -201,7 +201,7 @@ public actor PrivateBus {
     // MARK: fprintd
 
     /// Starts fprintd, and waits until it has its name.
-    public func startFprintd() async throws {
+    package func startFprintd() async throws {
         guard fprintd == nil else { return }
         var environment = environment
         environment["STATE_DIRECTORY"] = templateDirectory
@@ -219,7 +219,7 @@ public actor PrivateBus {
     }
 
     /// Kills fprintd as a crash would, and waits until the bus has noticed.
-    public func killFprintd() async throws {
+    package func killFprintd() async throws {
         guard let fprintd = fprintd.take() else { return }
         fprintd.stop()
         let witness = try await BusPeer(address: address)
@@ -235,7 +235,7 @@ public actor PrivateBus {
     func keep(_ guest: any AnyObject & Sendable) { guests.append(guest) }
 
     /// Stops everything; called by itself when nobody uses the bus any more.
-    public func stop() async {
+    package func stop() async {
         fprintd?.stop()
         polkit?.stop()
         await scriptedPolkit?.close()

@@ -9,9 +9,9 @@ import SecretMemory
 /// // …
 /// #expect(fprintd.calls.last == "Release")
 /// ```
-public final class ScriptedFprintd: Sendable {
+package final class ScriptedFprintd: Sendable {
     /// What a sensor announces.
-    public enum Event: Sendable, Equatable {
+    package enum Event: Sendable, Equatable {
         /// `VerifyStatus(result, done)`
         case status(String, done: Bool)
         /// `VerifyFingerSelected(finger)`
@@ -22,25 +22,25 @@ public final class ScriptedFprintd: Sendable {
         case enrolStatus(String, done: Bool)
 
         /// A finger that is enrolled.
-        public static let match = Event.status("verify-match", done: true)
+        package static let match = Event.status("verify-match", done: true)
         /// A finger that is not enrolled.
-        public static let noMatch = Event.status("verify-no-match", done: true)
+        package static let noMatch = Event.status("verify-no-match", done: true)
     }
 
     /// What one `VerifyStart` leads to.
-    public struct Verification: Sendable {
+    package struct Verification: Sendable {
         /// Announced before `VerifyStart` is answered.
-        public var before: [Event]
+        package var before: [Event]
         /// Announced after it is answered; empty for a sensor that says nothing.
-        public var after: [Event]
+        package var after: [Event]
         /// Announced before the property `name` is answered while the verification runs.
-        public var asked: [Event]
+        package var asked: [Event]
         /// Announced before `VerifyStop` is answered; fprintd ends a verification that it has to cancel with
         /// `verify-no-match`.
-        public var stopped: [Event]
+        package var stopped: [Event]
 
         /// Describes a verification.
-        public init(
+        package init(
             _ after: [Event] = [],
             before: [Event] = [],
             asked: [Event] = [],
@@ -54,32 +54,32 @@ public final class ScriptedFprintd: Sendable {
     }
 
     /// A sensor and its enrolled fingers.
-    public struct Sensor: Sendable {
+    package struct Sensor: Sendable {
         /// The property `name`.
-        public var name: String
+        package var name: String
         /// fprintd's names of the enrolled fingers.
-        public var fingers: [String]
+        package var fingers: [String]
 
         /// Describes a sensor.
-        public init(name: String = "Scripted sensor", fingers: [String] = ["right-index-finger"]) {
+        package init(name: String = "Scripted sensor", fingers: [String] = ["right-index-finger"]) {
             self.name = name
             self.fingers = fingers
         }
     }
 
     /// What is to happen.
-    public struct Script: Sendable {
+    package struct Script: Sendable {
         /// The sensors, in the order in which `GetDevices` lists them.
-        public var sensors: [Sensor]
+        package var sensors: [Sensor]
         /// One for each `VerifyStart`; after the last the sensor says nothing.
-        public var verifications: [Verification]
+        package var verifications: [Verification]
         /// Methods that fail, with fprintd's name of the error, for example `["Claim": "AlreadyInUse"]`.
-        public var errors: [String: String]
+        package var errors: [String: String]
         /// Methods that are never answered.
-        public var silentMethods: Set<String>
+        package var silentMethods: Set<String>
 
         /// Describes what is to happen.
-        public init(
+        package init(
             sensors: [Sensor] = [Sensor()],
             verifications: [Verification] = [],
             errors: [String: String] = [:],
@@ -110,7 +110,7 @@ public final class ScriptedFprintd: Sendable {
     }
 
     /// Takes fprintd's name on a bus that has no fprintd, and keeps it as long as there is the bus.
-    public static func start(on bus: PrivateBus, _ script: Script = Script()) async throws -> ScriptedFprintd
+    package static func start(on bus: PrivateBus, _ script: Script = Script()) async throws -> ScriptedFprintd
     {
         let this = ScriptedFprintd(script, address: bus.address)
         let peer = try await BusPeer(address: bus.address) { [weak this] call in this?.answer(call) }
@@ -121,7 +121,7 @@ public final class ScriptedFprintd: Sendable {
     }
 
     /// Leaves the bus, as a crash of fprintd would, and waits until the bus has noticed.
-    public func stop() async throws {
+    package func stop() async throws {
         guard let peer = peer.withLock({ $0.take() }) else { return }
         await peer.close()
         let witness = try await BusPeer(address: address)
@@ -132,24 +132,24 @@ public final class ScriptedFprintd: Sendable {
     /// The methods that clients called, in order, with their argument: `VerifyStart any`.
     ///
     /// Properties and the manager's methods are not among them.
-    public var calls: [String] { state.withLock { $0.calls } }
+    package var calls: [String] { state.withLock { $0.calls } }
 
     /// Waits until a method was called so many times.
-    public func waitUntilCalled(_ call: String, times: Int = 1) async throws {
+    package func waitUntilCalled(_ call: String, times: Int = 1) async throws {
         try await Deadline.wait(for: call) { calls.count { $0 == call } >= times ? true : nil }
     }
 
     /// Changes what is to happen from now on.
-    public func change(_ body: @Sendable (inout Script) -> Void) { state.withLock { body(&$0.script) } }
+    package func change(_ body: @Sendable (inout Script) -> Void) { state.withLock { body(&$0.script) } }
 
     /// Announces something about a sensor now.
-    public func announce(_ event: Event, sensor: Int = 0) async throws {
+    package func announce(_ event: Event, sensor: Int = 0) async throws {
         let peer = peer.withLock { $0 }
         try await peer?.emit(event.signal(path: Self.path(sensor)))
     }
 
     /// The object of a sensor.
-    public static func path(_ sensor: Int = 0) -> String { "\(Fprint.rootPath)/Device/\(sensor)" }
+    package static func path(_ sensor: Int = 0) -> String { "\(Fprint.rootPath)/Device/\(sensor)" }
 
     // MARK: Answers
 

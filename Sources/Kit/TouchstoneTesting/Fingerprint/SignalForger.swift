@@ -3,11 +3,11 @@ import Glibc
 import SecretMemory
 
 /// Sends fprintd's and logind's signals without being either, as any local account can.
-public actor SignalForger {
+package actor SignalForger {
     private let peer: BusPeer
 
     /// Connects to the bus.
-    public init(_ bus: PrivateBus) async throws {
+    package init(_ bus: PrivateBus) async throws {
         peer = try await BusPeer(address: bus.address)
     }
 
@@ -20,14 +20,14 @@ public actor SignalForger {
     ///   - path: the sensor's object.
     ///   - count: how often.
     /// - Throws: an error of the bus.
-    public func forge(_ event: ScriptedFprintd.Event, path: String, count: Int = 1) async throws {
+    package func forge(_ event: ScriptedFprintd.Event, path: String, count: Int = 1) async throws {
         let connections = try await connections()
         try await peer.emit(event.signal(path: path), alsoTo: connections, count: count)
         try await peer.flush()
     }
 
     /// Says that the machine is about to sleep.
-    public func forgeSleep() async throws {
+    package func forgeSleep() async throws {
         let signal = ScriptedLogind.sleepSignal(true)
         try await peer.emit(signal)
         for connection in try await connections() { try await peer.emit(signal, to: connection) }
@@ -35,7 +35,7 @@ public actor SignalForger {
     }
 
     /// Says that fprintd's name has another owner.
-    public func forgeOwnerChange() async throws {
+    package func forgeOwnerChange() async throws {
         let signal = BusPeer.Signal(
             "/org/freedesktop/DBus",
             "org.freedesktop.DBus",
@@ -52,16 +52,16 @@ public actor SignalForger {
     }
 
     /// Leaves the bus.
-    public func stop() async { await peer.close() }
+    package func stop() async { await peer.close() }
 }
 
 /// A peer that owns logind's name, takes delays, and can say that the machine is about to sleep.
-public actor ScriptedLogind {
+package actor ScriptedLogind {
     private let peer: BusPeer
     private let delays = SleepDelays()
 
     /// Takes logind's name.
-    public init(_ bus: PrivateBus) async throws {
+    package init(_ bus: PrivateBus) async throws {
         let delays = delays
         peer = try await BusPeer(address: bus.address) { call in
             guard call.member == "Inhibit" else { return nil }
@@ -71,17 +71,17 @@ public actor ScriptedLogind {
     }
 
     /// Waits until so many delays were asked for, and says how many of them are not yet let go of.
-    public func delaysHeld(ofAll count: Int) async throws -> Int {
+    package func delaysHeld(ofAll count: Int) async throws -> Int {
         try await Deadline.wait(for: "\(count) delays") { delays.count >= count ? delays.held : nil }
     }
 
     /// Waits until nobody delays sleep any more.
-    public func waitUntilNotDelayed() async throws {
+    package func waitUntilNotDelayed() async throws {
         try await Deadline.wait(for: "leave to sleep") { delays.held == 0 ? true : nil }
     }
 
     /// `PrepareForSleep(true)`, then `PrepareForSleep(false)` when it woke up.
-    public func prepareForSleep(_ isStarting: Bool = true) async throws {
+    package func prepareForSleep(_ isStarting: Bool = true) async throws {
         try await peer.emit(Self.sleepSignal(isStarting))
         try await peer.flush()
     }
@@ -91,7 +91,7 @@ public actor ScriptedLogind {
     }
 
     /// Leaves the bus.
-    public func stop() async { await peer.close() }
+    package func stop() async { await peer.close() }
 }
 
 /// The delays that were given out: a pipe each, whose other end hangs up with the last holder.

@@ -10,20 +10,20 @@ import SecretMemory
 /// try await Enroller(bus).enrol(SyntheticFinger(1))
 /// try await VirtualReader(bus).touch(SyntheticFinger(1).impression(7))
 /// ```
-public final class SyntheticFinger: Sendable {
+package final class SyntheticFinger: Sendable {
     /// Pixels in a row of a picture.
-    public static let width = 256
+    package static let width = 256
     /// Rows of a picture.
-    public static let height = 300
+    package static let height = 300
 
     /// Which finger.
-    public let number: Int
+    package let number: Int
     private let ridges: [Float]
 
     private static let drawn = Guarded<[Int: [Float]]>([:])
 
     /// Draws the ridges, or takes those drawn before.
-    public init(_ number: Int) {
+    package init(_ number: Int) {
         self.number = number
         ridges = Self.drawn.withLock { drawn in
             if let ridges = drawn[number] { return ridges }
@@ -42,7 +42,7 @@ public final class SyntheticFinger: Sendable {
     }
 
     /// One touch: turned and moved a little, noisy, cut to an oval; the same number gives the same picture.
-    public func impression(_ touch: Int, noise: Double = 0.3) -> FingerPicture {
+    package func impression(_ touch: Int, noise: Double = 0.3) -> FingerPicture {
         var random = SplitMix64(seed: UInt64(bitPattern: Int64(1000 &* number &+ touch)) ^ 0x746F_7563_68)
         let placement = Placement(
             angle: random.normal(0, 4) * .pi / 180,

@@ -6,9 +6,9 @@ import SecretMemory
 /// A finger, or none, on one of libfprint's virtual sensors.
 ///
 /// Each touch waits until the sensor wants one: what is sent before would count for the next verification.
-public final class VirtualReader: Sendable {
+package final class VirtualReader: Sendable {
     /// Why a sensor asks for another touch (`FpDeviceRetry`).
-    public enum Retry: Int32, Sendable, CaseIterable {
+    package enum Retry: Int32, Sendable, CaseIterable {
         /// `verify-retry-scan`
         case general = 0
         /// `verify-swipe-too-short`
@@ -20,7 +20,7 @@ public final class VirtualReader: Sendable {
     }
 
     /// Why a sensor gives up (`FpDeviceError`); fprintd calls all but the named ones `verify-unknown-error`.
-    public enum Failure: Int32, Sendable, CaseIterable {
+    package enum Failure: Int32, Sendable, CaseIterable {
         /// `verify-unknown-error`
         case general = 0
         /// fprintd takes it for `verify-disconnected`.
@@ -34,7 +34,7 @@ public final class VirtualReader: Sendable {
     private let connection = Guarded<Int32>(-1)
 
     /// A finger for a sensor of the bus.
-    public init(_ bus: PrivateBus, sensor: PrivateBus.Sensor = .image) {
+    package init(_ bus: PrivateBus, sensor: PrivateBus.Sensor = .image) {
         self.bus = bus
         self.sensor = sensor
     }
@@ -44,7 +44,7 @@ public final class VirtualReader: Sendable {
     // MARK: The image sensor
 
     /// Touches the image sensor.
-    public func touch(_ picture: FingerPicture) async throws {
+    package func touch(_ picture: FingerPicture) async throws {
         try await waitUntilWanted()
         try put(picture)
     }
@@ -58,7 +58,7 @@ public final class VirtualReader: Sendable {
     func put(print name: String) throws { try command("SCAN \(name)") }
 
     /// A touch that the sensor cannot use.
-    public func retry(_ reason: Retry) async throws {
+    package func retry(_ reason: Retry) async throws {
         try await waitUntilWanted()
         switch sensor {
         case .image: try send([-1, reason.rawValue])
@@ -67,7 +67,7 @@ public final class VirtualReader: Sendable {
     }
 
     /// Makes the sensor give up.
-    public func fail(_ reason: Failure) async throws {
+    package func fail(_ reason: Failure) async throws {
         try await waitUntilWanted()
         switch sensor {
         case .image: try send([-2, reason.rawValue])
@@ -76,7 +76,7 @@ public final class VirtualReader: Sendable {
     }
 
     /// Pulls the sensor out.
-    public func unplug() async throws {
+    package func unplug() async throws {
         try await waitUntilWanted()
         try pullOut()
     }
@@ -92,7 +92,7 @@ public final class VirtualReader: Sendable {
     // MARK: The text sensors
 
     /// Touches a text sensor with the print of that name.
-    public func scan(_ name: String) async throws {
+    package func scan(_ name: String) async throws {
         try await waitUntilWanted()
         try put(print: name)
     }
@@ -100,7 +100,7 @@ public final class VirtualReader: Sendable {
     // MARK: Sockets
 
     /// Waits until the sensor is claimed and armed.
-    public func waitUntilWanted(atMost limit: Duration = Deadline.patience) async throws {
+    package func waitUntilWanted(atMost limit: Duration = Deadline.patience) async throws {
         let socket = bus.socket(of: sensor)
         let peer = try await BusPeer(address: bus.address)
         do {

@@ -9,14 +9,14 @@ extension PrivateKeychain {
     /// ```swift
     /// try keychain.use { #expect(SecItemAdd(item as CFDictionary, nil) == errSecSuccess) }
     /// ```
-    public func use<R>(_ body: () throws -> R) rethrows -> R {
+    package func use<R>(_ body: () throws -> R) rethrows -> R {
         try KeychainConnection.$current.withValue(client) {
             try KeychainConnection.$promptOrigin.withValue(prompt().origin, operation: body)
         }
     }
 
     /// Runs `body`, and the child tasks that it starts, with this keychain as the user's.
-    public func use<R>(
+    package func use<R>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: () async throws -> R
     ) async rethrows -> R {

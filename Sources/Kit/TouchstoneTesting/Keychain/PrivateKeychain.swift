@@ -1,5 +1,5 @@
-public import KeychainClient
-public import KeychainModel
+package import KeychainClient
+package import KeychainModel
 import SecretMemory
 
 /// A keychain of one's own: the real daemon in a private directory, and a person who knows the passcode.
@@ -10,16 +10,16 @@ import SecretMemory
 /// ```
 ///
 /// The daemon's derivation is reduced and its prompts are answered by a script, so its assurance is `test`.
-public final class PrivateKeychain: Sendable {
+package final class PrivateKeychain: Sendable {
     /// What the person types.
-    public static let passcode = "marble lantern orchid tundra velvet"
+    package static let passcode = "marble lantern orchid tundra velvet"
 
     /// Where all of it lies.
-    public let home: TemporaryDirectory
+    package let home: TemporaryDirectory
     /// The same, as client and daemon name it.
-    public let layout: Layout
+    package let layout: Layout
     /// A client that starts no daemon of its own.
-    public let client: RemoteKeychain
+    package let client: RemoteKeychain
 
     /// What the daemon's bus ends with.
     private let bus: PrivateBus?
@@ -38,7 +38,7 @@ public final class PrivateKeychain: Sendable {
     ///   - tpm: a chip's transport, for example ``TPMRecorder/tcti``; nil for software.
     ///   - settings: more lines for the daemon's configuration.
     /// - Throws: ``TestKitError`` or ``TerminalError`` when a file or a terminal cannot be made.
-    public convenience init(bus: PrivateBus? = nil, tpm: String? = nil, settings: [String] = []) throws {
+    package convenience init(bus: PrivateBus? = nil, tpm: String? = nil, settings: [String] = []) throws {
         try self.init(bus: bus, tpm: tpm, settings: settings) { home in
             try ScriptedPinentry.owner(passcode: Self.passcode, home: home)
         }
@@ -74,7 +74,7 @@ public final class PrivateKeychain: Sendable {
     deinit { daemon.withLock { $0?.stop() } }
 
     /// A keychain that is set up and unlocked.
-    public static func ready(
+    package static func ready(
         bus: PrivateBus? = nil,
         tpm: String? = nil,
         settings: [String] = []
@@ -86,35 +86,35 @@ public final class PrivateKeychain: Sendable {
     }
 
     /// Puts the keychain on a chip, or on none, from the next start of the daemon on.
-    public func use(tpm: String?) throws {
+    package func use(tpm: String?) throws {
         let chip = tpm.map { ["test.tpm = \($0)"] } ?? ["tpm = off"]
         _ = try home.write((lines + chip).joined(separator: "\n") + "\n", to: "touchstoned.conf")
     }
 
     /// How this keychain's requests are prompted for.
-    public func prompt(_ reason: String = "a test") -> PromptFields {
+    package func prompt(_ reason: String = "a test") -> PromptFields {
         PromptFields(origin: PromptOrigin(terminal: terminal.name, terminalType: "xterm"), reason: reason)
     }
 
     /// How requests are prompted for whose boxes come up on a display.
-    public func prompt(on display: DisplaySocket, _ reason: String = "a test") -> PromptFields {
+    package func prompt(on display: DisplaySocket, _ reason: String = "a test") -> PromptFields {
         PromptFields(origin: PromptOrigin(display: display.name), reason: reason)
     }
 
     /// The boxes that were shown so far.
-    public var prompts: Int { pinentry.notes.count }
+    package var prompts: Int { pinentry.notes.count }
 
     /// The daemon's process; 0 when none runs.
-    public var processID: Int32 { daemon.withLock { $0?.processID ?? 0 } }
+    package var processID: Int32 { daemon.withLock { $0?.processID ?? 0 } }
 
     /// Whether the daemon runs.
-    public var isRunning: Bool { daemon.withLock { $0?.isRunning ?? false } }
+    package var isRunning: Bool { daemon.withLock { $0?.isRunning ?? false } }
 
     /// Starts the daemon and waits until it listens.
     ///
     /// - Parameter wrapper: a command that runs the daemon, for example `strace` with its options.
     /// - Throws: ``TestKitError`` when it is not built, ends, or does not listen in time.
-    public func start(through wrapper: [String] = []) async throws {
+    package func start(through wrapper: [String] = []) async throws {
         try Programs.checkDaemon()
         let command = wrapper + [Programs.touchstoned, "--foreground"]
         let process = try await ChildProcess.start(
@@ -132,7 +132,7 @@ public final class PrivateKeychain: Sendable {
     }
 
     /// Ends the daemon by a signal and waits for its end, and for that of its prompt program.
-    public func stop(with signal: Int32) {
+    package func stop(with signal: Int32) {
         daemon.withLock {
             $0?.stop(with: signal)
             $0 = nil
@@ -142,10 +142,10 @@ public final class PrivateKeychain: Sendable {
     }
 
     /// Unlocks the keychain; the person types the passcode.
-    public func unlock() throws { try client.unlock(prompt()) }
+    package func unlock() throws { try client.unlock(prompt()) }
 
     /// Tells the person what to do at the next boxes, one deed for each; after them the passcode again.
-    public func tellPerson(_ deeds: [ScriptedPinentry.Deed]) throws {
+    package func tellPerson(_ deeds: [ScriptedPinentry.Deed]) throws {
         try ScriptedPinentry.tell(deeds, home: home.path)
     }
 }

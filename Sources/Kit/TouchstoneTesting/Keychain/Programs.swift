@@ -4,20 +4,20 @@ import Glibc
 /// The built programs: beside the running one, or in the directory that `TOUCHSTONE_BIN` names.
 ///
 /// A target of tests gets them there as a dependency: the product `touchstoned-testing` beside `TouchstoneTesting`.
-public enum Programs {
+package enum Programs {
     /// The directory of `touchstone` and the daemons.
-    public static let directory: String = {
+    package static let directory: String = {
         if let chosen = ProcessInfo.processInfo.environment["TOUCHSTONE_BIN"] { return chosen }
         return URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .path
     }()
 
     /// The daemon of tests, the product `touchstoned-testing`: its configuration may name test parts.
-    public static let touchstoned = directory + "/touchstoned-testing"
+    package static let touchstoned = directory + "/touchstoned-testing"
     /// The daemon as it is installed, which knows no test parts.
-    public static let installedTouchstoned = directory + "/touchstoned"
+    package static let installedTouchstoned = directory + "/touchstoned"
     /// The command line.
-    public static let touchstone = directory + "/touchstone"
+    package static let touchstone = directory + "/touchstone"
 
     /// - Throws: ``TestKitError`` that says what to do where the daemon of tests was not built.
     static func checkDaemon() throws {

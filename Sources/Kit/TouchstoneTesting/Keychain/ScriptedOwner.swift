@@ -3,7 +3,7 @@ import Foundation
 /// The keychain's owner, behind a pinentry program: knows the passcode, keeps the recovery code, does as told.
 extension ScriptedPinentry {
     /// What the owner does at one box.
-    public enum Deed: Sendable, Equatable {
+    package enum Deed: Sendable, Equatable {
         /// Types what the box asks for.
         case usual
         /// Types something else than the passcode.
@@ -27,7 +27,7 @@ extension ScriptedPinentry {
     }
 
     /// An owner who types `passcode` and keeps notes in the directory `home`.
-    public static func owner(passcode: String, home: String) throws -> ScriptedPinentry {
+    package static func owner(passcode: String, home: String) throws -> ScriptedPinentry {
         let deed = """
             echo "$line" >> "$directory/notes"
             deed=
@@ -76,7 +76,7 @@ extension ScriptedPinentry {
     }
 
     /// Tells the owner with notes in `home` what to do at the next boxes; after them the passcode again.
-    public static func tell(_ deeds: [Deed], home: String) throws {
+    package static func tell(_ deeds: [Deed], home: String) throws {
         let lines = deeds.map { $0.line + "\n" }.joined()
         try lines.write(toFile: home + "/deeds", atomically: true, encoding: .utf8)
     }

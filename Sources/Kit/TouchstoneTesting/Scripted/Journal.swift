@@ -1,20 +1,20 @@
 /// What several scripted peers saw, in the order in which it happened.
-public final class Journal: Sendable {
+package final class Journal: Sendable {
     private let lines = Watched<[String]>([])
 
     /// An empty journal.
-    public init() {}
+    package init() {}
 
     /// Everything so far.
-    public var entries: [String] { lines.update { $0 } }
+    package var entries: [String] { lines.update { $0 } }
 
     /// Writes a line.
-    public func note(_ line: String) {
+    package func note(_ line: String) {
         lines.update { $0.append(line) }
     }
 
     /// Waits until a line has been written so many times.
-    public func wait(for line: String, times: Int = 1) async {
+    package func wait(for line: String, times: Int = 1) async {
         _ =
             await lines.wait { lines in
                 lines.count(where: { $0 == line }) >= times ? true : nil

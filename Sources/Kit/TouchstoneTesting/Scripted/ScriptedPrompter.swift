@@ -1,5 +1,5 @@
-public import KeychainModel
-public import SecretMemory
+package import KeychainModel
+package import SecretMemory
 
 /// Boxes whose person is a test.
 ///
@@ -9,9 +9,9 @@ public import SecretMemory
 /// let box = await prompter.box(2)
 /// #expect(box.error == "Wrong passcode. …")
 /// ```
-public final class ScriptedPrompter: SecretPrompter {
+package final class ScriptedPrompter: SecretPrompter {
     /// What the person does with a box.
-    public enum Deed: Sendable, Equatable {
+    package enum Deed: Sendable, Equatable {
         /// Types this.
         case type(String)
         /// Types the secret that was shown last.
@@ -45,49 +45,49 @@ public final class ScriptedPrompter: SecretPrompter {
     /// A person who does nothing yet.
     ///
     /// - Parameter journal: gets `box` and `box gone`.
-    public init(journal: Journal = Journal()) {
+    package init(journal: Journal = Journal()) {
         self.journal = journal
     }
 
     // MARK: For tests
 
     /// Lets the person do this with the present box or the next, then that with the one after it.
-    public func will(_ deeds: Deed...) {
+    package func will(_ deeds: Deed...) {
         state.update { $0.deeds += deeds }
     }
 
     /// Takes back what the person has not done yet.
-    public func forget() {
+    package func forget() {
         state.update { $0.deeds = [] }
     }
 
     /// Why no box can be shown from now on; nil when it can.
-    public func obstruct(_ error: PromptError?) {
+    package func obstruct(_ error: PromptError?) {
         state.update { $0.obstacle = error }
     }
 
     /// Waits until the box of this number, counted from 1, is up.
-    public func box(_ number: Int) async -> Prompt {
+    package func box(_ number: Int) async -> Prompt {
         await state.wait { $0.boxes.count >= number ? $0.boxes[number - 1] : nil }
     }
 
     /// All boxes so far.
-    public var boxes: [Prompt] { state.update { $0.boxes } }
+    package var boxes: [Prompt] { state.update { $0.boxes } }
 
     /// How many boxes are up.
-    public var visibleCount: Int { state.update { $0.visible } }
+    package var visibleCount: Int { state.update { $0.visible } }
 
     /// How many boxes were up at the same time, at most.
-    public var mostVisible: Int { state.update { $0.mostVisible } }
+    package var mostVisible: Int { state.update { $0.mostVisible } }
 
     /// The terminals that are told of a wait now, each as `TERMINAL for TERMINAL`.
-    public var waits: [String] { state.update { $0.waits } }
+    package var waits: [String] { state.update { $0.waits } }
 
     /// The secret that was shown last.
-    public var shownSecret: String { state.update { String(decoding: $0.shownSecret, as: UTF8.self) } }
+    package var shownSecret: String { state.update { String(decoding: $0.shownSecret, as: UTF8.self) } }
 
     /// The channel of a request's box: its terminal's name.
-    public static func channel(of origin: PromptOrigin) -> PromptChannel? {
+    package static func channel(of origin: PromptOrigin) -> PromptChannel? {
         origin.terminal.map { PromptChannel($0) }
     }
 
@@ -95,13 +95,13 @@ public final class ScriptedPrompter: SecretPrompter {
 
     /// Looks whether a box could be shown for a request from there; its channel is the terminal's name.
     @discardableResult
-    public func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) -> Set<PromptChannel> {
+    package func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) -> Set<PromptChannel> {
         if let obstacle = state.update({ $0.obstacle }) { throw obstacle }
         return Set([Self.channel(of: origin)].compactMap { $0 })
     }
 
     /// Notes that a terminal is told of a wait.
-    public func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? {
+    package func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? {
         guard let here = origin.terminal, let there = other.terminal, here != there else { return nil }
         let wait = "\(here) for \(there)"
         state.update { $0.waits.append(wait) }
@@ -111,7 +111,7 @@ public final class ScriptedPrompter: SecretPrompter {
     }
 
     /// Shows a box and waits for its end.
-    public func ask(
+    package func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,
         whenShown: @escaping @Sendable (() -> PromptChannel?) -> Void
@@ -129,7 +129,7 @@ public final class ScriptedPrompter: SecretPrompter {
     }
 
     /// Shows a secret once.
-    public func show(
+    package func show(
         _ secret: borrowing SecretBytes,
         in prompt: Prompt,
         at origin: PromptOrigin

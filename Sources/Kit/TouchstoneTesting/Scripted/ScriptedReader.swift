@@ -1,4 +1,4 @@
-public import KeychainModel
+package import KeychainModel
 
 /// A sensor whose fingers are a test's.
 ///
@@ -7,9 +7,9 @@ public import KeychainModel
 /// await reader.touch(.noMatch)    // waits until the sensor is armed
 /// await reader.touch(.match)
 /// ```
-public final class ScriptedReader: FingerprintReader {
+package final class ScriptedReader: FingerprintReader {
     /// What a finger does to an armed sensor.
-    public enum Touch: Sendable, Equatable {
+    package enum Touch: Sendable, Equatable {
         /// It is an enrolled one.
         case match
         /// It is not.
@@ -40,13 +40,13 @@ public final class ScriptedReader: FingerprintReader {
     /// A sensor with two enrolled fingers.
     ///
     /// - Parameter journal: gets `claim`, `arm`, `disarm` and `release`.
-    public init(journal: Journal = Journal()) {
+    package init(journal: Journal = Journal()) {
         self.journal = journal
         state = Watched(State(enrolment: .success(Self.twoFingers)))
     }
 
     /// The set that a new reader has.
-    public static let twoFingers = Enrolment(
+    package static let twoFingers = Enrolment(
         device: "Scripted sensor",
         fingers: ["left-index-finger", "right-index-finger"],
         templateDigest: nil,
@@ -56,22 +56,22 @@ public final class ScriptedReader: FingerprintReader {
     // MARK: For tests
 
     /// Sets what is enrolled, or why that cannot be told.
-    public func enrol(_ enrolment: Result<Enrolment, FingerprintError>) {
+    package func enrol(_ enrolment: Result<Enrolment, FingerprintError>) {
         state.update { $0.enrolment = enrolment }
     }
 
     /// Makes the next claims fail, one after the other.
-    public func failClaims(_ errors: [FingerprintError]) {
+    package func failClaims(_ errors: [FingerprintError]) {
         state.update { $0.claimFailures += errors }
     }
 
     /// Lets the sensor come to a verdict while it is being stopped, as real ones may.
-    public func lastWord(_ verdict: FingerprintVerdict) {
+    package func lastWord(_ verdict: FingerprintVerdict) {
         state.update { $0.lastWord = verdict }
     }
 
     /// Puts a finger on the sensor as soon as it is armed.
-    public func touch(_ touch: Touch) async {
+    package func touch(_ touch: Touch) async {
         await armed()
         state.update { $0.touches.append(touch) }
     }
@@ -80,7 +80,7 @@ public final class ScriptedReader: FingerprintReader {
     ///
     /// - Returns: whether it was.
     @discardableResult
-    public func touchNow(_ touch: Touch) -> Bool {
+    package func touchNow(_ touch: Touch) -> Bool {
         state.update { state in
             guard state.armed != nil else { return false }
             state.touches.append(touch)
@@ -89,18 +89,18 @@ public final class ScriptedReader: FingerprintReader {
     }
 
     /// Waits until the sensor is armed, and has dealt with the touches before.
-    public func armed() async {
+    package func armed() async {
         _ = await state.wait { $0.armed != nil && $0.touches.isEmpty ? true : nil } as Bool
     }
 
     /// Whether the sensor is armed.
-    public var isArmed: Bool { state.update { $0.armed != nil } }
+    package var isArmed: Bool { state.update { $0.armed != nil } }
 
     /// Whether somebody holds the sensor.
-    public var isClaimed: Bool { state.update { $0.isClaimed } }
+    package var isClaimed: Bool { state.update { $0.isClaimed } }
 
     /// Reports a change to those who listen; waits until somebody does.
-    public func send(_ change: FingerprintChange) async {
+    package func send(_ change: FingerprintChange) async {
         let listeners = await state.wait { $0.listeners.isEmpty ? nil : $0.listeners }
         for listener in listeners { listener.yield(change) }
     }
@@ -108,12 +108,12 @@ public final class ScriptedReader: FingerprintReader {
     // MARK: FingerprintReader
 
     /// What is enrolled now, without arming the sensor.
-    public func enrolment() async throws(FingerprintError) -> Enrolment {
+    package func enrolment() async throws(FingerprintError) -> Enrolment {
         try state.update { $0.enrolment }.get()
     }
 
     /// Takes the sensor for this process alone, until the claim is released.
-    public func claim() async throws(FingerprintError) -> any FingerprintClaim {
+    package func claim() async throws(FingerprintError) -> any FingerprintClaim {
         let result: Result<Void, FingerprintError> = state.update { state in
             if !state.claimFailures.isEmpty { return .failure(state.claimFailures.removeFirst()) }
             guard !state.isClaimed else { return .failure(FingerprintError(.alreadyInUse)) }
@@ -126,10 +126,10 @@ public final class ScriptedReader: FingerprintReader {
     }
 
     /// Notes that the machine may sleep.
-    public func allowSleep() async { journal.note("sleep") }
+    package func allowSleep() async { journal.note("sleep") }
 
     /// Enrolments and sleep, as the test sends them.
-    public func changes() async -> AsyncStream<FingerprintChange> {
+    package func changes() async -> AsyncStream<FingerprintChange> {
         let (stream, continuation) = AsyncStream<FingerprintChange>.makeStream()
         state.update { $0.listeners.append(continuation) }
         return stream

@@ -1,4 +1,4 @@
-public import KeychainModel
+package import KeychainModel
 
 /// A clock that stands still until a test moves it.
 ///
@@ -8,7 +8,7 @@ public import KeychainModel
 /// await clock.sleep(of: .milliseconds(500))
 /// clock.advance(by: .milliseconds(500))
 /// ```
-public final class StandingClock: BootClock {
+package final class StandingClock: BootClock {
     private struct Sleeper: Sendable {
         let number: Int
         let asked: Duration
@@ -27,15 +27,15 @@ public final class StandingClock: BootClock {
     private let state = Watched(State())
 
     /// A clock 1000 s after a start of the machine.
-    public init() {}
+    package init() {}
 
     /// The present moment.
-    public func now() -> BootTime {
+    package func now() -> BootTime {
         state.update { BootTime(bootID: $0.bootID, nanoseconds: 0).advanced(by: $0.sinceBoot) }
     }
 
     /// Lets time pass, and wakes those whose sleep is over.
-    public func advance(by duration: Duration) {
+    package func advance(by duration: Duration) {
         state.update { state in
             state.sinceBoot += duration
             state.passed += duration
@@ -45,7 +45,7 @@ public final class StandingClock: BootClock {
     /// Restarts the machine: another boot id, and the clock since boot at `sinceBoot`.
     ///
     /// Sleeps go on.
-    public func restart(bootID: String, sinceBoot: Duration = .seconds(10)) {
+    package func restart(bootID: String, sinceBoot: Duration = .seconds(10)) {
         state.update { state in
             state.bootID = bootID
             state.sinceBoot = sinceBoot
@@ -53,7 +53,7 @@ public final class StandingClock: BootClock {
     }
 
     /// Waits until somebody sleeps for exactly `duration`.
-    public func sleep(of duration: Duration) async {
+    package func sleep(of duration: Duration) async {
         _ =
             await state.wait { state in
                 state.sleepers.contains { $0.asked == duration && $0.end > state.passed } ? true : nil
@@ -61,7 +61,7 @@ public final class StandingClock: BootClock {
     }
 
     /// The clock that sleeps are made with; it moves with this one.
-    public var timer: Timer { Timer(clock: self) }
+    package var timer: Timer { Timer(clock: self) }
 
     fileprivate var passed: Duration { state.update { $0.passed } }
 
@@ -87,32 +87,32 @@ public final class StandingClock: BootClock {
     }
 
     /// The sleeping side of a ``StandingClock``.
-    public struct Timer: Clock {
+    package struct Timer: Clock {
         /// A moment: how much time has passed since the clock was made.
-        public struct Instant: InstantProtocol {
+        package struct Instant: InstantProtocol {
             /// The time passed.
-            public let passed: Duration
+            package let passed: Duration
 
             /// The moment `duration` later.
-            public func advanced(by duration: Duration) -> Instant { Instant(passed: passed + duration) }
+            package func advanced(by duration: Duration) -> Instant { Instant(passed: passed + duration) }
 
             /// The time from here to `other`.
-            public func duration(to other: Instant) -> Duration { other.passed - passed }
+            package func duration(to other: Instant) -> Duration { other.passed - passed }
 
             /// Whether one moment is before the other.
-            public static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.passed < rhs.passed }
+            package static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.passed < rhs.passed }
         }
 
         fileprivate let clock: StandingClock
 
         /// The present moment.
-        public var now: Instant { Instant(passed: clock.passed) }
+        package var now: Instant { Instant(passed: clock.passed) }
 
         /// Moments are as fine as durations.
-        public var minimumResolution: Duration { .nanoseconds(1) }
+        package var minimumResolution: Duration { .nanoseconds(1) }
 
         /// Sleeps until the clock was moved there.
-        public func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
             try await clock.sleep(until: deadline.passed)
         }
     }

@@ -6,9 +6,9 @@ import KeychainModel
 import SecretMemory
 
 /// A program that runs until it is stopped, its owner lets go, or this process ends in any way.
-public final class ChildProcess: Sendable {
+package final class ChildProcess: Sendable {
     /// The program's process.
-    public let processID: Int32
+    package let processID: Int32
 
     private let isReaped = Guarded(false)
 
@@ -25,7 +25,7 @@ public final class ChildProcess: Sendable {
     ///   - log: a file for its output and errors; nil to drop them.
     /// - Returns: the running program.
     /// - Throws: ``TestKitError`` when it is missing or cannot be started.
-    public static func start(
+    package static func start(
         _ path: String,
         _ arguments: [String] = [],
         environment: [String: String] = [:],
@@ -42,7 +42,7 @@ public final class ChildProcess: Sendable {
     }
 
     /// Whether a process has ended, whosever child it is; nobody needs to have reaped it.
-    public static func hasEnded(_ processID: Int32) -> Bool {
+    package static func hasEnded(_ processID: Int32) -> Bool {
         // The state stands behind the program's name, which is in brackets.
         guard let status = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8),
             let state = status.split(separator: ")").last?.first(where: { $0 != " " })
@@ -51,7 +51,7 @@ public final class ChildProcess: Sendable {
     }
 
     /// Whether the program has not ended.
-    public var isRunning: Bool {
+    package var isRunning: Bool {
         isReaped.withLock { isReaped in
             guard !isReaped else { return false }
             isReaped = waitpid(processID, nil, WNOHANG) != 0
@@ -60,10 +60,10 @@ public final class ChildProcess: Sendable {
     }
 
     /// Kills the program and waits for its end; may be called twice.
-    public func stop() { stop(with: SIGKILL) }
+    package func stop() { stop(with: SIGKILL) }
 
     /// Sends `signal`, which must end the program, and waits for the end.
-    public func stop(with signal: Int32) {
+    package func stop(with signal: Int32) {
         isReaped.withLock { isReaped in
             guard !isReaped else { return }
             kill(processID, signal)
@@ -74,7 +74,7 @@ public final class ChildProcess: Sendable {
 
     /// Waits for the program to end by itself, and returns what waitpid(2) says.
     @discardableResult
-    public func waitUntilEnd(atMost limit: Duration = Deadline.patience) async throws -> Int32 {
+    package func waitUntilEnd(atMost limit: Duration = Deadline.patience) async throws -> Int32 {
         try await Deadline.wait(for: "the end of process \(processID)", atMost: limit) {
             isReaped.withLock { isReaped in
                 var status: Int32 = 0

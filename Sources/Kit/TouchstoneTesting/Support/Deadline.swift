@@ -1,7 +1,7 @@
 /// Asks again and again until something outside of this process is so.
-public enum Deadline {
+package enum Deadline {
     /// How long to wait for what is certain to come: only something broken takes longer, however busy the machine.
-    public static let patience: Duration = .seconds(60)
+    package static let patience: Duration = .seconds(60)
 
     /// Waits until `condition` gives a value.
     ///
@@ -13,7 +13,7 @@ public enum Deadline {
     /// - Returns: what the condition gave.
     /// - Throws: ``TestKitError/timedOut(_:)``, or what the condition threw.
     @discardableResult
-    public static func wait<Value>(
+    package static func wait<Value>(
         for what: String,
         atMost limit: Duration = Deadline.patience,
         isolation: isolated (any Actor)? = #isolation,

@@ -2,15 +2,15 @@ import Foundation
 import Glibc
 
 /// A private directory that is removed, with all it holds, when the owner lets go.
-public final class TemporaryDirectory: Sendable {
+package final class TemporaryDirectory: Sendable {
     /// The directory.
-    public let path: String
+    package let path: String
 
     /// Makes the directory.
     ///
     /// - Parameter mode: who may enter; sockets for other users want 0711.
     /// - Throws: ``TestKitError`` with the system's reason.
-    public init(mode: UInt32 = 0o700) throws {
+    package init(mode: UInt32 = 0o700) throws {
         var template = Array("\(FileManager.default.temporaryDirectory.path)/touchstone-XXXXXX".utf8CString)
         guard unsafe mkdtemp(&template) != nil else { throw TestKitError.system("mkdtemp", errno: errno) }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -20,10 +20,10 @@ public final class TemporaryDirectory: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     /// The path of `name` inside.
-    public func appending(_ name: String) -> String { "\(path)/\(name)" }
+    package func appending(_ name: String) -> String { "\(path)/\(name)" }
 
     /// Makes a directory inside, and returns its path.
-    public func makeDirectory(_ name: String, mode: UInt32 = 0o700) throws -> String {
+    package func makeDirectory(_ name: String, mode: UInt32 = 0o700) throws -> String {
         let path = appending(name)
         guard unsafe mkdir(path, mode) == 0, unsafe chmod(path, mode) == 0 else {
             throw TestKitError.system("mkdir", errno: errno)
@@ -32,7 +32,7 @@ public final class TemporaryDirectory: Sendable {
     }
 
     /// Writes a file inside, and returns its path.
-    public func write(_ text: String, to name: String) throws -> String {
+    package func write(_ text: String, to name: String) throws -> String {
         let path = appending(name)
         try text.write(toFile: path, atomically: false, encoding: .utf8)
         guard unsafe chmod(path, 0o644) == 0 else { throw TestKitError.system("chmod", errno: errno) }

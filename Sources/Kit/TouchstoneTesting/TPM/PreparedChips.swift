@@ -2,11 +2,11 @@ import Foundation
 import Glibc
 
 /// The certificate authority that vouches for ``SoftwareTPM/Chip/certified(_:)``, one a process.
-public struct TestAuthority: Sendable {
+package struct TestAuthority: Sendable {
     /// The root's certificate, PEM.
-    public let root: String
+    package let root: String
     /// The certificate of the authority below it, which signs those of the chips, PEM.
-    public let issuer: String
+    package let issuer: String
 }
 
 /// Chips with certificates, made once a process by swtpm_setup, and copied from then on.

@@ -12,9 +12,9 @@ import SecretMemory
 ///
 /// It has no resource manager, room for three objects and three sessions, and keeps what a program leaves loaded.
 /// It ends with the value, or with the process.
-public actor SoftwareTPM {
+package actor SoftwareTPM {
     /// What a chip comes with.
-    public enum Chip: Hashable, Sendable {
+    package enum Chip: Hashable, Sendable {
         /// Nothing in it, and like no other: ready at once.
         case blank
         /// Endorsement keys with certificates from ``TestAuthority``; the same number is the same chip again.
@@ -24,7 +24,7 @@ public actor SoftwareTPM {
     }
 
     /// All that a chip keeps without power.
-    public struct State: Sendable {
+    package struct State: Sendable {
         let files: [String: Data]
 
         init(directory: String) throws {
@@ -41,16 +41,16 @@ public actor SoftwareTPM {
     private nonisolated let program = Guarded<ChildProcess?>(nil)
 
     /// The chip's transport, as tpm2-tss and tpm2-tools take it: `swtpm:path=…`.
-    public nonisolated var tcti: String { "swtpm:path=\(socket)" }
+    package nonisolated var tcti: String { "swtpm:path=\(socket)" }
 
     /// The socket that takes commands; beside it, with `.ctrl` at the end, the one that controls the simulator.
-    public nonisolated var socket: String { directory.appending("tpm.sock") }
+    package nonisolated var socket: String { directory.appending("tpm.sock") }
 
     /// Starts a chip.
     ///
     /// - Returns: the chip, ready for commands.
     /// - Throws: ``TestKitError`` when swtpm is missing or does not come up.
-    public static func start(_ chip: Chip = .blank) async throws -> SoftwareTPM {
+    package static func start(_ chip: Chip = .blank) async throws -> SoftwareTPM {
         let tpm = SoftwareTPM(try TemporaryDirectory())
         _ = try tpm.directory.makeDirectory("state")
         if case .certified(let number) = chip {
@@ -64,7 +64,7 @@ public actor SoftwareTPM {
     /// Who signed the certificates of the certified chips of this process.
     ///
     /// - Throws: ``TestKitError`` when there was none yet.
-    public static func authority() async throws -> TestAuthority {
+    package static func authority() async throws -> TestAuthority {
         try await PreparedChips.shared.authority()
     }
 
@@ -73,7 +73,7 @@ public actor SoftwareTPM {
     // MARK: Power
 
     /// Starts the chip, after ``powerOff()``.
-    public func powerOn() async throws {
+    package func powerOn() async throws {
         for name in [socket, "\(socket).ctrl"] { try? FileManager.default.removeItem(atPath: name) }
         let started = try await ChildProcess.start(
             "/usr/bin/swtpm",
@@ -90,7 +90,7 @@ public actor SoftwareTPM {
     }
 
     /// Takes the power away at once (`kill -9`): the chip cannot put anything in order.
-    public nonisolated func powerOff() {
+    package nonisolated func powerOff() {
         let stopped = program.withLock { program in
             defer { program = nil }
             return program
@@ -107,13 +107,13 @@ public actor SoftwareTPM {
     }
 
     /// Takes the power away and gives it back.
-    public func powerCut() async throws {
+    package func powerCut() async throws {
         powerOff()
         try await powerOn()
     }
 
     /// Restarts the machine in order: `TPM2_Shutdown`, then a new start.
-    public func reset() async throws {
+    package func reset() async throws {
         try shutDown()
         try await powerCut()
     }
@@ -121,7 +121,7 @@ public actor SoftwareTPM {
     // MARK: What the machine's owner can do
 
     /// Makes the chip forget its owner's keys and indices (`TPM2_Clear` by the platform).
-    public func clear() throws {
+    package func clear() throws {
         try run(TPMCommand(0x0000_0126, handle: 0x4000_000C))
     }
 
@@ -132,7 +132,7 @@ public actor SoftwareTPM {
     ///   - interval: seconds after which one is forgotten.
     ///   - recovery: seconds for which a wrong lockout authorisation locks that.
     /// - Throws: ``TestKitError`` when the chip is in use or refuses.
-    public func setGuessLimit(_ guesses: UInt32, interval: UInt32 = 600, recovery: UInt32 = 600) throws {
+    package func setGuessLimit(_ guesses: UInt32, interval: UInt32 = 600, recovery: UInt32 = 600) throws {
         try run(TPMCommand(0x0000_013A, handle: 0x4000_000A, parameters: [guesses, interval, recovery]))
     }
 
@@ -142,14 +142,14 @@ public actor SoftwareTPM {
     ///   - value: empty for none.
     ///   - former: what it is now.
     /// - Throws: ``TestKitError`` when the chip is in use or refuses.
-    public func setOwnerAuthorization(_ value: [UInt8], from former: [UInt8] = []) throws {
+    package func setOwnerAuthorization(_ value: [UInt8], from former: [UInt8] = []) throws {
         var command = TPMCommand(0x0000_0129, handle: 0x4000_0001, password: former)
         command.append(value)
         try run(command)
     }
 
     /// Takes all room that the chip has for NV indices, with indices of the owner (`TPM2_NV_DefineSpace`).
-    public func fill() throws {
+    package func fill() throws {
         var handle: UInt32 = 0x0180_0000
         // Some room is kept for counters (TPMA_NV_COUNTER), which come last.
         for (size, type): (UInt16, UInt32) in [(2048, 0), (256, 0), (32, 0), (8, 0), (8, 0x10)] {
@@ -159,7 +159,7 @@ public actor SoftwareTPM {
     }
 
     /// Guesses wrongly at an index of its own until the chip takes no more guesses (`TPM_RC_LOCKOUT`).
-    public func lockOut() throws {
+    package func lockOut() throws {
         let index: UInt32 = 0x0180_FF00
         try run(.defineGuardedIndex(index, password: [1]))
         for _ in 0..<1000 {
@@ -169,7 +169,7 @@ public actor SoftwareTPM {
     }
 
     /// Removes all counters that were made with the owner's rights (`TPM2_NV_UndefineSpace`).
-    public func removeCounters() throws {
+    package func removeCounters() throws {
         for handle in try indices() {
             // TPM2_NV_ReadPublic: the attributes follow size, handle and algorithm of the name.
             let area = try exchange(.readPublic(handle))
@@ -179,21 +179,21 @@ public actor SoftwareTPM {
     }
 
     /// Ends the chip's work in order (`TPM2_Shutdown`), as an operating system does.
-    public func shutDown() throws {
+    package func shutDown() throws {
         try run(TPMCommand(unauthorized: 0x0000_0145, parameters: [0, 0]))
     }
 
     /// The handles of the objects and sessions that are loaded or saved now (`TPM2_GetCapability`).
-    public func handles() throws -> [UInt32] {
+    package func handles() throws -> [UInt32] {
         // Transient objects, loaded sessions, saved sessions.
         try [0x8000_0000, 0x0200_0000, 0x0300_0000].flatMap(handles)
     }
 
     /// The handles of the NV indices that there are (`TPM2_GetCapability`).
-    public func indices() throws -> [UInt32] { try handles(from: 0x0100_0000) }
+    package func indices() throws -> [UInt32] { try handles(from: 0x0100_0000) }
 
     /// Takes an object or a session out of the chip (`TPM2_FlushContext`), whoever loaded it.
-    public func flush(_ handle: UInt32) throws { try run(.flush(handle)) }
+    package func flush(_ handle: UInt32) throws { try run(.flush(handle)) }
 
     private func handles(from first: UInt32) throws -> [UInt32] {
         let answer = try exchange(.handles(from: first))
@@ -222,10 +222,10 @@ public actor SoftwareTPM {
     // MARK: State
 
     /// A copy of all that the chip keeps without power.
-    public func copyState() throws -> State { try State(directory: stateDirectory) }
+    package func copyState() throws -> State { try State(directory: stateDirectory) }
 
     /// Puts an older state in the place of the present one, with a power cut.
-    public func restoreState(_ state: State) async throws {
+    package func restoreState(_ state: State) async throws {
         powerOff()
         try write(state)
         try await powerOn()

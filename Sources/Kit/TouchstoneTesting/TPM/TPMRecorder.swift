@@ -9,9 +9,9 @@ import SecretMemory
 /// let tpm = TPM(configuration: recorder.tcti)
 /// #expect(!recorder.traffic.contains(secret))
 /// ```
-public final class TPMRecorder: Sendable {
+package final class TPMRecorder: Sendable {
     /// What becomes of a command.
-    public enum Treatment: Sendable, Equatable {
+    package enum Treatment: Sendable, Equatable {
         /// It goes to the chip, and its answer comes back.
         case pass
         /// It goes to the chip, and the answer is lost, and the connection with it.
@@ -25,13 +25,13 @@ public final class TPMRecorder: Sendable {
     }
 
     /// A command that passed.
-    public struct Command: Sendable, Equatable {
+    package struct Command: Sendable, Equatable {
         /// `TPM2_CC`, for example 0x15E for `TPM2_Unseal`.
-        public let code: UInt32
+        package let code: UInt32
         /// All its bytes.
-        public let octets: [UInt8]
+        package let octets: [UInt8]
         /// All bytes of its answer; empty when there was none.
-        public var answer: [UInt8]
+        package var answer: [UInt8]
     }
 
     private struct State: Sendable {
@@ -45,18 +45,18 @@ public final class TPMRecorder: Sendable {
     private let state = Guarded(State())
 
     /// The transport for the driver: `swtpm:path=…`.
-    public var tcti: String { "swtpm:path=\(directory.appending("bus.sock"))" }
+    package var tcti: String { "swtpm:path=\(directory.appending("bus.sock"))" }
 
     /// Everything that passed so far, in order.
-    public var commands: [Command] { state.withLock { $0.commands } }
+    package var commands: [Command] { state.withLock { $0.commands } }
 
     /// All bytes that passed so far, in both directions.
-    public var traffic: [UInt8] { commands.flatMap { $0.octets + $0.answer } }
+    package var traffic: [UInt8] { commands.flatMap { $0.octets + $0.answer } }
 
     /// Stands before a chip.
     ///
     /// - Throws: ``TestKitError`` with the system's reason.
-    public init(_ chip: SoftwareTPM) throws {
+    package init(_ chip: SoftwareTPM) throws {
         directory = try TemporaryDirectory()
         self.chip = chip
         let control = directory.appending("bus.sock.ctrl")
@@ -81,12 +81,12 @@ public final class TPMRecorder: Sendable {
     deinit { listener.shutDown() }
 
     /// Decides what becomes of each command from now on; called on a thread of the recorder.
-    public func treat(_ treatment: @escaping @Sendable (Command) -> Treatment) {
+    package func treat(_ treatment: @escaping @Sendable (Command) -> Treatment) {
         state.withLock { $0.treatment = treatment }
     }
 
     /// Forgets what passed.
-    public func forget() { state.withLock { $0.commands = [] } }
+    package func forget() { state.withLock { $0.commands = [] } }
 
     /// The answer to a command; nil to end the connection.
     private func answer(to octets: [UInt8]) -> [UInt8]? {

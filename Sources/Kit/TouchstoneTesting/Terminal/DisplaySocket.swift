@@ -3,21 +3,21 @@ import Glibc
 /// A display that nothing draws on: the socket of an X server that none listens at.
 ///
 /// What a daemon tells displays apart by is there, so that a scripted pinentry can stand for a box on it.
-public final class DisplaySocket: Sendable {
+package final class DisplaySocket: Sendable {
     /// The directory of X servers' sockets (X(7)).
     private static let directory = "/tmp/.X11-unix"
     /// Numbers that no real server takes.
     private static let numbers = 7000..<8000
 
     /// `:N`, for the environment variable `DISPLAY`.
-    public let name: String
+    package let name: String
     private let path: String
     private let socket: CInt
 
     /// Takes a number that is free.
     ///
     /// - Throws: ``TestKitError`` when none is, or the socket cannot be made.
-    public init() throws {
+    package init() throws {
         if unsafe mkdir(Self.directory, 0o1777) == 0 { _ = unsafe chmod(Self.directory, 0o1777) }
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw TestKitError.unexpected("no socket: errno \(errno)") }

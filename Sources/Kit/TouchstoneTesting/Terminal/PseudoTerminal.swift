@@ -9,9 +9,9 @@ import Glibc
 /// terminal.type("correct horse")
 /// terminal.press(.enter)
 /// ```
-public final class PseudoTerminal: Sendable {
+package final class PseudoTerminal: Sendable {
     /// A key that is not text.
-    public enum Key: Sendable, Equatable {
+    package enum Key: Sendable, Equatable {
         /// Carriage return: what the enter key sends.
         case enter
         /// To the next field or button.
@@ -35,13 +35,13 @@ public final class PseudoTerminal: Sendable {
     }
 
     /// `/dev/pts/N`.
-    public let name: String
+    package let name: String
     private let screen: TerminalScreen
     /// Kept open: without any user the terminal would report an error instead of waiting.
     private let secondary: CInt
 
     /// Opens a terminal of a size in characters.
-    public init(columns: UInt16 = 80, rows: UInt16 = 24) throws {
+    package init(columns: UInt16 = 80, rows: UInt16 = 24) throws {
         var primary: CInt = -1
         var octets = [CChar](repeating: 0, count: 64)
         guard unsafe clinux_openpty(&primary, &octets, octets.count) == 0 else {
@@ -64,15 +64,15 @@ public final class PseudoTerminal: Sendable {
     }
 
     /// All that was drawn so far, without escape sequences.
-    public var text: String { String(decoding: screen.visible, as: UTF8.self) }
+    package var text: String { String(decoding: screen.visible, as: UTF8.self) }
 
     /// All that was drawn so far, byte by byte.
-    public var octets: [UInt8] { screen.octets }
+    package var octets: [UInt8] { screen.octets }
 
     /// Waits until a text is drawn, after the one that was waited for before; white space counts for nothing.
     ///
     /// - Throws: ``TerminalError`` with what was drawn instead.
-    public func wait(for text: String, timeout: Duration = Deadline.patience) async throws {
+    package func wait(for text: String, timeout: Duration = Deadline.patience) async throws {
         _ = try await wait(forAnyOf: [text], timeout: timeout)
     }
 
@@ -80,7 +80,7 @@ public final class PseudoTerminal: Sendable {
     ///
     /// - Returns: its index.
     @discardableResult
-    public func wait(forAnyOf texts: [String], timeout: Duration = Deadline.patience) async throws -> Int {
+    package func wait(forAnyOf texts: [String], timeout: Duration = Deadline.patience) async throws -> Int {
         switch await screen.wait(forAnyOf: texts, until: ContinuousClock.now + timeout) {
         case .text(let index): return index
         case .timedOut: throw TerminalError.timedOut(waitingFor: texts, drawn: text)
@@ -90,19 +90,19 @@ public final class PseudoTerminal: Sendable {
     }
 
     /// Has the next wait begin after all that was drawn so far.
-    public func skip() { screen.skip() }
+    package func skip() { screen.skip() }
 
     /// Types a text, without the enter key.
-    public func type(_ text: String) { press(.text(text)) }
+    package func type(_ text: String) { press(.text(text)) }
 
     /// Presses keys, one after another; nobody notices when the terminal is closed.
-    public func press(_ keys: Key...) { press(keys) }
+    package func press(_ keys: Key...) { press(keys) }
 
     /// Presses keys, one after another.
-    public func press(_ keys: [Key]) { _ = screen.write(keys.flatMap(\.octets)) }
+    package func press(_ keys: [Key]) { _ = screen.write(keys.flatMap(\.octets)) }
 
     /// Closes the terminal as a window does: its users see a hang-up.
-    public func hangUp() { screen.close() }
+    package func hangUp() { screen.close() }
 
     /// Waits for the end of a program that has it as its controlling terminal, if there is one.
     func waitUntilReleased() {
@@ -115,10 +115,10 @@ public final class PseudoTerminal: Sendable {
     }
 
     /// Whether what is typed is drawn.
-    public var isEchoing: Bool { localModes & tcflag_t(ECHO) != 0 }
+    package var isEchoing: Bool { localModes & tcflag_t(ECHO) != 0 }
 
     /// Whether programs get whole lines.
-    public var isCanonical: Bool { localModes & tcflag_t(ICANON) != 0 }
+    package var isCanonical: Bool { localModes & tcflag_t(ICANON) != 0 }
 
     private var localModes: tcflag_t {
         var modes = termios()
@@ -127,7 +127,7 @@ public final class PseudoTerminal: Sendable {
 }
 
 /// Why a wait for a terminal ended.
-public enum TerminalError: Error, Sendable {
+package enum TerminalError: Error, Sendable {
     /// The text was not drawn in time.
     case timedOut(waitingFor: [String], drawn: String)
     /// The terminal was closed.

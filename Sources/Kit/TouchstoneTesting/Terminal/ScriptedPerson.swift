@@ -4,23 +4,23 @@
 /// let person = ScriptedPerson(.sees("Passcode:", types: "correct horse"))
 /// async let done: Void = person.sit(at: terminal)
 /// ```
-public struct ScriptedPerson: Sendable {
+package struct ScriptedPerson: Sendable {
     /// What to press when a text is drawn.
-    public struct Rule: Sendable {
+    package struct Rule: Sendable {
         /// The text to wait for.
-        public var text: String
+        package var text: String
         /// What to press then.
-        public var keys: [PseudoTerminal.Key]
+        package var keys: [PseudoTerminal.Key]
         /// How often.
-        public var times: Int
+        package var times: Int
 
         /// Types a text and presses enter.
-        public static func sees(_ text: String, types answer: String, times: Int = 1) -> Rule {
+        package static func sees(_ text: String, types answer: String, times: Int = 1) -> Rule {
             Rule(text: text, keys: [.text(answer), .enter], times: times)
         }
 
         /// Presses keys.
-        public static func sees(
+        package static func sees(
             _ text: String,
             presses keys: PseudoTerminal.Key...,
             times: Int = 1
@@ -32,12 +32,12 @@ public struct ScriptedPerson: Sendable {
     private let rules: [Rule]
 
     /// Takes the rules; of several whose text is drawn, the first that was drawn goes first.
-    public init(_ rules: Rule...) { self.rules = rules }
+    package init(_ rules: Rule...) { self.rules = rules }
 
     /// Follows the rules until each was followed as often as it says, or the task is cancelled.
     ///
     /// - Throws: ``TerminalError`` when nothing of what is waited for is drawn in time.
-    public func sit(at terminal: PseudoTerminal, timeout: Duration = Deadline.patience) async throws {
+    package func sit(at terminal: PseudoTerminal, timeout: Duration = Deadline.patience) async throws {
         var left = rules.filter { $0.times > 0 }
         while !left.isEmpty {
             let index = try await terminal.wait(forAnyOf: left.map(\.text), timeout: timeout)

@@ -8,9 +8,9 @@ import Glibc
 /// let pinentry = try ScriptedPinentry(["GETPIN": "printf 'D secret\\nOK\\n'"])
 /// let prompter = PinentryPrompter(program: .testing(pinentry.path))
 /// ```
-public final class ScriptedPinentry: Sendable {
+package final class ScriptedPinentry: Sendable {
     /// The program.
-    public let path: String
+    package let path: String
     private let directory: TemporaryDirectory
 
     /// Writes the program into a directory of its own.
@@ -20,7 +20,7 @@ public final class ScriptedPinentry: Sendable {
     ///     lines are answered `OK`, and `BYE` ends the program after that.
     ///   - greeting: shell commands that greet.
     /// - Throws: ``TestKitError`` or ``TerminalError`` when the program cannot be written.
-    public init(
+    package init(
         _ answers: [String: String] = [:],
         greeting: String = "echo 'OK Pleased to meet you'"
     ) throws {
@@ -43,16 +43,16 @@ public final class ScriptedPinentry: Sendable {
     }
 
     /// The lines it was sent.
-    public var received: [String] { lines("received") }
+    package var received: [String] { lines("received") }
 
     /// Its environment when it started, as `NAME=value`.
-    public var environment: [String] { lines("environment") }
+    package var environment: [String] { lines("environment") }
 
     /// What its script wrote to `$directory/notes`.
-    public var notes: [String] { lines("notes") }
+    package var notes: [String] { lines("notes") }
 
     /// Its process number; nil before it was started.
-    public var processIdentifier: Int32? { lines("pid").first.flatMap { Int32($0) } }
+    package var processIdentifier: Int32? { lines("pid").first.flatMap { Int32($0) } }
 
     private func lines(_ name: String) -> [String] {
         let file = unsafe open(directory.appending(name), O_RDONLY | O_CLOEXEC)
