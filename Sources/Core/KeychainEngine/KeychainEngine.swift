@@ -19,8 +19,7 @@ public actor KeychainEngine {
     let keybagFile: AtomicFile
     let wallClock: @Sendable () -> Int64
     let requestedCost: PasscodeDerivation.Cost?
-    /// How many groups a section of the items' record has at most.
-    let mostGroups: Int
+    let storeLimits: StoreLimits
     let delays: BackgroundDelays
     /// Whether a part of this daemon is a test part: then it opens only keybags that are `test` already.
     let isForTests: Bool
@@ -78,6 +77,7 @@ public actor KeychainEngine {
     ///     derivation takes at least 500 ms. A keybag that exists keeps its own.
     ///   - groupsInSection: how many groups of 16 items are proved together, so that a larger store is not read whole at
     ///     its first unlock; nil for as many as take less than 20 ms.
+    ///   - mostItems: how many items there may be before an add is refused; nil for ``ItemLimits/mostItems``.
     ///   - delays: when the engine does what nobody waits for.
     ///   - isForTests: a part of the daemon is a test part. Keybags made here are `test` for good; one that is more
     ///     is not opened.
@@ -93,6 +93,7 @@ public actor KeychainEngine {
         attester: (any KeyAttester)? = nil,
         derivation: PasscodeDerivation.Cost? = nil,
         groupsInSection: Int? = nil,
+        mostItems: Int? = nil,
         delays: BackgroundDelays = BackgroundDelays(),
         isForTests: Bool = false,
         wallClock: @escaping @Sendable () -> Int64 = KeychainEngine.systemWallClock,
@@ -108,7 +109,7 @@ public actor KeychainEngine {
         self.wallClock = wallClock
         requestedCost = derivation
         self.delays = delays
-        mostGroups = groupsInSection ?? ItemSetDigest.mostGroups
+        storeLimits = StoreLimits(groupsInSection: groupsInSection, items: mostItems)
         self.isForTests = isForTests
         attempts = AttemptFile(directory: directory, audit: audit)
         keybagFile = AtomicFile(.keybag, in: directory, longest: KeybagRecord.longestFile)
@@ -125,7 +126,7 @@ public actor KeychainEngine {
         case .damaged: isKeybagDamaged = true
         }
         do throws(KeychainError) {
-            store = try ItemStore(directory: directory, mostGroups: mostGroups)
+            store = try ItemStore(directory: directory, limits: storeLimits)
         } catch {
             // Unreadable items leave a keybag that can say so; a newer format must not be touched at all.
             if error.cause == KeychainError.newerFormat.cause { throw error }

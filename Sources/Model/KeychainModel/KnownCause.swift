@@ -70,6 +70,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case logDamaged = "store: log damaged"
     /// The record of all items is damaged.
     case setDamaged = "store: set damaged"
+    /// The keychain has the most items that it may; how many, is the detail.
+    case storeFull = "store: full"
     /// A newer version wrote what is stored.
     case newerFormat = "store: newer format"
     /// The export is damaged or not whole.

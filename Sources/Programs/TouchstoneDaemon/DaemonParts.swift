@@ -23,6 +23,8 @@ package struct DaemonParts: Sendable {
     package var derivation: PasscodeDerivation.Cost?
     /// How many groups of 16 items are proved together; nil for the engine's own number.
     package var groupsInSection: Int?
+    /// How many items there may be; nil for as many as a keychain may have.
+    package var mostItems: Int?
     /// When the engine does what nobody waits for.
     package var delays = BackgroundDelays()
     /// Whether the daemon is one of tests: its keybags are `test` for good, and it opens no others.

@@ -43,6 +43,7 @@ struct Keychain: Sendable {
                 attester: hardware?.attester,
                 derivation: parts.derivation,
                 groupsInSection: parts.groupsInSection,
+                mostItems: parts.mostItems,
                 delays: parts.delays,
                 isForTests: parts.areForTests,
                 audit: audit

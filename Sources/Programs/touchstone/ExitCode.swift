@@ -42,7 +42,7 @@ extension ExitCode {
         if error.cause == .damaged || error.cause == .exportDamaged || error.cause == .notAnExport {
             return .damaged
         }
-        if error.cause?.isFullDisk == true { return .failed }
+        if error.cause?.isFullDisk == true || error.cause?.known == .storeFull { return .failed }
         if error.cause?.isUnwritableDisk == true { return .notAvailable }
         if case .wait? = error.remedy { return .lockedOut }
         if error.cause?.domain == DriverCause.otherHardware.domain { return .notAvailable }

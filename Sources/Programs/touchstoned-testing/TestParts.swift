@@ -44,6 +44,7 @@ struct TestParts {
         case "test.access-group-directory": daemonParts.accessGroupDirectory = try setting.path()
         case "test.groups-in-section":
             daemonParts.groupsInSection = try setting.number(in: 1...1_000_000)
+        case "test.most-items": daemonParts.mostItems = try setting.number(in: 1...1_000_000)
         // Seconds; no test takes a day.
         case "test.idle-delay": daemonParts.delays.idle = try Self.delay(setting)
         case "test.sweep-delay": daemonParts.delays.sweep = try Self.delay(setting)

@@ -21,6 +21,8 @@ final class TestKeychain: Sendable {
     let audit = RecordedAudit()
     /// From how many groups of 16 items on the store is not read whole at the first unlock; nil as in a daemon.
     let groupsInSection: Int?
+    /// How many items there may be; nil as in a daemon.
+    let mostItems: Int?
     let delays: BackgroundDelays
 
     /// Longer than any test takes, however busy the machine.
@@ -29,10 +31,12 @@ final class TestKeychain: Sendable {
     /// Unless `idleDelay` says otherwise, the log is not brought into the file by itself.
     init(
         groupsInSection: Int? = nil,
+        mostItems: Int? = nil,
         idleDelay: Duration = TestKeychain.never,
         sweepDelay: Duration = .seconds(2)
     ) {
         self.groupsInSection = groupsInSection
+        self.mostItems = mostItems
         delays = BackgroundDelays(idle: idleDelay, sweep: sweepDelay)
         path = FileManager.default.temporaryDirectory.path + "/touchstone-" + UUID().uuidString
     }
@@ -45,6 +49,7 @@ final class TestKeychain: Sendable {
     func start(
         time: Int64 = 1_700_000_000_000_000,
         isForTests: Bool = false,
+        mostItems: Int? = nil,
         sweepDelay: Duration? = nil
     ) throws -> KeychainEngine {
         let directory = try StoreDirectory(path: path)
@@ -55,6 +60,7 @@ final class TestKeychain: Sendable {
             sealer: FileKeySealer(directory: directory),
             derivation: .test,
             groupsInSection: groupsInSection,
+            mostItems: mostItems ?? self.mostItems,
             delays: delays,
             isForTests: isForTests,
             wallClock: { time },

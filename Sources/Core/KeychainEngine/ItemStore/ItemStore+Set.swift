@@ -69,7 +69,7 @@ extension ItemStore {
             written.groups.append((number, contribution))
         }
         if itemSet.isWhole {
-            digest.balance(most: mostGroups) { range in
+            digest.balance(most: limits.groupsInSection) { range in
                 var found = itemSet.tags.contributions(in: range)
                 for group in written.groups where range.contains(group.number) {
                     found[group.number] = group.contribution

@@ -71,6 +71,7 @@ extension ItemStore {
         switch operation {
         case .add(let item):
             try makeRoom(for: item, besides: nil, context)
+            try limits.check(items: itemSet.tags.count + 1)
             try insert(item, context)
             return .added
         case .update(let update): return .updated(try run(update, context))

@@ -11,8 +11,7 @@ final class ItemStore {
     var itemSet = ItemSetState()
     /// How far the items were looked through since the first unlock; nil when there is nothing more to look at.
     var sweepState: ItemSetSweep?
-    /// How many groups a section of the set has at most.
-    let mostGroups: Int
+    let limits: StoreLimits
     /// How the rows compared with what is said of them; nil until they were.
     var comparison: StoreComparison?
     /// What is known of the items since the first unlock.
@@ -37,20 +36,20 @@ final class ItemStore {
     /// Opens the items that are there.
     init(
         directory: StoreDirectory,
-        mostGroups: Int = ItemSetDigest.mostGroups
+        limits: StoreLimits = StoreLimits()
     ) throws(KeychainError) {
         self.directory = directory
-        self.mostGroups = mostGroups
+        self.limits = limits
         database = try ItemDatabase(openingIn: directory)
     }
 
     init(
         directory: StoreDirectory,
         database: ItemDatabase,
-        mostGroups: Int = ItemSetDigest.mostGroups
+        limits: StoreLimits = StoreLimits()
     ) {
         self.directory = directory
-        self.mostGroups = mostGroups
+        self.limits = limits
         self.database = database
     }
 
@@ -60,10 +59,10 @@ final class ItemStore {
         storeID: [UInt8],
         setKey: Key,
         generation: UInt64 = 0,
-        mostGroups: Int = ItemSetDigest.mostGroups
+        limits: StoreLimits = StoreLimits()
     ) throws(KeychainError) -> ItemStore {
         let database = try ItemDatabase(makingIn: directory)
-        let store = ItemStore(directory: directory, database: database, mostGroups: mostGroups)
+        let store = ItemStore(directory: directory, database: database, limits: limits)
         try store.writeEmptySet(with: setKey, storeID: storeID, generation: generation)
         store.integrityFaults = []
         store.comparison = StoreComparison()

@@ -80,7 +80,7 @@ extension KeychainEngine {
         store = nil
         storeFault = .damaged
         let aside = try ItemReplacement(in: directory).run()
-        let fresh = try ItemStore(directory: directory, mostGroups: mostGroups)
+        let fresh = try ItemStore(directory: directory, limits: storeLimits)
         let isWell = fresh.load(context)
         store = fresh
         storeFault = nil
@@ -249,7 +249,7 @@ extension ItemStore {
         let new = ItemStore(
             directory: directory,
             database: try ItemDatabase(makingIn: directory, .newItems),
-            mostGroups: mostGroups
+            limits: limits
         )
         let progress = WorkProgress.current
         do throws(KeychainError) {

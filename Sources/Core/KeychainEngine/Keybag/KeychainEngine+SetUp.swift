@@ -124,7 +124,7 @@ extension KeychainEngine {
             storeID: record.storeID,
             setKey: try ring.require(.itemSet),
             generation: generation ?? 0,
-            mostGroups: mostGroups
+            limits: storeLimits
         )
         let context = ItemContext(
             storeID: record.storeID,

@@ -14,6 +14,8 @@ extension KeychainEngine: KeychainArchive {
     }
 
     /// Whether a text is an export's recovery code; with the right one, the export is read to its end.
+    ///
+    /// - Throws: also `errSecDiskFull` with ``KnownCause/storeFull`` when it has more items than a keychain may.
     public func accepts(
         recoveryCode: borrowing SecretBytes,
         of export: any ExportFile
@@ -24,6 +26,7 @@ extension KeychainEngine: KeychainArchive {
         var reader = try ExportReader(export, code: code)
         guard try reader.start() else { return false }
         try reader.forEachItem { _, _ in }
+        try storeLimits.check(items: reader.items)
         return true
     }
 

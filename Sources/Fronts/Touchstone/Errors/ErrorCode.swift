@@ -81,6 +81,8 @@ extension TouchstoneError {
         public static let denied = Self("denied")
         /// The disk is full; nothing was changed.
         public static let diskFull = Self("diskFull")
+        /// The keychain has the most items that it may; nothing was changed.
+        public static let storeFull = Self("storeFull")
         /// The disk can only be read; nothing was changed.
         public static let readOnly = Self("readOnly")
         /// A program that is needed is not installed or does not run: the daemon, fprintd.

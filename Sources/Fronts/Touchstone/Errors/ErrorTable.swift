@@ -58,6 +58,7 @@ enum ErrorTable {
         Row(.unsupported, -11, -4, -2, .askForHelp),
         Row(.denied, -6, -34018, nil, .askForHelp),
         Row(.diskFull, nil, -34, 4, .askForHelp),
+        Row(.storeFull, nil, -34, 4, .askForHelp),
         Row(.readOnly, nil, -25292, nil, .askForHelp),
         Row(.serviceMissing, -6, -25291, nil, .install),
         Row(.serviceFailed, -4, -2070, 8, .retry),

@@ -86,6 +86,7 @@ extension TouchstoneError.Code {
             case .notSetUp: .passcodeNotSet
             case .alreadySetUp: .alreadyExists
             case .recoveryCode, .mistypedRecoveryCode: .notMatched
+            case .storeFull: .storeFull
             case .newerFormat, .newerExport: .updateNeeded
             case .notAnExport: .typeMismatch
             case .otherHardware, .missingHardware, .missingIndex: .hardwareChanged

@@ -91,6 +91,11 @@ enum CauseText {
                 "the record of all secrets is damaged: nothing says which of them are the newest",
                 "touchstone repair"
             )
+        case .storeFull:
+            (
+                "the keychain is full\(cause.detail.map { ": it has \($0) items at most" } ?? ""); nothing was stored",
+                "delete what is not needed: touchstone list, touchstone delete NAME"
+            )
         case .newerFormat: ("a newer version made this keychain", "install that version here")
         case .exportDamaged:
             (

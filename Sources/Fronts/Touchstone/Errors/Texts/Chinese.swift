@@ -34,6 +34,7 @@ extension ErrorTexts {
             .unsupported: "此系统不支持该操作。",
             .denied: "系统拒绝了访问。",
             .diskFull: "磁盘已满。未做任何更改。",
+            .storeFull: "钥匙串已满：请先删除其中不需要的内容。未做任何更改。",
             .readOnly: "磁盘为只读。未做任何更改。",
             .serviceMissing: "所需的程序未安装或未运行。",
             .serviceFailed: "钥匙串出错。",

@@ -35,6 +35,7 @@ extension ErrorTexts {
             .unsupported: "This system cannot do that.",
             .denied: "The system refused access.",
             .diskFull: "The disk is full. Nothing was changed.",
+            .storeFull: "The keychain is full: something in it has to be deleted first. Nothing was changed.",
             .readOnly: "The disk can only be read. Nothing was changed.",
             .serviceMissing: "A program that is needed is not installed or not running.",
             .serviceFailed: "The keychain failed.",

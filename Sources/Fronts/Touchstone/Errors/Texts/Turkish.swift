@@ -35,6 +35,7 @@ extension ErrorTexts {
             .unsupported: "Bu sistem bunu yapamaz.",
             .denied: "Sistem erişimi reddetti.",
             .diskFull: "Disk dolu. Hiçbir şey değiştirilmedi.",
+            .storeFull: "Anahtarlık dolu: önce içinden bir şey silinmeli. Hiçbir şey değiştirilmedi.",
             .readOnly: "Disk salt okunur. Hiçbir şey değiştirilmedi.",
             .serviceMissing: "Gerekli bir program kurulu değil veya çalışmıyor.",
             .serviceFailed: "Anahtarlık hata verdi.",
