@@ -7,7 +7,7 @@ import Testing
 @Suite("Contexts of a visit")
 struct ContextTableTests {
     private func table(contexts: Int = 4, passwordOctets: Int = 4096) -> ContextTable {
-        var limits = DeskLimits()
+        var limits = DeskLimits(longestRequest: Frame.longest)
         limits.contextsPerVisit = contexts
         return ContextTable(visit: 1, limits: limits, budget: LockedMemoryBudget(octets: passwordOctets))
     }

@@ -47,7 +47,8 @@ final class DeskWorld: Sendable {
                 audit: Silence(),
                 daemonVersion: "test",
                 promptFault: { _ in nil }
-            )
+            ),
+            limits: DeskLimits(longestRequest: Frame.longest)
         )
     }
 

@@ -19,7 +19,7 @@ struct LockedMemoryBudgetTests {
 
     @Test("the longest request finds room even where the limit is low")
     func lowLimit() {
-        var limits = DeskLimits()
+        var limits = DeskLimits(longestRequest: 1 << 20)
         limits.lockedOctets = 0
         let budget = LockedMemory(limits).requests
         #expect(budget.reserve(LockedMemoryBudget.cost(ofRequest: 1 << 20)) != nil)

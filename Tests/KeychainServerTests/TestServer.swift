@@ -68,7 +68,7 @@ final class TestServer: Sendable {
 @dynamicMemberLookup
 struct TestLimits {
     var door = RequestLimits()
-    var desk = DeskLimits()
+    var desk = DeskLimits(longestRequest: Frame.longest)
 
     subscript<Value>(dynamicMember path: WritableKeyPath<RequestLimits, Value>) -> Value {
         get { door[keyPath: path] }

@@ -26,7 +26,7 @@ package final class Desk: Sendable {
     private let state = Guarded(State())
 
     /// Opens for visits.
-    package init(services: KeychainServices, limits: DeskLimits = DeskLimits()) {
+    package init(services: KeychainServices, limits: DeskLimits) {
         self.services = services
         self.limits = limits
         memory = LockedMemory(limits)

@@ -9,7 +9,7 @@ package struct DeskLimits: Sendable {
     /// Locked memory that all requests may hold together, in bytes.
     package var lockedOctets = LockedMemoryBudget.octetsAllowed()
     /// The longest request of any door, in bytes: one always finds locked memory.
-    package var longestRequest = 1 << 20
+    package var longestRequest: Int
     /// Locked memory that the application passwords of all contexts may hold together, in bytes.
     package var passwordOctets = 256 << 10
     /// The longest application password, in bytes.
@@ -17,6 +17,6 @@ package struct DeskLimits: Sendable {
     /// The time in which the same failure of the same method is told to the log once.
     package var failurePause = Duration.seconds(60)
 
-    /// The limits that the daemon works with.
-    package init() {}
+    /// The limits that the daemon works with, whose longest request its doors know.
+    package init(longestRequest: Int) { self.longestRequest = longestRequest }
 }

@@ -62,11 +62,8 @@ extension Visit {
             request: prompt.request(by: caller),
             reuse: reuse
         )
-        let proof: AuthenticationProof
-        do throws(AuthenticationError) {
-            proof = try await services.authenticator.evaluate(evaluation)
-        } catch {
-            throw KeychainError(asEnded(error))
+        let proof = try await asking { () async throws(AuthenticationError) in
+            try await services.authenticator.evaluate(evaluation)
         }
         try requireSameAsker()
         try contexts.add(proof, to: context)

@@ -73,10 +73,8 @@ extension Visit {
     ) async throws(KeychainError) {
         try await serving(method) { () async throws(KeychainError) in
             guard prompt.interactionAllowed else { throw KeychainError(AuthenticationError(.notInteractive)) }
-            do throws(AuthenticationError) {
+            try await asking { () async throws(AuthenticationError) in
                 try await flow(prompt.request(by: caller))
-            } catch {
-                throw KeychainError(asEnded(error))
             }
             try requireSameAsker()
         }

@@ -36,13 +36,8 @@ extension Visit {
 
     private func export(_ prompt: PromptFields) async throws(KeychainError) -> KeychainExport {
         let migration = try migration(prompt)
-        do throws(AuthenticationError) {
-            return try await migration.mover.exportKeychain(
-                from: migration.archive,
-                prompt.request(by: caller)
-            )
-        } catch {
-            throw KeychainError(asEnded(error))
+        return try await asking { () async throws(AuthenticationError) in
+            try await migration.mover.exportKeychain(from: migration.archive, prompt.request(by: caller))
         }
     }
 
@@ -79,14 +74,12 @@ extension Visit {
         let migration = try migration(prompt)
         let arrived = arriving.withLock { $0.take() }
         guard let arrived else { throw KeychainError(.param, cause: .exportParts) }
-        do throws(AuthenticationError) {
-            return try await migration.mover.importKeychain(
+        return try await asking { () async throws(AuthenticationError) in
+            try await migration.mover.importKeychain(
                 arrived,
                 into: migration.archive,
                 prompt.request(by: caller)
             )
-        } catch {
-            throw KeychainError(asEnded(error))
         }
     }
 

@@ -15,14 +15,8 @@ extension Visit {
             request.accepts
             ? "Enter the keychain's passcode to accept its items as they are now"
             : "Enter the keychain's passcode to see what is wrong with its items"
-        let proof: AuthenticationProof
-        do throws(AuthenticationError) {
-            proof = try await services.authenticator.confirm(
-                request.prompt.request(by: caller),
-                heading: heading
-            )
-        } catch {
-            throw KeychainError(asEnded(error))
+        let proof = try await asking { () async throws(AuthenticationError) in
+            try await services.authenticator.confirm(request.prompt.request(by: caller), heading: heading)
         }
         return try await services.vault.repair(proof: proof, accepting: request.accepts)
     }

@@ -110,6 +110,17 @@ package final class Visit: Sendable {
         return error
     }
 
+    /// Asks the user, and throws what comes of it as the error of a call.
+    func asking<R: ~Copyable>(
+        _ ask: () async throws(AuthenticationError) -> R
+    ) async throws(KeychainError) -> R {
+        do throws(AuthenticationError) {
+            return try await ask()
+        } catch {
+            throw KeychainError(asEnded(error))
+        }
+    }
+
     /// An evaluation that was cancelled because the daemon ends was not cancelled by the app.
     func asEnded(_ error: AuthenticationError) -> AuthenticationError {
         guard error.code == .appCancel, isStopping else { return error }

@@ -24,14 +24,9 @@ public actor KeychainEngine {
     /// Whether a part of this daemon is a test part: then it opens only keybags that are `test` already.
     let isForTests: Bool
 
-    /// The keybag as it was read or written last; nil when there is none or it is damaged.
-    var record: KeybagRecord? { didSet { currentContext = nil } }
-    var isKeybagDamaged = false
-    var keys = KeyRing() { didSet { currentContext = nil } }
-    /// What the store needs of record and keys, made once for many look-ups.
-    var currentContext: ItemContext? {
-        didSet { if currentContext == nil { sealing.withLock { $0 = nil } } }
-    }
+    /// The keybag, with the keys of it that are in memory.
+    var standing: Standing { didSet { sealing.withLock { $0 = nil } } }
+    var record: KeybagRecord? { standing.record }
     /// What new items are sealed with while the engine is at work for others; nil until it sealed one itself.
     let sealing = Guarded<ItemSealing?>(nil)
     /// The groups that were seen to have items.
@@ -120,10 +115,10 @@ public actor KeychainEngine {
         switch reading {
         case .missing:
             // Items without their keybag are not a keychain that was never set up.
-            isKeybagDamaged = try ItemStore.hasItems(in: directory)
+            standing = try ItemStore.hasItems(in: directory) ? .damaged(last: nil) : .notSetUp
             return
-        case .authentic(let record): self.record = record
-        case .damaged: isKeybagDamaged = true
+        case .authentic(let record): standing = .locked(record)
+        case .damaged: standing = .damaged(last: nil)
         }
         do throws(KeychainError) {
             store = try ItemStore(directory: directory, limits: storeLimits)
@@ -222,7 +217,6 @@ extension KeychainEngine {
     func writeKeybag(_ record: KeybagRecord) throws(KeychainError) {
         guard let key = try DeviceKeyFile(directory: directory).key("keybag") else { throw .damaged }
         try keybagFile.replace(with: record.file(authenticatedBy: key))
-        self.record = record
-        isKeybagDamaged = false
+        standing.wrote(record)
     }
 }

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import KeychainModel
 
 /// A process at the other end of a socket, held so that its number cannot come to mean another one.
 ///
@@ -61,19 +62,7 @@ final class PeerProcess: Sendable {
     }
 
     /// When it started, in clock ticks since boot.
-    ///
-    /// Field 22 of `stat`; the name in field 2 may hold anything, so fields count from its end.
-    func startTime() -> UInt64? {
-        let descriptor = unsafe openat(directory, "stat", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var octets = [UInt8](repeating: 0, count: 1024)
-        let count = unsafe read(descriptor, &octets, octets.count)
-        guard count > 0, let nameEnd = octets[..<count].lastIndex(of: UInt8(ascii: ")")) else { return nil }
-        let fields = octets[(nameEnd + 1)..<count].split(separator: UInt8(ascii: " "))
-        guard fields.count > 19 else { return nil }
-        return UInt64(String(decoding: fields[19], as: UTF8.self))
-    }
+    func startTime() -> UInt64? { ProcessStat(inDirectory: directory)?.start }
 
     /// A thread of it that runs.
     private func thread() -> String? {

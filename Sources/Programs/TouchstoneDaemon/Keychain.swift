@@ -72,7 +72,8 @@ struct Keychain: Sendable {
                 audit: audit,
                 daemonVersion: ProductVersion.text,
                 promptFault: { await fault(at: $0) }
-            )
+            ),
+            limits: DeskLimits(longestRequest: Frame.longest)
         )
         do throws(ServerError) {
             server = try KeychainServer(

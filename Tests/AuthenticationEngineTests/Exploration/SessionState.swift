@@ -6,31 +6,45 @@ extension AuthenticationSession {
     /// Another machine in the same state.
     borrowing func copy() -> AuthenticationSession {
         var copy = AuthenticationSession(setup)
+        copy.phase = phase
         copy.record = record
         copy.isUnlocked = isUnlocked
         copy.passcodeDue = passcodeDue
         copy.stage = stage
         copy.factors = factors
-        copy.box = box
         copy.boxCount = boxCount
         copy.seen = seen
         copy.typedOn = typedOn
         copy.isUnseen = isUnseen
         copy.message = message
-        copy.check = check
-        copy.sensor = sensor
         copy.claim = claim
         copy.sensorDelay = sensorDelay
         copy.busyPause = busyPause
         copy.waitCount = waitCount
         copy.attempt = attempt
         copy.retryScans = retryScans
-        copy.next = next
-        copy.isTrying = isTrying
-        copy.uncounted = uncounted
-        copy.doom = doom
-        copy.isOver = isOver
         return copy
+    }
+
+    /// Why the fingers are being looked at; nil while they are not.
+    var check: Check? {
+        if case .looking(let check) = phase { check } else { nil }
+    }
+
+    /// What happens once the sensor is off.
+    var next: Next? {
+        if case .stopping(let stop) = phase { stop.next } else { nil }
+    }
+
+    var isTrying: Bool { uncounted != nil }
+
+    /// The counts before the passcode that is being tried was counted.
+    var uncounted: AttemptRecord? {
+        if case .trying(let trying) = phase { trying.uncounted } else { nil }
+    }
+
+    var doom: AuthenticationError? {
+        if case .trying(let trying) = phase { trying.doom } else { nil }
     }
 }
 

@@ -31,20 +31,19 @@ extension AuthenticationSession {
 
     /// Counts first.
     mutating func tryPasscode(at now: BootTime) -> [SessionAction] {
-        uncounted = record
+        phase = .trying(Trying(uncounted: record))
         record = PasscodeThrottle(record).counted(at: now)
-        isTrying = true
         return [.count(record), .tryPasscode]
     }
 
     mutating func wrong(at now: BootTime) -> [SessionAction] {
-        guard isTrying else { return [] }
-        isTrying = false
+        guard case .trying(let trying) = phase else { return [] }
+        phase = .idle(.off)
         var actions: [SessionAction] = [.audit(.authenticationFailed, [.passcode], "wrong passcode")]
         let throttle = PasscodeThrottle(record)
         let left = throttle.remaining == 1 ? "1 try" : "\(throttle.remaining) tries"
         message = "Wrong passcode. \(left) left before the keychain closes."
-        var error = doom.take()
+        var error = trying.doom
         switch throttle.verdict(at: now) {
         case .mayTry: break
         case .wait(let delay):
@@ -63,12 +62,12 @@ extension AuthenticationSession {
     }
 
     mutating func opened(at now: BootTime) -> [SessionAction] {
-        guard isTrying else { return [] }
-        isTrying = false
+        guard case .trying(let trying) = phase else { return [] }
+        phase = .idle(.off)
         record = PasscodeThrottle.opened(at: now)
         // Whatever fingers were counted is forgiven.
         attempt = nil
-        if let doom {
+        if let doom = trying.doom {
             // Too late: nothing may stay open that was not before, or that was locked meanwhile.
             let staysOpen = setup.isKeybagUnlocked && doom.code == .appCancel
             return [.relax(record)] + (staysOpen ? [] : [.lockKeybag]) + fail(doom)
@@ -86,16 +85,16 @@ extension AuthenticationSession {
     }
 
     mutating func openFailed(_ error: KeychainError, at now: BootTime) -> [SessionAction] {
-        guard isTrying else { return [] }
-        isTrying = false
-        let failure = doom.take() ?? AuthenticationError(keychain: error)
+        guard case .trying(let trying) = phase else { return [] }
+        phase = .idle(.off)
+        let failure = trying.doom ?? AuthenticationError(keychain: error)
         // The hardware was never shown the passcode.
         let untried: [DriverCause] = [
             .otherHardware, .missingHardware, .missingIndex, .ownerAuthorizationSet,
         ]
-        if let cause = error.cause, untried.contains(cause), let uncounted {
+        if let cause = error.cause, untried.contains(cause) {
             // Before the end, which may give a finger's attempt back as well.
-            record = uncounted
+            record = trying.uncounted
             return [.relax(record)] + fail(failure)
         }
         // It stays counted: whether a wrong passcode was told from a right one on the way is not known. Hardware that

@@ -3,12 +3,14 @@ import KeychainModel
 /// Fingers: when the sensor is armed, what is counted, and what its words mean.
 extension AuthenticationSession {
     mutating func elapsed(_ number: Int, at now: BootTime) -> [SessionAction] {
-        guard sensor == .waiting(number) else { return [] }
-        sensor = .claiming
+        guard case .asking(let box, let sensor) = phase, sensor == .waiting(number) else { return [] }
         switch claim {
-        case .held: return arm(at: now)
-        case .pending: return []
+        case .held: return arm(box, at: now)
+        case .pending:
+            phase = .asking(box, .claiming)
+            return []
         case .none:
+            phase = .asking(box, .claiming)
             claim = .pending
             return [.claimSensor]
         }
@@ -17,23 +19,20 @@ extension AuthenticationSession {
     mutating func claimed(at now: BootTime) -> [SessionAction] {
         guard claim == .pending else { return [] }
         claim = .held
-        if sensor == .claiming, let next {
-            sensor = .off
-            return proceed(next, at: now)
-        }
-        switch sensor {
-        case .claiming: return arm(at: now)
+        switch phase {
+        case .stopping(let stop): return proceed(stop.next, at: now)
+        case .asking(let box, .claiming): return arm(box, at: now)
         // Saving takes time too.
-        case .waiting: return count(at: now)
-        case .off, .armed: return []
+        case .asking(_, .waiting): return count(at: now)
+        case .idle, .asking, .looking, .trying, .over: return []
         }
     }
 
     /// Counts first.
-    private mutating func arm(at now: BootTime) -> [SessionAction] {
+    private mutating func arm(_ box: Box, at now: BootTime) -> [SessionAction] {
         let actions = count(at: now)
         guard attempt != nil else { return actions }
-        sensor = .armed
+        phase = .asking(box, .armed)
         return actions + [.armSensor]
     }
 
@@ -41,7 +40,7 @@ extension AuthenticationSession {
     private mutating func count(at now: BootTime) -> [SessionAction] {
         guard attempt == nil else { return [] }
         guard !BiometryAttempts(record).isLockedOut else {
-            sensor = .off
+            turn(.off)
             return lockedOut(at: now)
         }
         record = BiometryAttempts(record).counted()
@@ -80,7 +79,7 @@ extension AuthenticationSession {
                     at: now
                 )
             }
-            guard next == nil else { return [] }
+            guard case .asking = phase else { return [] }
             message = Self.advice(for: word)
             return stop(then: .show, at: now)
         }
@@ -88,51 +87,48 @@ extension AuthenticationSession {
 
     mutating func matched(at now: BootTime) -> [SessionAction] {
         guard sensor == .armed else { return [] }
-        sensor = .off
         attempt = nil
-        if case .end(let error) = next { return proceed(.end(error), at: now) }
-        // The sensor's last word, after the fingers changed.
-        if passcodeDue == .enrolmentChanged, stage == .passcode, let next { return proceed(next, at: now) }
-        next = nil
-        box = nil
+        if case .stopping(let stop) = phase {
+            if case .end = stop.next { return proceed(stop.next, at: now) }
+            // The sensor's last word, after the fingers changed.
+            if passcodeDue == .enrolmentChanged, stage == .passcode { return proceed(stop.next, at: now) }
+        }
         return look(.afterMatch) + [.dismissBox]
     }
 
     mutating func refused(at now: BootTime) -> [SessionAction] {
         guard sensor == .armed else { return [] }
-        sensor = .off
         attempt = nil
         let attempts = BiometryAttempts(record)
-        let step = next
         let audit = SessionAction.audit(.authenticationFailed, [.biometry], "no match")
-        switch step {
-        case .end(let error):
-            return [audit] + proceed(.end(error), at: now)
-        case .tryPasscode:
-            if attempts.isLockedOut, stage == .either { stage = .passcode }
-            return [audit] + proceed(.tryPasscode, at: now)
-        case .show, nil:
-            next = nil
-            if attempts.isLockedOut { return [audit] + lockedOut(at: now) }
-            let tries = attempts.remaining == 1 ? "1 try" : "\(attempts.remaining) tries"
-            message = "No match. \(tries) left."
-            return [audit] + show()
+        if case .stopping(let stop) = phase {
+            switch stop.next {
+            case .end: return [audit] + proceed(stop.next, at: now)
+            case .tryPasscode:
+                if attempts.isLockedOut, stage == .either { stage = .passcode }
+                return [audit] + proceed(stop.next, at: now)
+            case .show: break
+            }
         }
+        turn(.off)
+        if attempts.isLockedOut { return [audit] + lockedOut(at: now) }
+        let tries = attempts.remaining == 1 ? "1 try" : "\(attempts.remaining) tries"
+        message = "No match. \(tries) left."
+        return [audit] + show()
     }
 
     mutating func sensorFailed(_ error: FingerprintError, at now: BootTime) -> [SessionAction] {
         guard sensor == .armed || claim == .pending else { return [] }
-        let wasArmed = sensor == .armed
-        sensor = .off
         // With any error the driver has let go.
         claim = .none
-        if let next {
+        if case .stopping(let stop) = phase {
             // Stopped as asked: the attempt stays open, unless a touch was just being judged.
-            if wasArmed, error != FingerprintError(.cancelled) || attempt?.isScanning == true {
+            if stop.isArmed, error != FingerprintError(.cancelled) || attempt?.isScanning == true {
                 attempt = nil
             }
-            return proceed(next, at: now)
+            return proceed(stop.next, at: now)
         }
+        turn(.off)
         if error.code == .alreadyInUse, attempt?.wasArmed != true {
             busyPause = SensorBackoff.next(after: busyPause)
             let words = "The sensor is in use."
@@ -148,13 +144,17 @@ extension AuthenticationSession {
 
     mutating func enrolmentChanged(at now: BootTime) -> [SessionAction] {
         passcodeDue = .enrolmentChanged
-        if isTrying {
+        switch phase {
+        case .trying:
             if stage == .either { stage = .passcode }
             return []
+        case .looking(let check):
+            guard stage.takesFinger || check == .afterMatch else { return [] }
+            // It may have begun before.
+            phase = .idle(.off)
+        case .idle, .asking, .stopping, .over:
+            guard stage.takesFinger || box == nil else { return [] }
         }
-        guard stage.takesFinger || check == .afterMatch || check == nil && box == nil else { return [] }
-        // A look that is under way may have begun before.
-        check = nil
         return biometryEnded(
             AuthenticationError(.biometryLockout, cause: .enrolmentChanged, remedy: .usePasscode),
             "The enrolled fingers have changed.",

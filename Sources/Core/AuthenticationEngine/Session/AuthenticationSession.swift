@@ -6,16 +6,6 @@ import KeychainModel
 /// the passcode is tried; the sensor is armed only while a box is visible, and before a box is replaced the
 /// sensor is stopped and its last word awaited. Whatever comes after the end is ignored.
 struct AuthenticationSession: ~Copyable, Sendable {
-    /// The sensor, as far as it was asked for.
-    enum Sensor: Sendable, Equatable {
-        case off
-        /// Waits until the box has been visible for a while, or the sensor may be tried again.
-        case waiting(Int)
-        /// Is armed as soon as it is ours.
-        case claiming
-        case armed
-    }
-
     /// Whether the sensor is ours; nobody else can arm it then.
     enum Claim: Sendable, Equatable {
         case none
@@ -33,35 +23,13 @@ struct AuthenticationSession: ~Copyable, Sendable {
         var isScanning = false
     }
 
-    /// What happens once the sensor is off.
-    enum Next: Sendable {
-        case show
-        case tryPasscode
-        case end(AuthenticationError)
-    }
-
-    /// Why the enrolled fingers are being looked at.
-    enum Check: Sendable {
-        case atStart
-        case afterPasscode
-        case afterMatch
-    }
-
-    /// A box that was put up.
-    struct Box: Sendable {
-        let number: Int
-        let message: String?
-        var isVisible = false
-        var channel: PromptChannel?
-    }
-
     let setup: SessionSetup
+    var phase = Phase.idle(.off)
     var record: AttemptRecord
     var isUnlocked: Bool
     var passcodeDue: DriverCause?
     var stage = SessionStage.passcode
     var factors: Set<AuthenticationFactor> = []
-    var box: Box?
     var boxCount = 0
     var seen: SeenChannels
     /// Where the passcode being tried was typed.
@@ -69,21 +37,12 @@ struct AuthenticationSession: ~Copyable, Sendable {
     /// Whether the passcode is asked for because it was not typed on this channel yet.
     var isUnseen = false
     var message: String?
-    var check: Check?
-    var sensor = Sensor.off
     var claim = Claim.none
     var sensorDelay: Duration
     var busyPause = Duration.zero
     var waitCount = 0
     var attempt: Attempt?
     var retryScans = 0
-    var next: Next?
-    var isTrying = false
-    /// The counts before that passcode was counted.
-    var uncounted: AttemptRecord?
-    /// Why the evaluation ends once the passcode being tried has been judged.
-    var doom: AuthenticationError?
-    var isOver = false
 
     init(_ setup: SessionSetup) {
         self.setup = setup
@@ -170,12 +129,13 @@ struct AuthenticationSession: ~Copyable, Sendable {
     }
 
     mutating func look(_ check: Check) -> [SessionAction] {
-        self.check = check
+        phase = .looking(check)
         return [.checkEnrolment]
     }
 
     private mutating func checked(_ found: EnrolmentCheck, at now: BootTime) -> [SessionAction] {
-        guard let check = check.take() else { return [] }
+        guard case .looking(let check) = phase else { return [] }
+        phase = .idle(.off)
         switch (check, found) {
         case (_, .failed(let error)):
             return biometryEnded(error, Self.words(for: error), at: now)
@@ -211,7 +171,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
 
     mutating func show() -> [SessionAction] {
         boxCount += 1
-        box = Box(number: boxCount, message: message)
+        phase = .asking(Box(number: boxCount, message: message), .off)
         let prompt = setup.prompt(stage, isUnlocked: isUnlocked, isUnseen: isUnseen, message: message)
         return [.show(prompt, box: boxCount)]
     }
@@ -222,18 +182,17 @@ struct AuthenticationSession: ~Copyable, Sendable {
         at now: BootTime
     ) -> [SessionAction] {
         guard box?.number == number, box?.isVisible == false else { return [] }
-        box?.isVisible = true
-        box?.channel = channel
+        noteVisible(on: channel)
+        guard stage.takesFinger, case .asking = phase else { return [] }
         // Elsewhere than where the passcode was typed: no touch of this box counts.
         let isTrusted = seen.contains(channel) || factors.contains(.passcode) && typedOn == channel
-        if stage.takesFinger, !isTrusted, next == nil, check == nil {
+        guard isTrusted else {
             guard factors.isEmpty else {
                 let error = AuthenticationError(.biometryLockout, cause: .passcodeDue, remedy: .usePasscode)
                 return end(error, at: now)
             }
             return askPasscodeFirst(at: now)
         }
-        guard stage.takesFinger, next == nil, check == nil else { return [] }
         // Taking it takes time, which the person needs to look at the box; a sensor that failed is left alone.
         let claims = sensorDelay == .zero && claim == .none
         let pause = max(setup.configuration.settlingTime, sensorDelay)
@@ -245,7 +204,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
     /// Leaves the sensor alone for a while.
     mutating func rest(_ pause: Duration) -> [SessionAction] {
         waitCount += 1
-        sensor = .waiting(waitCount)
+        turn(.waiting(waitCount))
         return [.wait(pause, number: waitCount)]
     }
 
@@ -254,9 +213,9 @@ struct AuthenticationSession: ~Copyable, Sendable {
         _ answer: SessionAnswer,
         at now: BootTime
     ) -> [SessionAction] {
-        guard box?.number == number else { return [] }
-        typedOn = box?.channel
-        box = nil
+        guard let box, box.number == number else { return [] }
+        typedOn = box.channel
+        dropBox()
         switch answer {
         case .passcode, .samePasscode, .unusable:
             return typed(answer, at: now)
@@ -279,8 +238,9 @@ struct AuthenticationSession: ~Copyable, Sendable {
 
     /// Ends without success: at once, or when the sensor is off and the passcode judged.
     mutating func end(_ error: AuthenticationError, at now: BootTime) -> [SessionAction] {
-        if isTrying {
-            doom = doom ?? error
+        if case .trying(var trying) = phase {
+            trying.doom = trying.doom ?? error
+            phase = .trying(trying)
             return []
         }
         return stop(then: .end(error), at: now)
@@ -288,24 +248,23 @@ struct AuthenticationSession: ~Copyable, Sendable {
 
     /// Does `step` once the sensor is off; an end is never put off for another step.
     mutating func stop(then step: Next, at now: BootTime) -> [SessionAction] {
-        if case .end = next { return [] }
-        switch sensor {
-        case .off, .waiting:
-            guard claim == .pending else {
-                sensor = .off
-                return proceed(step, at: now)
-            }
-            sensor = .claiming
-            fallthrough
-        case .claiming, .armed:
-            let isStopping = next != nil
-            next = step
-            return isStopping ? [] : [.stopSensor]
+        switch phase {
+        case .stopping(var stop):
+            if case .end = stop.next { return [] }
+            stop.next = step
+            phase = .stopping(stop)
+            return []
+        case .idle, .asking:
+            let isArmed = sensor == .armed
+            guard isArmed || claim == .pending else { return proceed(step, at: now) }
+            phase = .stopping(Stop(box: box, isArmed: isArmed, next: step))
+            return [.stopSensor]
+        case .looking, .trying, .over:
+            return proceed(step, at: now)
         }
     }
 
     mutating func proceed(_ step: Next, at now: BootTime) -> [SessionAction] {
-        next = nil
         switch step {
         case .show: return show()
         case .tryPasscode: return tryPasscode(at: now)
@@ -314,7 +273,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
     }
 
     mutating func fail(_ error: AuthenticationError) -> [SessionAction] {
-        isOver = true
+        phase = .over
         var actions: [SessionAction] = []
         // An orderly end in which no finger took part gives the attempt back.
         if let attempt, !attempt.hadContact {
@@ -325,15 +284,14 @@ struct AuthenticationSession: ~Copyable, Sendable {
     }
 
     mutating func succeed() -> [SessionAction] {
-        isOver = true
+        phase = .over
         return [.relax(record), .audit(.authenticationSucceeded, factors, ""), .succeed(factors)]
     }
 
     private mutating func notSaved(_ error: KeychainError, at now: BootTime) -> [SessionAction] {
         // Nothing was armed or tried, and what the store now holds is unknown: nothing is given back.
-        sensor = .off
+        turn(.off)
         attempt = nil
-        isTrying = false
         return end(AuthenticationError(unsaved: error), at: now)
     }
 }

@@ -12,31 +12,31 @@ final class ItemContext: Sendable {
     let epochEnds: EpochEnds
     let passcodePublicKey: [UInt8]
 
-    private let preparedMetadata: AEADKey?
-    private let preparedLookup: LookupDigester?
-    private let preparedItemSet: KeyedDigest?
-    private let preparedSetRecord: AEADKey?
+    /// Seals attributes.
+    let metadata: AEADKey
+    /// Digests attributes for look-ups.
+    let lookup: LookupDigester
+    /// Digests the set of items.
+    let itemSet: KeyedDigest
+    /// Seals the record of the set.
+    let setRecord: AEADKey
+
     private let classKeys: [KeybagKeyName: AEADKey]
     private let attributesLabel: [UInt8]
     private let keyLabel: [UInt8]
     private let dataLabel: [UInt8]
 
-    init(
-        storeID: [UInt8],
-        keys: KeyRing,
-        epoch: UInt64,
-        epochEnds: EpochEnds = EpochEnds(),
-        passcodePublicKey: [UInt8]
-    ) {
-        self.storeID = storeID
+    /// Makes the keys of an open keybag ready.
+    init(of record: KeybagRecord, _ keys: KeyRing) {
+        storeID = record.storeID
         self.keys = keys
-        self.epoch = epoch
-        self.epochEnds = epochEnds
-        self.passcodePublicKey = passcodePublicKey
-        preparedMetadata = keys[.metadata]?.symmetric
-        preparedLookup = keys[.lookup].map { LookupDigester(key: $0) }
-        preparedItemSet = keys[.itemSet].map { KeyedDigest($0) }
-        preparedSetRecord = keys[.itemSet]?.symmetric
+        epoch = record.epoch
+        epochEnds = EpochEnds(of: record, metadata: keys.metadata)
+        passcodePublicKey = record.passcodePublicKey
+        metadata = keys.metadata.symmetric
+        lookup = LookupDigester(key: keys.lookup)
+        itemSet = KeyedDigest(keys.itemSet)
+        setRecord = keys.itemSet.symmetric
         let pairs = KeybagKeyName.classKeys.compactMap { name in keys[name].map { (name, $0.symmetric) } }
         classKeys = Dictionary(uniqueKeysWithValues: pairs)
         attributesLabel = Self.attributesText + storeID
@@ -44,36 +44,10 @@ final class ItemContext: Sendable {
         dataLabel = Self.dataText + storeID
     }
 
-    // MARK: Keys made ready
-
-    /// Seals attributes.
-    var metadata: AEADKey {
-        get throws(KeychainError) { try Self.require(preparedMetadata) }
-    }
-
-    /// Digests attributes for look-ups.
-    var lookup: LookupDigester {
-        get throws(KeychainError) { try Self.require(preparedLookup) }
-    }
-
-    /// Digests the set of items.
-    var itemSet: KeyedDigest {
-        get throws(KeychainError) { try Self.require(preparedItemSet) }
-    }
-
-    /// Seals the record of the set.
-    var setRecord: AEADKey {
-        get throws(KeychainError) { try Self.require(preparedSetRecord) }
-    }
-
     /// Wraps the keys of items that need nothing but an unlocked keybag.
     func classKey(_ accessibility: Accessibility) throws(KeychainError) -> AEADKey {
-        try Self.require(classKeys[KeybagKeyName(accessibility.classKey)])
-    }
-
-    private static func require<T>(_ prepared: T?) throws(KeychainError) -> T {
-        guard let prepared else { throw .locked }
-        return prepared
+        guard let key = classKeys[KeybagKeyName(accessibility.classKey)] else { throw .locked }
+        return key
     }
 
     // MARK: What things are bound to

@@ -31,7 +31,7 @@ struct ItemRow {
     ///
     /// - Throws: ``AEAD/NotAuthentic`` when they are not this item's.
     func open<R>(in context: ItemContext, _ body: (OpenedHeader) throws -> R) throws -> R {
-        let metadata = try context.metadata
+        let metadata = context.metadata
         let none = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
         return try unsafe context.withBinding(of: .attributes, reference, none) { binding in
             try unsafe AEAD.open(attributes, with: metadata, authenticating: binding) { octets in
@@ -210,7 +210,7 @@ struct ItemRow {
         _ database: ItemDatabase,
         _ context: ItemContext
     ) throws -> ItemTag {
-        let key = try context.itemSet
+        let key = context.itemSet
         let mark = try dataMark(database)
         let count = LookupDigests.Part.columns.count * LookupDigests.digestByteCount
         return try unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { digests in

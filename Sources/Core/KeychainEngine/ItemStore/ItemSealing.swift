@@ -137,10 +137,10 @@ struct ItemContent {
         in context: ItemContext
     ) throws(KeychainError) -> SealedItem {
         if isSynchronizable, !accessControl.flags.isEmpty { throw KeychainError(.param) }
-        let metadata = try context.metadata
+        let metadata = context.metadata
         var random = RandomSupply(count: Self.randomByteCount)
         let reference =
-            if let reference { reference } else { ItemReference.make(row, try context.lookup, &random) }
+            if let reference { reference } else { ItemReference.make(row, context.lookup, &random) }
         let digests = if let digests { digests } else { try makeDigests(in: context) }
         let header = ItemHeader(
             generation: generation,
@@ -194,7 +194,7 @@ struct ItemContent {
         var normal = attributes
         // Missing and false have one digest.
         if normal[.synchronizable] != nil { normal[.synchronizable] = .boolean(isSynchronizable) }
-        return try context.lookup.digests(of: normal, itemClass: itemClass, group: group)
+        return context.lookup.digests(of: normal, itemClass: itemClass, group: group)
     }
 }
 

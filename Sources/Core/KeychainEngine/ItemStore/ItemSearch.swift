@@ -63,7 +63,7 @@ final class ItemSearch {
         }
         self.groups = names
         match = AttributeMatch(attributes, synchronizable: synchronizable, itemClass: query.itemClass)
-        let digester = try context.lookup
+        let digester = context.lookup
         if query.references.isEmpty {
             guard let itemClass = query.itemClass else { throw KeychainError(.param) }
             source = Self.source(attributes, itemClass, names, digester)
@@ -106,7 +106,7 @@ final class ItemSearch {
         guard case .name(let name) = source, let itemClass = query.itemClass, let group = groups.first else {
             return source
         }
-        return .indexedName(first: try context.lookup.first(query.attributes, itemClass, group), name)
+        return .indexedName(first: context.lookup.first(query.attributes, itemClass, group), name)
     }
 
     /// Whether an opened row is one of those asked for.

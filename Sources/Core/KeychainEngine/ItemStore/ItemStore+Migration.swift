@@ -31,7 +31,7 @@ extension ItemStore {
     }
 
     private func readFormerSet(_ context: ItemContext) throws(KeychainError) -> ItemSetDigest? {
-        let key = try context.setRecord
+        let key = context.setRecord
         return try ItemDatabase.translatingErrors {
             var rows: [[UInt8]?] = []
             let statement = try database.statement("SELECT sealed FROM item_set LIMIT 2")
@@ -55,7 +55,7 @@ extension ItemRow {
     fileprivate func formerContribution(_ context: ItemContext) throws -> SIMD4<UInt64> {
         try open(in: context) { header in
             guard hasDigests(of: header) else { throw AEAD.NotAuthentic() }
-            let key = try context.itemSet
+            let key = context.itemSet
             let count = PersistentReference.octetCount + 8 + AEAD.tagByteCount
             return unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 8) { octets in
                 unsafe octets.copyMemory(from: reference)

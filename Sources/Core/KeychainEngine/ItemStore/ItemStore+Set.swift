@@ -107,7 +107,7 @@ extension ItemStore {
 
     /// The recorded digest; nil when it is not authentic.
     func readDigest(_ context: ItemContext) throws(KeychainError) -> ItemSetDigest? {
-        let key = try context.setRecord
+        let key = context.setRecord
         return try ItemDatabase.translatingErrors {
             var recorded: ItemSetDigest?
             let statement = try database.statement("SELECT sealed FROM item_set WHERE id = ?")
@@ -148,7 +148,7 @@ extension ItemStore {
         into tags: inout ItemTags,
         _ context: ItemContext
     ) throws -> Bool {
-        let key = try context.itemSet
+        let key = context.itemSet
         let groups = digest.groups(ofSection: place)
         let wanted = digest.sections[place].sum
         var found = ItemSetSum()

@@ -36,7 +36,7 @@ extension ItemStore {
         } else {
             try replaceContent(new.item)
         }
-        itemSet.tags.set(new.item.tag(key: try context.itemSet), row: old.id)
+        itemSet.tags.set(new.item.tag(key: context.itemSet), row: old.id)
         comparison?.forget(old.id)
         noteDeleted(1)
     }

@@ -114,7 +114,7 @@ extension ItemStore {
         item.bindColumns(of: statement)
         statement.bind(10, item.reference)
         try statement.run()
-        itemSet.tags.set(item.tag(key: try context.itemSet), row: item.row)
+        itemSet.tags.set(item.tag(key: context.itemSet), row: item.row)
     }
 
     // MARK: Delete

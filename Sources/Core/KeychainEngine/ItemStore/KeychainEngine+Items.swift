@@ -34,7 +34,7 @@ extension KeychainEngine: ItemVault {
         let early = try? sealing?.seal(item.value, group, password)
         executor.perform {
             self.assumeIsolated { engine in
-                let isCurrent = sealing != nil && sealing?.context === engine.currentContext
+                let isCurrent = sealing != nil && sealing?.context === engine.standing.context
                 do throws(KeychainError) {
                     let early = isCurrent ? early : nil
                     let sealed = if let early { early } else { try engine.seal(item.value, group, password) }
@@ -267,7 +267,7 @@ extension KeychainEngine: ItemVault {
 
     /// Writes back and closes the files; the keybag is locked, and nothing works after.
     public func close() {
-        keys = KeyRing()
+        standing.close()
         purge?.cancel()
         settling?.cancel()
         sweep?.cancel()
@@ -280,17 +280,7 @@ extension KeychainEngine: ItemVault {
 extension KeychainEngine {
     /// What the store needs of the keybag now.
     func context() throws(KeychainError) -> ItemContext {
-        if let currentContext { return currentContext }
-        guard let record else { throw isKeybagDamaged ? .damaged : .notSetUp }
-        guard !keys.isEmpty else { throw .locked }
-        let context = ItemContext(
-            storeID: record.storeID,
-            keys: keys,
-            epoch: record.epoch,
-            epochEnds: EpochEnds(of: record, metadata: keys[.metadata]),
-            passcodePublicKey: record.passcodePublicKey
-        )
-        currentContext = context
+        guard let context = standing.context else { throw standing.refusal }
         return context
     }
 
@@ -336,7 +326,7 @@ extension KeychainEngine {
     }
 
     private func checkMayAdd(_ control: AccessControl) throws(KeychainError) {
-        if record == nil, !isKeybagDamaged, control.accessibility == .whenPasscodeSetThisDeviceOnly {
+        if case .notSetUp = standing, control.accessibility == .whenPasscodeSetThisDeviceOnly {
             // Apple's answer to an item that wants a passcode to be set.
             throw KeychainError(.authFailed, cause: .notSetUp, remedy: .setPasscode)
         }

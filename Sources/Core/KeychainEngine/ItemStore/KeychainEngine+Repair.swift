@@ -17,7 +17,7 @@ extension KeychainEngine {
         defer { leaveKeybag() }
         let record = try authenticRecord()
         // The proof is good for the key that it holds, not for saying so.
-        guard keys.keybagKey != nil else { throw .locked }
+        guard standing.keybagKey != nil else { throw .locked }
         guard let key = proof.passcodeKey, PasscodeConstraint.publicKey(of: key) == record.passcodePublicKey
         else { throw KeychainError(.authFailed) }
         if let storeFault, storeFault.cause == .rolledBack { throw storeFault }
@@ -105,7 +105,7 @@ extension KeychainEngine {
             default: return ["the file of items is damaged"]
             }
         }
-        guard let store, !keys.isEmpty else { return [] }
+        guard let store, standing.context != nil else { return [] }
         var faults = store.health.faults
         if store.health.damaged > 0 { faults.append("\(store.health.damaged) damaged") }
         let isKnownWrong = store.comparison.map { !$0.isWhole } ?? false
@@ -245,7 +245,6 @@ extension ItemStore {
         generation: UInt64,
         _ context: ItemContext
     ) throws(KeychainError) {
-        guard let setKey = context.keys[.itemSet] else { throw .locked }
         let new = ItemStore(
             directory: directory,
             database: try ItemDatabase(makingIn: directory, .newItems),
@@ -253,7 +252,11 @@ extension ItemStore {
         )
         let progress = WorkProgress.current
         do throws(KeychainError) {
-            try new.writeEmptySet(with: setKey, storeID: context.storeID, generation: generation)
+            try new.writeEmptySet(
+                with: context.keys.itemSet,
+                storeID: context.storeID,
+                generation: generation
+            )
             for start in stride(from: 0, to: good.count, by: 256) {
                 try new.changeSet(context) {
                     for (number, id) in good[start..<min(start + 256, good.count)].enumerated() {

@@ -41,37 +41,70 @@ enum KeybagKeyName: UInt8, CaseIterable {
     }
 }
 
-/// The keys that are in memory now.
+/// The keys of a keybag that is open, or was since the start.
+///
+/// Those that survive a lock are always there.
 struct KeyRing {
-    /// Wraps the others; gone with a lock.
-    var keybagKey: Key?
-    private var keys: [KeybagKeyName: Key] = [:]
+    /// Seals attributes.
+    let metadata: Key
+    /// Digests attributes for look-ups.
+    let lookup: Key
+    /// Digests the set of items.
+    let itemSet: Key
+    private var others: [KeybagKeyName: Key]
+
+    /// Opens all keys; the one of the current set may be missing: destroyed by a change of the enrolled set that came
+    /// while the keybag was locked.
+    ///
+    /// - Parameter open: opens the wrapped key of a name; nil where the keybag has none.
+    /// - Throws: ``KeychainError`` with `errSecDecode` when another key is missing.
+    init(opening open: (KeybagKeyName) throws(KeychainError) -> Key?) throws(KeychainError) {
+        var keys: [KeybagKeyName: Key] = [:]
+        for name in KeybagKeyName.allCases { keys[name] = try open(name) }
+        let isWhole = KeybagKeyName.allCases.allSatisfy { $0 == .biometryCurrentSet || keys[$0] != nil }
+        guard isWhole, let metadata = keys.removeValue(forKey: .metadata),
+            let lookup = keys.removeValue(forKey: .lookup),
+            let itemSet = keys.removeValue(forKey: .itemSet)
+        else { throw .damaged }
+        self.metadata = metadata
+        self.lookup = lookup
+        self.itemSet = itemSet
+        others = keys
+    }
 
     /// A key; nil while it is locked.
     subscript(_ name: KeybagKeyName) -> Key? {
-        get { keys[name] }
-        set { keys[name] = newValue }
+        switch name {
+        case .metadata: metadata
+        case .lookup: lookup
+        case .itemSet: itemSet
+        default: others[name]
+        }
     }
 
-    /// Whether no key is in memory.
-    var isEmpty: Bool { keys.isEmpty }
+    /// Opens items for the fingers of the enrolled set; nil while it is locked, and while there is none.
+    var currentSet: Key? {
+        get { others[.biometryCurrentSet] }
+        set { others[.biometryCurrentSet] = newValue }
+    }
 
-    /// Lets go of the keys that must not outlive a lock; the last to let go wipes them.
-    mutating func lock() {
-        keybagKey = nil
-        keys = keys.filter { $0.key.survivesLock }
+    /// The keys that may outlive a lock.
+    func survivingLock() -> KeyRing {
+        var ring = self
+        ring.others = others.filter { $0.key.survivesLock }
+        return ring
     }
 
     /// The key, or the error of a locked keybag.
     func require(_ name: KeybagKeyName) throws(KeychainError) -> Key {
-        guard let key = keys[name] else { throw .locked }
+        guard let key = self[name] else { throw .locked }
         return key
     }
 
     /// The key that something new is bound to the enrolled fingers with: there is none while no finger is enrolled,
     /// or none was seen.
     func requireCurrentSet() throws(KeychainError) -> Key {
-        if keybagKey != nil, keys[.biometryCurrentSet] == nil { throw .noCurrentSet }
+        if others[.whenUnlocked] != nil, currentSet == nil { throw .noCurrentSet }
         return try require(.biometryCurrentSet)
     }
 }

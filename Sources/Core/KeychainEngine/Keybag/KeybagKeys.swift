@@ -42,23 +42,16 @@ enum KeybagKeys {
     ///
     /// - Throws: ``KeychainError`` with `errSecDecode` when one is missing or not authentic.
     static func unwrapAll(of record: KeybagRecord, with wrapping: Wrapping) throws(KeychainError) -> KeyRing {
-        var ring = KeyRing()
-        ring.keybagKey = wrapping.keybagKey
-        for name in KeybagKeyName.allCases {
-            guard let wrapped = record.keys[name.rawValue] else {
-                // Destroyed by a change of the enrolled set that came while the keybag was locked.
-                if name == .biometryCurrentSet { continue }
-                throw .damaged
-            }
+        try KeyRing { (name) throws(KeychainError) in
+            guard let wrapped = record.keys[name.rawValue] else { return nil }
             do {
                 let context = record.context(of: name)
                 let key = wrapping.key(for: name, of: record).symmetric
-                ring[name] = try AEAD.openKey(wrapped, with: key, authenticating: context)
+                return try AEAD.openKey(wrapped, with: key, authenticating: context)
             } catch {
                 throw .damaged
             }
         }
-        return ring
     }
 
     /// Wraps a key of a record.

@@ -6,21 +6,26 @@ extension KeychainEngine {
     public func observe(_ enrolment: Enrolment) async throws(KeychainError) -> EnrolmentObservation {
         await enterKeybag()
         defer { leaveKeybag() }
-        guard var record else { throw isKeybagDamaged ? .damaged : .notSetUp }
-        let metadata = try keys.require(.metadata)
+        let metadata = try context().keys.metadata
+        guard var record else { throw standing.refusal }
         let digest = Self.digest(of: enrolment, metadata: metadata, storeID: record.storeID)
         // Names alone do not show a finger that was enrolled again: the driver's count does, while it runs.
         let grew = enrolment.binding == .names && enrolment.completions > seenCompletions
         // A set that nobody saw is never taken for the one that is seen now: what is bound to it dies too.
         let changed = record.enrolment != digest || grew
         if changed {
-            try await destroyCurrentSet(of: &record, enrolment: digest, hasFingers: !enrolment.isEmpty)
-        } else if record.needsCurrentSetKey, let keybagKey = keys.keybagKey {
+            try await destroyCurrentSet(
+                of: &record,
+                metadata,
+                enrolment: digest,
+                hasFingers: !enrolment.isEmpty
+            )
+        } else if record.needsCurrentSetKey, let keybagKey = standing.keybagKey {
             let wrapping = try await wrapping(of: record, keybagKey)
             let key = Key.random()
             KeybagKeys.wrap(key, as: .biometryCurrentSet, in: &record, with: wrapping)
             try writeKeybag(record)
-            keys[.biometryCurrentSet] = key
+            standing.setCurrentSetKey(key)
         }
         seenCompletions = enrolment.completions
         let stateKey = KeyDerivation.derive("domain state", from: [metadata], salt: record.storeID)
@@ -33,27 +38,28 @@ extension KeychainEngine {
 
     private func destroyCurrentSet(
         of record: inout KeybagRecord,
+        _ metadata: Key,
         enrolment: [UInt8],
         hasFingers: Bool
     ) async throws(KeychainError) {
         // Should the file not be written, no item is opened with the old key all the same.
-        keys[.biometryCurrentSet] = nil
+        standing.setCurrentSetKey(nil)
         escrow = nil
         let isFirst = record.enrolment == nil
-        record.endEpoch(metadata: keys[.metadata], at: wallClock())
+        record.endEpoch(metadata: metadata, at: wallClock())
         record.enrolment = enrolment
         record.hasFingers = hasFingers
         // Hardware first: from here on no copy of the old keybag brings the old key back.
         let epoch = try await nextEpoch(of: &record)
         var fresh: Key?
-        if hasFingers, let keybagKey = keys.keybagKey {
+        if hasFingers, let keybagKey = standing.keybagKey {
             let key = Key.random()
             let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: epoch)
             KeybagKeys.wrap(key, as: .biometryCurrentSet, in: &record, with: wrapping)
             fresh = key
         }
         try writeKeybag(record)
-        keys[.biometryCurrentSet] = fresh
+        standing.setCurrentSetKey(fresh)
         report(
             .enrolmentChanged,
             detail: "epoch \(record.epoch)\(isFirst ? ", seen for the first time" : "")"

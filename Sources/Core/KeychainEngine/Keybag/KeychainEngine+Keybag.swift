@@ -7,10 +7,14 @@ extension KeychainEngine: KeybagKeeper {
 
     /// Where the keybag stands.
     public func state() -> KeybagState {
-        if isKeybagDamaged { return .damaged }
-        if record == nil { return .notSetUp }
-        if keys.isEmpty { return .locked }
-        return keys[.whenUnlocked] == nil ? .lockedAfterFirstUnlock : .unlocked
+        if standing.isFileDamaged { return .damaged }
+        return switch standing {
+        case .notSetUp: .notSetUp
+        case .damaged: .damaged
+        case .locked: .locked
+        case .halfOpen: .lockedAfterFirstUnlock
+        case .open: .unlocked
+        }
     }
 
     /// How strong its protection is, and why.
@@ -89,15 +93,14 @@ extension KeychainEngine: KeybagKeeper {
 
     /// Wipes the keys that must not outlive a lock.
     public func lock() {
-        guard keys.keybagKey != nil else { return }
-        keys.lock()
+        guard standing.lock() else { return }
         store?.purge()
         report(.keybagLocked)
     }
 
     /// Has the next right passcode move the keybag to the best seal that this machine has.
     public func migrateAtNextOpening() async throws(KeychainError) {
-        guard let record else { throw isKeybagDamaged ? .damaged : .notSetUp }
+        guard let record else { throw standing.refusal }
         guard await !sealer.isBest(record.blob) else {
             throw KeychainError(.param, cause: DriverCause(domain: "keybag", code: "best seal already"))
         }
@@ -116,7 +119,7 @@ extension KeychainEngine: KeybagKeeper {
         await enterKeybag()
         defer { leaveKeybag() }
         let former = try authenticRecord()
-        guard let keybagKey = keys.keybagKey else { throw .locked }
+        guard let keybagKey = standing.keybagKey else { throw .locked }
         // The proof is good for the key that it holds, not for saying so.
         guard let privateKey = proof.passcodeKey,
             PasscodeConstraint.publicKey(of: privateKey) == former.passcodePublicKey
@@ -137,7 +140,7 @@ extension KeychainEngine: KeybagKeeper {
         binding.apply(to: &record)
         try await replace(former, with: &record, keybagKey: keybagKey)
         // Gone with the hardware that held its epoch: the next observation makes another.
-        if record.needsCurrentSetKey { keys[.biometryCurrentSet] = nil }
+        if record.needsCurrentSetKey { standing.setCurrentSetKey(nil) }
         if record.hardware?.isAdopted == false {
             if let counted = try await hardwareGeneration(of: record) {
                 try await compareGenerations(with: counted, adopting: true)
@@ -202,19 +205,19 @@ extension KeychainEngine {
     func authenticRecord() throws(KeychainError) -> KeybagRecord {
         switch try readKeybag() {
         case .missing:
-            guard record == nil, !isKeybagDamaged else { throw noteDamage() }
+            guard case .notSetUp = standing else { throw noteDamage() }
             throw .notSetUp
         case .authentic(let found):
             if let record, record.storeID != found.storeID { throw noteDamage() }
-            record = found
+            standing.read(found)
             return found
         case .damaged: throw noteDamage()
         }
     }
 
     private func noteDamage() -> KeychainError {
-        if !isKeybagDamaged { report(.tamperDetected, detail: "keybag") }
-        isKeybagDamaged = true
+        if !standing.isFileDamaged { report(.tamperDetected, detail: "keybag") }
+        standing.foundDamage()
         return .damaged
     }
 
@@ -260,13 +263,12 @@ extension KeychainEngine {
             KeybagKeys.wrap(.random(), as: .biometryCurrentSet, in: &record, with: wrapping)
         }
         if record != authentic { try writeKeybag(record) }
-        let isFirst = keys.isEmpty
+        let isFirst = standing.context == nil
         let isAdopting = isRecovered || record.hardware?.isAdopted == false
         // Asked before there are keys: nothing is read before it was compared.
         let counted = isFirst || isAdopting ? try await hardwareGeneration(of: record) : nil
-        keys = try KeybagKeys.unwrapAll(of: record, with: wrapping)
-        isKeybagDamaged = false
-        self.record = record
+        let keys = try KeybagKeys.unwrapAll(of: record, with: wrapping)
+        standing = .open(OpenKeybag(record, keys), keybagKey: keybagKey)
         openStore(isFirst: isFirst)
         if let counted { try await compareGenerations(with: counted, adopting: isAdopting) }
         await renewEscrow(of: keybagKey)

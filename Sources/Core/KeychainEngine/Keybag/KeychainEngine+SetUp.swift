@@ -22,7 +22,7 @@ extension KeychainEngine {
         let passcode = try Self.acceptable(passcode)
         await enterKeybag()
         defer { leaveKeybag() }
-        guard record == nil, !isKeybagDamaged else { throw KeychainError(.duplicateItem) }
+        guard case .notSetUp = standing else { throw KeychainError(.duplicateItem) }
         let cost: PasscodeDerivation.Cost
         if let requestedCost { cost = requestedCost } else { cost = await PasscodeDerivation.calibrated() }
 
@@ -46,7 +46,7 @@ extension KeychainEngine {
             if let enrolled {
                 record.enrolment = Self.digest(
                     of: enrolled,
-                    metadata: try ring.require(.metadata),
+                    metadata: ring.metadata,
                     storeID: storeID
                 )
                 record.hasFingers = !enrolled.isEmpty
@@ -56,7 +56,7 @@ extension KeychainEngine {
                 ring = try KeybagKeys.unwrapAll(of: record, with: wrapping)
             }
             seenCompletions = enrolled?.completions ?? 0
-            try save(record, ring, generation: counters?.generation, fill)
+            try save(record, ring, keybagKey, generation: counters?.generation, fill)
         } catch {
             await sealer.destroy(binding.blob)
             await destroy(counters?.names)
@@ -114,6 +114,7 @@ extension KeychainEngine {
     private func save(
         _ record: KeybagRecord,
         _ ring: KeyRing,
+        _ keybagKey: Key,
         generation: UInt64?,
         _ fill: (ItemStore, ItemContext) throws(KeychainError) -> Void
     ) throws(KeychainError) {
@@ -122,21 +123,16 @@ extension KeychainEngine {
         let fresh = try ItemStore.make(
             in: directory,
             storeID: record.storeID,
-            setKey: try ring.require(.itemSet),
+            setKey: ring.itemSet,
             generation: generation ?? 0,
             limits: storeLimits
         )
-        let context = ItemContext(
-            storeID: record.storeID,
-            keys: ring,
-            epoch: record.epoch,
-            passcodePublicKey: record.passcodePublicKey
-        )
-        try fill(fresh, context)
+        let keybag = OpenKeybag(record, ring)
+        try fill(fresh, keybag.context)
         try writeKeybag(record)
         store = fresh
         countedGeneration = generation
-        keys = ring
+        standing = .open(keybag, keybagKey: keybagKey)
         storeFault = nil
     }
 }

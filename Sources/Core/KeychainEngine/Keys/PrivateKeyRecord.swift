@@ -135,7 +135,7 @@ struct PrivateKeyRecord {
 extension PrivateKeyRecord {
     /// The representation: what an app keeps.
     func sealed(in context: ItemContext) throws(KeychainError) -> [UInt8] {
-        let metadata = try context.keys.require(.metadata)
+        let metadata = context.keys.metadata
         var writer = CBORWriter([UInt8]())
         writer.writeArrayHead(count: 2)
         writer.write(bytes: Self.header(group, accessControl, epoch, isHardware, hardwareKey))
@@ -156,7 +156,7 @@ extension PrivateKeyRecord {
     init(_ representation: [UInt8], in context: ItemContext) throws(KeychainError) {
         guard representation.count <= EnclaveKey.longestRepresentation, representation.first == Self.format
         else { throw .damaged }
-        let metadata = try context.keys.require(.metadata)
+        let metadata = context.keys.metadata
         do {
             self = try unsafe AEAD.open(
                 Array(representation.dropFirst()),

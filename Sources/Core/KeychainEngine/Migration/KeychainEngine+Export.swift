@@ -25,12 +25,7 @@ extension KeychainEngine {
         var (record, keybagKey, privateKey) = try openWithRecovery(code)
         record.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil
         let wrapping = KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: nil)
-        let context = ItemContext(
-            storeID: record.storeID,
-            keys: try KeybagKeys.unwrapAll(of: record, with: wrapping),
-            epoch: record.epoch,
-            passcodePublicKey: record.passcodePublicKey
-        )
+        let context = ItemContext(of: record, try KeybagKeys.unwrapAll(of: record, with: wrapping))
         return RecoveredKeys(context: context, passcodeKey: PasscodeKey(privateKey.copy()))
     }
 }

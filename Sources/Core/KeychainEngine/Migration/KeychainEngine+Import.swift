@@ -4,7 +4,7 @@ public import SecretMemory
 extension KeychainEngine: KeychainArchive {
     /// An empty place for an export that comes in parts.
     public func makeExportFile() async throws(KeychainError) -> any ExportFile {
-        guard record == nil, !isKeybagDamaged else { throw KeychainError(.duplicateItem) }
+        guard case .notSetUp = standing else { throw KeychainError(.duplicateItem) }
         return try UnnamedFile(in: directory)
     }
 

@@ -18,7 +18,16 @@ package struct ProcessStat: Equatable {
     /// Reads it; nil for a process that is gone or cannot be seen.
     package init?(of process: Int32) {
         guard process > 0 else { return nil }
-        let descriptor = unsafe open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC)
+        self.init(unsafe open("/proc/\(process)/stat", O_RDONLY | O_CLOEXEC))
+    }
+
+    /// Reads that of the process whose directory in `/proc` is open as `directory`; nil for one that is gone.
+    package init?(inDirectory directory: CInt) {
+        self.init(unsafe openat(directory, "stat", O_RDONLY | O_CLOEXEC))
+    }
+
+    /// Reads an open file and closes it; nil for a negative `descriptor`.
+    private init?(_ descriptor: CInt) {
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         // Read where it lies: a look at a terminal that controls nobody takes one of these for each session.
