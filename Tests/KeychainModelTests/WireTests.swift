@@ -45,6 +45,19 @@ struct WireTests {
         #expect(try roundTrip(PromptFields()) == PromptFields())
     }
 
+    @Test("changes survive, and what is none or too many is refused")
+    func changes() throws {
+        let some = KeychainChange.Kind.allCases.map { KeychainChange($0, time: 1_700_000_000_000_000) }
+        for reply in [
+            ChangesReply(), ChangesReply(isIncomplete: true), ChangesReply(changes: some),
+            ChangesReply(changes: Array(repeating: some[0], count: ChangesReply.mostChanges)),
+        ] {
+            #expect(try roundTrip(reply) == reply)
+        }
+        let tooMany = Array(repeating: some[0], count: ChangesReply.mostChanges + 1)
+        #expect(throws: WireError.malformed) { try roundTrip(ChangesReply(changes: tooMany)) }
+    }
+
     @Test(
         "attributes that are read past are those that can be read",
         arguments: [

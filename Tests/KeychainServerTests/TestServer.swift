@@ -12,6 +12,7 @@ final class TestServer: Sendable {
     let vault: ScriptedVault
     let keys: ScriptedKeys
     let audit = ScriptedAudit()
+    let watchers: Watchers
 
     init(
         authenticator: ScriptedAuthenticator = ScriptedAuthenticator(),
@@ -42,6 +43,7 @@ final class TestServer: Sendable {
             ),
             limits: limits.desk
         )
+        watchers = desk.watchers
         server = try KeychainServer(desk: desk, limits: limits.door, identity: identity, owner: owner)
     }
 

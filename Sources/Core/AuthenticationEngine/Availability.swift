@@ -38,6 +38,7 @@ extension AuthenticationEngine {
             fingers: sensor.enrolment?.fingers ?? [],
             binding: sensor.enrolment?.binding
         )
+        status.sensorFacts = sensor.enrolment?.sensor ?? SensorFacts()
         if await keybag.state() != .notSetUp {
             // Not in the middle of a try, which hardware has not judged yet.
             if runner == nil { status.hardwareFault = await agreeWithHardware(isFirst: true)?.cause }

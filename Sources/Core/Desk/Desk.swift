@@ -21,6 +21,8 @@ package final class Desk: Sendable {
     package let services: KeychainServices
     /// The locked memory of all visits.
     package let memory: LockedMemory
+    /// Those who are told what changed.
+    package let watchers = Watchers()
     let limits: DeskLimits
     let failures: FailureLog
     private let state = Guarded(State())

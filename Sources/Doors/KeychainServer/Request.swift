@@ -7,6 +7,7 @@ enum Request: ~Copyable, Sendable {
     case hello(Hello)
     case status(PromptFields?)
     case check
+    case watch
     case setUp(PromptFields)
     case unlock(PromptFields)
     case lock
@@ -65,6 +66,9 @@ enum Request: ~Copyable, Sendable {
         case .check:
             try reader.readNull()
             self = .check
+        case .watch:
+            try reader.readNull()
+            self = .watch
         case .setUp: self = .setUp(try PromptFields(from: &reader))
         case .unlock: self = .unlock(try PromptFields(from: &reader))
         case .lock:

@@ -78,6 +78,7 @@ struct RequestHandler: Sendable {
         case .check:
             let report = try await telling(progress(head, reply)) { try await visit.check() }
             return try reply(head.message(CheckReply(report)))
+        case .watch: try await watch(head, reply)
         case .setUp(let prompt): try await visit.setUp(prompt)
         case .unlock(let prompt): try await visit.unlock(prompt)
         case .lock: try await visit.lock()
@@ -162,6 +163,16 @@ struct RequestHandler: Sendable {
             }
         }
         guard isWhole else { throw WireError.closed }
+    }
+
+    /// Sends what changes; a client that does not read is sent nothing, and later that it missed something.
+    private func watch(_ head: ReplyHead, _ reply: Reply) async throws {
+        var isThere = true
+        try await visit.watch(hasRoom: hasRoom) { changes in
+            isThere = Self.isSent(ReplyHead(id: head.id, more: true).message(changes), reply)
+            return isThere
+        }
+        guard isThere else { throw WireError.closed }
     }
 
     /// Whether the client took a message.

@@ -11,25 +11,36 @@ struct FprintDevice {
 
     private var target: Bus.Target { Bus.Target(owner, path, Fprint.deviceInterface) }
 
-    /// A sensor that was asked for its ``name()`` and its ``listEnrolledFingers(user:)``.
+    /// A sensor that was asked for its ``name()``, its ``listEnrolledFingers(user:)`` and its `scan-type`.
     struct Inquiry {
         fileprivate let device: FprintDevice
         fileprivate let name: BusCall
         fileprivate let fingers: BusCall
+        fileprivate let scanType: BusCall
 
         /// The sensor with its answers.
         nonisolated(nonsending) func choice() async throws(FingerprintError) -> FprintManager.Choice {
             FprintManager.Choice(
                 device: device,
                 name: try await FprintDevice.name(from: name),
-                fingers: try await FprintDevice.fingers(from: fingers)
+                fingers: try await FprintDevice.fingers(from: fingers),
+                scanType: await FprintDevice.scanType(from: scanType)
             )
         }
     }
 
-    /// Asks for both together.
+    /// Asks for all of it together.
     func inquire(user: String) -> Inquiry {
-        Inquiry(device: self, name: beginName(), fingers: beginListEnrolledFingers(user: user))
+        Inquiry(
+            device: self,
+            name: beginName(),
+            fingers: beginListEnrolledFingers(user: user),
+            scanType: bus.begin(
+                properties,
+                "Get",
+                [.string(Fprint.deviceInterface), .string("scan-type")]
+            )
+        )
     }
 
     /// `ListEnrolledFingers`, sorted; nothing enrolled is an empty list.
@@ -79,6 +90,11 @@ struct FprintDevice {
             throw FingerprintError(BusError.malformed)
         }
         return name
+    }
+
+    /// The property `scan-type`, which no decision depends on; nil where fprintd does not tell.
+    fileprivate nonisolated(nonsending) static func scanType(from call: BusCall) async -> String? {
+        try? await reply(to: call).first?.content?.text
     }
 
     /// `Claim`.

@@ -15,6 +15,8 @@ struct FprintManager {
         let name: String
         /// fprintd's names of the enrolled fingers, sorted.
         let fingers: [String]
+        /// Its property `scan-type`; nil where it does not tell.
+        let scanType: String?
     }
 
     /// The sensor to use: the only one; of several, the first by name that knows a finger of the user.

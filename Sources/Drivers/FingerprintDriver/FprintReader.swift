@@ -18,6 +18,7 @@ public actor FprintReader: FingerprintReader {
     private let busAddress: BusAddress
     let user: String
     private let templates: TemplateFiles?
+    private let grade: @Sendable (String) -> SensorFacts
     private let callTimeout: Duration
     private let onForgedSignal: @Sendable () -> Void
     private let onBusLost: @Sendable () -> Void
@@ -38,6 +39,7 @@ public actor FprintReader: FingerprintReader {
     ///   - busAddress: the bus that fprintd is on.
     ///   - user: whose fingers; nil for the user that this process runs as.
     ///   - templateDirectory: fprintd's state directory, where the templates lie; nil not to look.
+    ///   - grade: what is known of the sensor of this name, beside what fprintd tells.
     ///   - callTimeout: how long fprintd may take to answer; 1 to 3 s were seen while it compares a picture.
     ///   - onForgedSignal: called for each signal of fprintd's that somebody else sent to us.
     ///   - onBusLost: called once when there is no bus to hear changes from, until it is back.
@@ -45,6 +47,7 @@ public actor FprintReader: FingerprintReader {
         busAddress: BusAddress,
         user: String? = nil,
         templateDirectory: String? = "/var/lib/fprint",
+        grade: @escaping @Sendable (String) -> SensorFacts = { _ in SensorFacts() },
         callTimeout: Duration = .seconds(10),
         onForgedSignal: @escaping @Sendable () -> Void = {},
         onBusLost: @escaping @Sendable () -> Void = {}
@@ -52,6 +55,7 @@ public actor FprintReader: FingerprintReader {
         self.busAddress = busAddress
         self.user = user ?? ""
         templates = templateDirectory.map { TemplateFiles(directory: $0, user: user) }
+        self.grade = grade
         self.callTimeout = callTimeout
         self.onForgedSignal = onForgedSignal
         self.onBusLost = onBusLost
@@ -62,11 +66,14 @@ public actor FprintReader: FingerprintReader {
     /// What is enrolled now, on the sensor that ``claim()`` would take.
     public func enrolment() async throws(FingerprintError) -> Enrolment {
         let choice = try await onThread { () async throws(FingerprintError) in try await self.choose() }
+        var facts = grade(choice.name)
+        facts.scanType = choice.scanType
         return Enrolment(
             device: choice.name,
             fingers: choice.fingers,
             templateDigest: templates?.records(expectingSome: !choice.fingers.isEmpty),
-            completions: completions
+            completions: completions,
+            sensor: facts
         )
     }
 

@@ -92,6 +92,22 @@ public final class RemoteKeychain: Sendable {
         return reply
     }
 
+    /// Sends a request for which no prompt comes, and so without a look at the terminal; not again where the daemon is gone.
+    func send<Body: WireBody & ~Copyable>(
+        _ method: Method,
+        _ body: borrowing Body,
+        replies sink: any ReplySink,
+        cancellation: Cancellation
+    ) throws(KeychainError) {
+        if cancellation.isCancelled { throw .cancelledByApp }
+        guard try usableConnection().call(method, body, replies: sink, cancellation: cancellation) else {
+            throw .connectionLost("hung up")
+        }
+    }
+
+    /// The same keychain on a connection of its own, which starts no daemon.
+    package func separate() -> RemoteKeychain { RemoteKeychain(layout: layout, daemon: .none, room: room) }
+
     /// Whether there is a connection that can be used.
     var isConnected: Bool {
         connection.withLock { $0.map { $0.isUsable && !$0.isHungUp } ?? false }

@@ -13,6 +13,8 @@ package struct DaemonParts: Sendable {
     package var templateDirectory = "/var/lib/fprint"
     /// The files of the administrator that grant access groups.
     package var accessGroupDirectory = "/etc/touchstone/access-groups.d"
+    /// The administrator's table of sensors.
+    package var sensorTable = "/etc/touchstone/sensors.conf"
     /// The clock that delays and the reuse of a success run on.
     package var clock: any BootClock = SystemBootClock()
     /// What draws the boxes; nil for what the settings name, or the system's.

@@ -63,6 +63,7 @@ package enum DaemonProgram {
             )
         }
         let accessGroups = try AccessGroupFiles.read(layout, parts.accessGroupDirectory)
+        let sensors = try SensorTable.read(parts.sensorTable)
         guard case .serve(let isDetached) = options else { return }
         // The last moment at which there is one thread: whatever starts one comes after it.
         let report = isDetached ? try Report.afterForking() : nil
@@ -72,6 +73,7 @@ package enum DaemonProgram {
             settings: settings,
             parts: parts,
             accessGroups: accessGroups,
+            sensors: sensors,
             environment: environment,
             report: report
         )

@@ -12,6 +12,7 @@ struct Keychain: Sendable {
     let authenticator: AuthenticationEngine
     let engine: KeychainEngine
     let server: KeychainServer
+    let sensorWatch: SensorWatch
 
     /// Opens the keychain and connects the parts; nothing listens yet, and nobody is on the system bus.
     init(
@@ -20,9 +21,11 @@ struct Keychain: Sendable {
         settings: Configuration,
         parts: DaemonParts,
         accessGroups: AccessGroupManifest,
+        sensors: SensorTable,
         pinentry: PinentryEnvironment,
         audit: AuditTrail
     ) throws(StartError) {
+        let reader = Self.reader(settings, parts, sensors, audit)
         do throws(KeychainError) {
             let directory = try StoreDirectory(path: layout.dataDirectory)
             let (hardware, obstacle) = Hardware.find(
@@ -49,7 +52,7 @@ struct Keychain: Sendable {
                 audit: audit
             )
             authenticator = AuthenticationEngine(
-                reader: Self.reader(settings, parts, audit),
+                reader: reader,
                 prompter: Self.prompter(settings, parts, pinentry, owner),
                 keybag: engine,
                 attempts: engine.attempts,
@@ -84,15 +87,18 @@ struct Keychain: Sendable {
         } catch {
             throw StartError(error)
         }
+        sensorWatch = SensorWatch(reader: reader, watchers: desk.watchers)
         // What was shown for the old keys or the old fingers opens nothing any more.
         audit.listen { event in
             if event.kind == .keybagLocked || event.kind == .enrolmentChanged { desk.forgetProofs() }
+            desk.watchers.tell(of: event)
         }
     }
 
     private static func reader(
         _ settings: Configuration,
         _ parts: DaemonParts,
+        _ sensors: SensorTable,
         _ audit: AuditTrail
     ) -> any FingerprintReader {
         guard settings.usesBiometry else { return BiometryOff() }
@@ -100,6 +106,7 @@ struct Keychain: Sendable {
         return FprintReader(
             busAddress: parts.bus,
             templateDirectory: parts.templateDirectory,
+            grade: { sensors.grade(of: $0) },
             onForgedSignal: { forgeries.record() },
             onBusLost: { audit.record(AuditEvent(.busLost)) }
         )

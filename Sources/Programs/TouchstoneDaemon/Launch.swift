@@ -17,6 +17,7 @@ struct Launch: Sendable {
     let settings: Configuration
     let parts: DaemonParts
     let accessGroups: AccessGroupManifest
+    let sensors: SensorTable
     let environment: LaunchEnvironment
     let report: Report?
 
@@ -57,6 +58,7 @@ struct Launch: Sendable {
                 settings: settings,
                 parts: parts,
                 accessGroups: accessGroups,
+                sensors: sensors,
                 pinentry: environment.pinentry,
                 audit: audit
             )
@@ -87,6 +89,7 @@ struct Launch: Sendable {
         // The last one is asked to end first.
         let services: [any Service] = [
             SensorService(authenticator: keychain.authenticator),
+            keychain.sensorWatch,
             ServerService(server: keychain.server),
             IdleService(server: keychain.server, keybag: keychain.engine, limit: settings.idleExit),
         ]

@@ -42,6 +42,7 @@ struct TestParts {
         case "test.clock-offset-file": daemonParts.clock = OffsetClock(file: try setting.path())
         case "test.template-directory": daemonParts.templateDirectory = try setting.path()
         case "test.access-group-directory": daemonParts.accessGroupDirectory = try setting.path()
+        case "test.sensor-table": daemonParts.sensorTable = try setting.path()
         case "test.groups-in-section":
             daemonParts.groupsInSection = try setting.number(in: 1...1_000_000)
         case "test.most-items": daemonParts.mostItems = try setting.number(in: 1...1_000_000)

@@ -44,6 +44,7 @@ extension FramesTarget {
     private static func sessions() -> [Message] {
         var messages = [Message(.hello, Hello(nonce: octets(16))), Message(.status, EmptyBody())]
         messages += [Message(.status, prompt), Message(.check, EmptyBody()), Message(.lock, EmptyBody())]
+        messages.append(Message(.watch, EmptyBody()))
         for method in [Method.setUp, .unlock, .changePasscode, .recover, .migrate, .protectLockout] {
             messages.append(Message(method, prompt))
             messages.append(

@@ -180,8 +180,11 @@ package final class ScriptedFprintd: Sendable {
     }
 
     private func property(_ call: BusPeer.Call) -> BusPeer.Answer? {
-        guard call.member == "Get", call.arguments.last?.text == "name", let sensor = sensor(call.path) else {
-            return nil
+        guard call.member == "Get", let sensor = sensor(call.path) else { return nil }
+        switch call.arguments.last?.text {
+        case "scan-type": return BusPeer.Answer([.variant(.string("press"))])
+        case "name": break
+        default: return nil
         }
         var answer = BusPeer.Answer([.variant(.string(sensor.name))])
         let asked = state.withLock { state in

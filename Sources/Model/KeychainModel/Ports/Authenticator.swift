@@ -156,6 +156,8 @@ public struct AuthenticationStatus: Sendable, Equatable {
     public var storeFault: DriverCause?
     /// Whether the saved counts were found to be an older copy since the start; those that hold are the newer ones.
     public var isTamperedWith: Bool = false
+    /// What is known of the sensor; nothing without one.
+    public var sensorFacts = SensorFacts()
 
     /// Reports nothing seen yet.
     public init(

@@ -25,6 +25,8 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case status = 2
     /// No body; answered by ``ProgressBody`` while it takes long, then ``CheckReply``.
     case check = 3
+    /// No body: tell what changes, until the request is cancelled; answered by ``ChangesReply``, as many as it takes.
+    case watch = 4
     /// ``PromptFields``: make the keybag.
     case setUp = 10
     /// ``PromptFields``: unlock the keybag.

@@ -47,7 +47,7 @@ public struct StatusReply: WireBody, Sendable, Equatable {
     /// Writes the state.
     public func encode(to writer: inout WireWriter) {
         let status = authentication
-        writer.writeArrayHead(count: 24)
+        writer.writeArrayHead(count: 27)
         writer.write(unsigned: UInt64(keybag.rawValue))
         writer.write(unsigned: UInt64(assurance.rawValue))
         writer.write(texts: assuranceReasons)
@@ -72,11 +72,14 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         writer.write(texts: storeFaults)
         writer.write(optionalText: itemsFault?.domain)
         writer.write(optionalText: itemsFault?.code)
+        writer.write(unsigned: UInt64(status.sensorFacts.grade.rawValue))
+        writer.write(status.sensorFacts.matchesOnChip)
+        writer.write(optionalText: status.sensorFacts.scanType)
     }
 
     /// Reads the state.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(24)
+        try reader.readFields(27)
         guard let keybag = UInt8(exactly: try reader.readUnsigned()).flatMap(KeybagState.init),
             let assurance = Assurance(rawValue: Int(truncatingIfNeeded: try reader.readUnsigned()))
         else { throw WireError.malformed }
@@ -102,6 +105,14 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         status.isTamperedWith = try reader.readBool()
         storeFaults = try reader.readTexts()
         itemsFault = try Self.readCause(&reader)
+        guard let grade = UInt8(exactly: try reader.readUnsigned()).flatMap(SensorFacts.Grade.init) else {
+            throw WireError.malformed
+        }
+        status.sensorFacts = SensorFacts(
+            grade: grade,
+            matchesOnChip: try reader.readBool(),
+            scanType: try reader.readOptional { try $0.readText() }
+        )
         authentication = status
     }
 }

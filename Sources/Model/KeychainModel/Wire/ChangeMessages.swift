@@ -1,0 +1,49 @@
+public import CBOR
+
+/// What changed since the last one: `[incomplete, [kind, time, …]]`.
+///
+/// The replies to ``Method/watch``, each with `more`. The first one comes at once and says nothing: whoever watches looks at
+/// how things stand after it.
+public struct ChangesReply: WireBody, Sendable, Equatable {
+    /// The most changes of one reply.
+    public static let mostChanges = 32
+
+    /// Whether more changed than is told, because the client did not read: it has to look for itself.
+    public let isIncomplete: Bool
+    /// What changed, in its order.
+    public let changes: [KeychainChange]
+
+    /// Reports changes.
+    public init(isIncomplete: Bool = false, changes: [KeychainChange] = []) {
+        self.isIncomplete = isIncomplete
+        self.changes = changes
+    }
+
+    /// Writes the changes.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 2)
+        writer.write(isIncomplete)
+        writer.writeArrayHead(count: 2 * changes.count)
+        for change in changes {
+            writer.write(unsigned: UInt64(change.kind.rawValue))
+            writer.write(change.time)
+        }
+    }
+
+    /// Reads the changes.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(2)
+        isIncomplete = try reader.readBool()
+        let count = try reader.readArrayHead()
+        guard count % 2 == 0, count / 2 <= Self.mostChanges else { throw WireError.malformed }
+        var changes: [KeychainChange] = []
+        for _ in 0..<(count / 2) {
+            guard let kind = UInt8(exactly: try reader.readUnsigned()).flatMap(KeychainChange.Kind.init)
+            else {
+                throw WireError.malformed
+            }
+            changes.append(KeychainChange(kind, time: try reader.readInteger()))
+        }
+        self.changes = changes
+    }
+}

@@ -1,0 +1,56 @@
+import Desk
+import KeychainModel
+import ServiceLifecycle
+
+/// Tells those who watch that a sensor came or went, or that its fingers may be others.
+///
+/// fprintd announces an enrolment alone: for a sensor that is plugged and a finger that is deleted it is asked, and only
+/// while somebody watches.
+struct SensorWatch: Service {
+    /// How often it is asked.
+    static let pause = Duration.seconds(2)
+
+    let reader: any FingerprintReader
+    let watchers: Watchers
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withTaskGroup { group in
+                group.addTask { await hear() }
+                group.addTask { await look() }
+            }
+        }
+        try? await gracefulShutdown()
+    }
+
+    private func hear() async {
+        for await change in await reader.changes() where change != .suspend { watchers.tell(.sensor) }
+    }
+
+    private func look() async {
+        var last: Seen?
+        while (try? await Task.sleep(for: Self.pause)) != nil {
+            guard watchers.isWatched else {
+                last = nil
+                continue
+            }
+            let now = await Seen(reader)
+            // What was seen before somebody watched is not known to have been told.
+            if now != last { watchers.tell(.sensor) }
+            last = now
+        }
+    }
+
+    private enum Seen: Equatable {
+        case enrolment(Enrolment)
+        case fault(FingerprintError)
+
+        init(_ reader: any FingerprintReader) async {
+            do throws(FingerprintError) {
+                self = .enrolment(try await reader.enrolment())
+            } catch {
+                self = .fault(error)
+            }
+        }
+    }
+}

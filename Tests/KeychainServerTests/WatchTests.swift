@@ -1,0 +1,157 @@
+import CBOR
+import Desk
+import KeychainModel
+import KeychainServer
+import Testing
+import TouchstoneTesting
+
+@Suite("Changes that the daemon tells by itself", .timeLimit(.minutes(5)))
+struct WatchTests {
+    /// What a reply tells.
+    private func changes(_ reply: TestReply) throws -> (isIncomplete: Bool, kinds: [UInt64]) {
+        guard case .array(let fields)? = reply.body, fields.count == 2,
+            case .bool(let isIncomplete) = fields[0], case .array(let list) = fields[1]
+        else { throw TestFailure.closed }
+        let kinds = stride(from: 0, to: list.count, by: 2).compactMap { index -> UInt64? in
+            guard case .unsigned(let kind) = list[index] else { return nil }
+            return kind
+        }
+        return (isIncomplete, kinds)
+    }
+
+    /// Starts to watch, and reads the first reply.
+    private func watch(_ client: TestClient) async throws -> UInt64 {
+        let id = try await client.request(.watch, EmptyBody())
+        let first = try await client.reply()
+        #expect(first.head.id == id && first.head.more)
+        #expect(try changes(first) == (false, []))
+        return id
+    }
+
+    @Test("come in order to all who watch, from the first reply on; the end is a reply without more")
+    func order() async throws {
+        let server = try TestServer()
+        let (one, other) = (try await server.greetedClient(), try await server.greetedClient())
+        let id = try await watch(one)
+        _ = try await watch(other)
+        for kind in KeychainChange.Kind.allCases {
+            // One after the other: those that come together are told together.
+            server.watchers.tell(kind)
+            #expect(try changes(await one.reply()) == (false, [UInt64(kind.rawValue)]))
+        }
+        var heard: [UInt64] = []
+        while heard.count < KeychainChange.Kind.allCases.count {
+            heard += try changes(await other.reply()).kinds
+        }
+        #expect(heard == KeychainChange.Kind.allCases.map { UInt64($0.rawValue) })
+        let cancel = try await one.request(.cancel, CancelRequest(id: id))
+        let ends = [try await one.reply(), try await one.reply()]
+        #expect(Set(ends.map(\.head.id)) == [id, cancel] && ends.allSatisfy { !$0.head.more })
+        // It can watch again, and hears nothing of before.
+        server.watchers.tell(.locked)
+        _ = try await watch(one)
+        await server.server.stop()
+    }
+
+    @Test("are told once for each connection: a second request is refused, and the first goes on")
+    func once() async throws {
+        let server = try TestServer()
+        let client = try await server.greetedClient()
+        let id = try await watch(client)
+        #expect(try await client.call(.watch, EmptyBody()).status == .badReq)
+        server.watchers.tell(.unlocked)
+        let reply = try await client.reply()
+        #expect(reply.head.id == id)
+        #expect(try changes(reply).kinds == [UInt64(KeychainChange.Kind.unlocked.rawValue)])
+        await server.server.stop()
+    }
+
+    @Test("wait for nobody: a client that does not read is told once that it missed some")
+    func slow() async throws {
+        let server = try TestServer()
+        let slow = try await server.greetedClient()
+        let other = try await server.greetedClient()
+        _ = try await watch(slow)
+        let flood = 200_000
+        for round in 0..<flood {
+            server.watchers.tell(.locked)
+            // So that the connection's own thread sends some of them until the socket is full.
+            if round % 1000 == 0 { #expect(try await other.call(.status, EmptyBody()).status == .success) }
+        }
+        // Whatever was sent is in the socket; of the rest there is one mark, and nothing else in front of the next change.
+        var told = 0
+        var isIncomplete = false
+        while !isIncomplete {
+            let reply = try changes(try await slow.reply())
+            #expect(reply.kinds.count <= ChangesReply.mostChanges)
+            if reply.isIncomplete { #expect(reply.kinds.isEmpty) }
+            isIncomplete = reply.isIncomplete
+            told += reply.kinds.count
+        }
+        #expect(told < flood)
+        await server.server.stop()
+    }
+
+    @Test("are forgotten with the connection")
+    func gone() async throws {
+        let server = try TestServer()
+        do {
+            let client = try await server.greetedClient()
+            _ = try await watch(client)
+            #expect(server.watchers.isWatched)
+        }
+        try await Deadline.wait(for: "the end of the connection") {
+            server.watchers.tell(.locked)
+            return server.watchers.isWatched ? nil : true
+        }
+        await server.server.stop()
+    }
+
+    @Test("say nothing of another program: of its items, prompts and refusals there is no change at all")
+    func others() async throws {
+        let caller = Caller(
+            uid: 1,
+            pid: 2,
+            processStart: 3,
+            program: "/bin/other",
+            accessGroup: try #require(AccessGroup("other"))
+        )
+        let server = try TestServer()
+        let client = try await server.greetedClient()
+        _ = try await watch(client)
+        /// What an event is told as; the passcode's change is the mark behind it.
+        func told(_ kind: AuditEvent.Kind, _ factors: Set<AuthenticationFactor> = []) async throws
+            -> [KeychainChange.Kind]
+        {
+            server.watchers.tell(
+                of: AuditEvent(kind, caller: caller, factors: factors, detail: "of another one")
+            )
+            server.watchers.tell(of: AuditEvent(.passcodeChanged))
+            var kinds: [KeychainChange.Kind] = []
+            while kinds.last != .passcode {
+                kinds += try changes(await client.reply()).kinds.compactMap {
+                    KeychainChange.Kind(rawValue: UInt8($0))
+                }
+            }
+            return kinds.dropLast()
+        }
+        // A lockout may be older than the daemon; the passcode ends it, a finger does not.
+        #expect(try await told(.authenticationSucceeded, [.biometry]) == [])
+        #expect(try await told(.authenticationSucceeded, [.passcode]) == [.lockoutEnd])
+        #expect(try await told(.authenticationSucceeded, [.passcode]) == [])
+        let expected: [AuditEvent.Kind: [KeychainChange.Kind]] = [
+            .keybagUnlocked: [.unlocked], .keybagLocked: [.locked], .enrolmentChanged: [.enrolment],
+            .busLost: [.sensor], .biometryLockedOut: [.lockout], .passcodeDelayed: [.lockout],
+            .keybagClosed: [.lockout], .itemsInvalidated: [.invalidated], .assuranceLowered: [.assurance],
+            .tamperDetected: [.tampering],
+        ]
+        let ownMarks: Set<AuditEvent.Kind> = [.keybagCreated, .passcodeChanged, .keybagRecovered]
+        for kind in AuditEvent.Kind.allCases where !ownMarks.contains(kind) {
+            #expect(try await told(kind) == expected[kind] ?? [], "\(kind)")
+            // Each lockout ends once.
+            guard expected[kind] == [.lockout] else { continue }
+            #expect(try await told(.authenticationSucceeded, [.passcode]) == [.lockoutEnd], "\(kind)")
+        }
+        await server.server.stop()
+    }
+}
