@@ -33,11 +33,12 @@ final class TestKeychain: Sendable {
         groupsInSection: Int? = nil,
         mostItems: Int? = nil,
         idleDelay: Duration = TestKeychain.never,
-        sweepDelay: Duration = .seconds(2)
+        sweepDelay: Duration = .seconds(2),
+        purgeDelay: Duration = .seconds(5)
     ) {
         self.groupsInSection = groupsInSection
         self.mostItems = mostItems
-        delays = BackgroundDelays(idle: idleDelay, sweep: sweepDelay)
+        delays = BackgroundDelays(idle: idleDelay, sweep: sweepDelay, purge: purgeDelay)
         path = FileManager.default.temporaryDirectory.path + "/touchstone-" + UUID().uuidString
     }
 
