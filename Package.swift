@@ -398,7 +398,7 @@ let package = Package(
             name: "TouchstoneTests",
             dependencies: [
                 "KeychainClient", "KeychainModel", "SecretMemory", "Security", "Touchstone",
-                "TouchstoneTesting", "touchstoned-testing",
+                "TouchstoneTesting", "WebAuthnModel", "touchstoned-testing",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]

@@ -12,9 +12,11 @@ struct World {
 
     /// A keychain that is set up and unlocked.
     ///
-    /// - Parameter fingers: what is enrolled; nil for no sensor.
+    /// - Parameters:
+    ///   - fingers: what is enrolled; nil for no sensor.
+    ///   - settings: more lines for the daemon's configuration.
     /// - Throws: what starting its parts throws.
-    init(fingers: [String]? = nil) async throws {
+    init(fingers: [String]? = nil, settings: [String] = []) async throws {
         var bus: PrivateBus?
         var fprintd: ScriptedFprintd?
         if let fingers {
@@ -24,7 +26,7 @@ struct World {
         }
         self.fprintd = fprintd
         self.bus = bus
-        keychain = try await PrivateKeychain.ready(bus: bus)
+        keychain = try await PrivateKeychain.ready(bus: bus, settings: settings)
         promptsBefore = keychain.prompts
     }
 

@@ -1,3 +1,5 @@
+internal import KeychainModel
+
 /// The user's keychain, and the prompt in front of it.
 ///
 /// ```swift
@@ -19,7 +21,9 @@ public struct Keychain: Sendable {
 
     /// What asking for a demand would come to; shows nothing.
     ///
-    /// The daemon is asked each time. Whatever it cannot do is an ``Capability/obstacle``, not an error.
+    /// Whatever the daemon cannot do is an ``Capability/obstacle``, not an error. It tells this process of changes, and an answer
+    /// that was had before holds until one: a warm call asks nobody and makes no system call. What it cannot tell of, such as a
+    /// display that is gone, is seen after 10 s at most.
     ///
     /// - Parameter demand: What would be asked for.
     /// - Returns: the obstacle, if there is one, and the sensor.
@@ -46,13 +50,16 @@ public struct Keychain: Sendable {
     ) async throws(TouchstoneError) -> Proof {
         try demand.check()
         try prompt.check()
-        return try await link.authenticate(prompt, using: demand)
+        let link = link
+        return try await link.recording(nil) { () throws(TouchstoneError) in
+            try await link.authenticate(prompt, using: demand)
+        }
     }
 
     /// What ``capability(for:)`` says now, and again after each change, for as long as somebody listens.
     ///
-    /// On Linux the daemon is asked every 2 s, so a change that is undone in between is not seen. Ends with the task that
-    /// listens; at once for an empty demand.
+    /// On Linux the daemon tells of changes by itself; of a sensor that is plugged or gone, and of fingers that are deleted, within
+    /// 2 s. Ends with the task that listens; at once for an empty demand.
     ///
     /// - Parameter demand: What would be asked for.
     /// - Returns: the newest capability; one that nobody took in time is dropped.
@@ -60,21 +67,31 @@ public struct Keychain: Sendable {
         let link = link
         return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
             let task = Task {
-                var last: Capability?
-                do {
-                    try demand.check()
-                    while true {
-                        let now = try await link.capability(for: demand)
-                        if now != last { continuation.yield(now) }
-                        last = now
-                        try await Task.sleep(for: KeychainLink.lookInterval)
-                    }
-                } catch {
-                    // Nobody listens any more.
-                    continuation.finish()
-                }
+                try? await link.tellCapabilities(for: demand) { continuation.yield($0) }
+                // Nobody listens any more.
+                continuation.finish()
             }
             continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    /// What befalls this process's stores, keys and prompts, and the keychain as a whole, from now on.
+    ///
+    /// Of other programs' items and prompts nothing is told.
+    ///
+    /// - Returns: the events, of which the newest 256 wait to be taken.
+    public func securityEvents() -> AsyncStream<SecurityEvent> {
+        let link = link
+        return AsyncStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
+            let end = ChangeWatch.of(link.client).listen { happening in
+                switch happening {
+                case .own(let event): continuation.yield(event)
+                case .changes(let changes):
+                    if changes.isIncomplete { continuation.yield(SecurityEvent(.missed)) }
+                    for event in changes.changes.compactMap(SecurityEvent.init) { continuation.yield(event) }
+                }
+            }
+            continuation.onTermination = { _ in end() }
         }
     }
 
@@ -83,5 +100,8 @@ public struct Keychain: Sendable {
     /// What other fronts stored, such as `SecItemAdd`, stays.
     ///
     /// - Throws: ``TouchstoneError``: `locked` before the keychain's first unlock.
-    public func deleteEverything() async throws(TouchstoneError) { try await link.deleteEverything() }
+    public func deleteEverything() async throws(TouchstoneError) {
+        let link = link
+        try await link.recording(nil) { () throws(TouchstoneError) in try await link.deleteEverything() }
+    }
 }

@@ -40,6 +40,11 @@ struct CapabilityTests {
             hasSensor: Bool
         ) async throws {
             try await world.use {
+                // fprintd does not tell of a sensor that goes: an answer of before holds for some seconds.
+                try await Deadline.wait(for: state) {
+                    try await Keychain.current.capability(for: demands[0]).obstacle?.code == expected[0]
+                        ? true : nil
+                }
                 for (demand, code) in zip(demands, expected) {
                     let now = try await Keychain.current.capability(for: demand)
                     #expect(

@@ -6,7 +6,7 @@ public enum KeyPurpose {
     public enum Signing: Sendable {}
     /// Shared keys: ECDH on P-256, then HKDF with SHA-256.
     public enum Agreement: Sendable {}
-    /// Records that anybody with the public key seals and this device alone opens: ECIES on P-256.
+    /// Records that anybody with the public key seals and this device alone opens: ECIES on P-256; and codes of messages.
     public enum Sealing: Sendable {}
 }
 
@@ -39,6 +39,10 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
     public let expires: Date?
     /// The public key.
     public let publicKey: DevicePublicKey
+    /// What the chip said of it when it was made; nil without a chip, and where no challenge was given.
+    public let attestation: KeyAttestation?
+    /// The other public key of the authentication codes; nil for a key that has none.
+    let peer: DevicePublicKey?
     let group: String?
     let link: KeychainLink
     let representation: Data
@@ -49,16 +53,20 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         (rule, hardware, publicKey) = try record.parts()
         created = record.created
         expires = record.expires
+        attestation = record.attestation
+        peer = try record.codePeer()
         representation = record.representation
         self.link = link
     }
 
-    /// Makes a key; asks nobody, but for the passcode of a locked keychain.
+    /// Makes a key; asks nobody, but for the passcode of a locked keychain, and for an attestation.
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes.
     ///   - rule: What each use demands; not reusable.
     ///   - expires: When its time is over.
+    ///   - challenge: What the chip's statement about the key is to carry, at most 64 bytes that a server chose. The chip makes it
+    ///     under the key's own rule, so the user is asked as for a use. Without a chip there is no statement.
     ///   - group: The access group that shares it; nil for this program alone.
     ///   - keychain: Where it is.
     /// - Returns: the key.
@@ -68,6 +76,7 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         _ name: String,
         rule: AccessRule = .biometry,
         expires: Date? = nil,
+        challenge: Data? = nil,
         group: String? = nil,
         in keychain: Keychain = .current
     ) async throws(TouchstoneError) -> DeviceKey {
@@ -77,7 +86,10 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         }
         if let expires, expires <= Date() { throw TouchstoneError(.expired) }
         let link = keychain.link
-        return try DeviceKey(try await link.makeKey(rule, expires: expires, at: place), at: place, link)
+        return try await link.recording(name) { () throws(TouchstoneError) in
+            let record = try await link.makeKey(rule, expires: expires, challenge: challenge, at: place)
+            return try DeviceKey(record, at: place, link)
+        }
     }
 
     /// Finds a key; asks nobody, but for the passcode of a keychain that was not unlocked since its start.
@@ -100,7 +112,7 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         return key
     }
 
-    /// Deletes it, invalidated and expired ones too; asks nobody.
+    /// Deletes it, invalidated and expired ones too, and a successor that waits; asks nobody.
     ///
     /// - Parameters:
     ///   - name: Its name.
@@ -114,17 +126,38 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         group: String? = nil,
         in keychain: Keychain = .current
     ) async throws(TouchstoneError) -> Deletion {
-        try await keychain.link.deleteKey(at: try KeyPlace(purpose: purpose, name: name, group: group), nil)
+        let place = try KeyPlace(purpose: purpose, name: name, group: group)
+        let link = keychain.link
+        return try await link.recording(name) { () throws(TouchstoneError) in
+            try await link.deleteKeys(at: place)
+        }
     }
 
-    /// Deletes this key, and not one that was made under its name since.
+    /// Makes the key that gets this one's name when this one is deleted: what a server is told of before it forgets the old one.
+    ///
+    /// Both can be used until then. It has the same rule and as long a time; where one waits already, that one is returned.
+    ///
+    /// - Parameter challenge: As for ``create(_:rule:expires:challenge:group:in:)``; nothing for one that waits already.
+    /// - Returns: the successor.
+    /// - Throws: ``TouchstoneError`` as ``create(_:rule:expires:challenge:group:in:)``.
+    public func makeSuccessor(challenge: Data? = nil) async throws(TouchstoneError) -> DeviceKey {
+        let place = try KeyPlace(purpose: Self.purpose, name: name, group: group)
+        return try await link.recording(name) { () throws(TouchstoneError) in
+            let record = try await link.makeSuccessor(of: self, challenge: challenge, at: place)
+            return try DeviceKey(record, at: place, link)
+        }
+    }
+
+    /// Deletes this key, and not one that was made under its name since; a successor that waits has the name then.
     ///
     /// - Returns: whether it was still there.
     /// - Throws: ``TouchstoneError``: `locked` before the keychain's first unlock.
     @discardableResult
     public func delete() async throws(TouchstoneError) -> Deletion {
         let place = try KeyPlace(purpose: Self.purpose, name: name, group: group)
-        return try await link.deleteKey(at: place, representation)
+        return try await link.recording(name) { () throws(TouchstoneError) in
+            try await link.deleteKey(at: place, representation)
+        }
     }
 
     private static var purpose: String { "\(Purpose.self)" }

@@ -3,8 +3,8 @@ internal import KeychainModel
 extension AccessRule {
     /// The rule as the daemon has it: Apple's flags.
     ///
-    /// `acceptingWeakBiometry`, `requiring` and `reusable` are not in the flags: the daemon grades no sensors yet, the level is
-    /// looked at before each use, and the age of a prompt is counted by ``StoreContext``.
+    /// `acceptingWeakBiometry`, `requiring` and `reusable` are not in the flags: the sensor's grade and the level are looked at
+    /// before each use, and the age of a prompt is counted by ``StoreContext``.
     func control(forKey isKey: Bool = false) throws(KeychainError) -> AccessControl {
         let finger: AccessControlFlags = acceptsLaterEnrolments ? .biometryAny : .biometryCurrentSet
         var flags: AccessControlFlags =

@@ -3,11 +3,52 @@ internal import KeychainClient
 internal import KeychainModel
 
 extension KeychainLink {
-    /// What asking would come to, as the daemon and its status say.
+    /// What asking would come to, as it was told before and still holds, or as the daemon says now.
     func capability(for demand: Authenticators) async throws(TouchstoneError) -> Capability {
+        let question = ChangeWatch.Question(demand: demand, origin: origin)
+        let watch = ChangeWatch.of(client)
+        if let answer = watch.answer(to: question) { return answer }
+        return try await ask(question, watch).capability
+    }
+
+    /// Tells what asking would come to, and again whenever that is something else, until the task is cancelled.
+    ///
+    /// - Throws: ``TouchstoneError`` with `taskCancelled`, and with `unsupported` for an empty demand.
+    func tellCapabilities(
+        for demand: Authenticators,
+        _ tell: (Capability) -> Void
+    ) async throws(TouchstoneError) {
+        try demand.check()
+        let question = ChangeWatch.Question(demand: demand, origin: origin)
+        let watch = ChangeWatch.of(client)
+        let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let stop = watch.listen { happening in
+            if case .changes = happening { signal.yield() }
+        }
+        defer { stop() }
+        var last: Capability?
+        var turns = signals.makeAsyncIterator()
+        while true {
+            let (now, age) = try await ask(question, watch)
+            if now != last { tell(now) }
+            last = now
+            let forget = Timers.after(age) { signal.yield() }
+            defer { forget() }
+            guard await turns.next() != nil else { return }
+        }
+    }
+
+    /// Asks the daemon, and keeps the answer for as long as it holds.
+    private func ask(
+        _ question: ChangeWatch.Question,
+        _ watch: ChangeWatch
+    ) async throws(TouchstoneError) -> (capability: Capability, age: Duration) {
+        let generation = watch.begin()
         let prompt = fields(nil)
+        let demand = question.demand
+        let capability: Capability
         do throws(TouchstoneError) {
-            return try await call { client, _ throws(TouchstoneError) in
+            capability = try await call { client, _ throws(TouchstoneError) in
                 try below { () throws(KeychainError) in
                     let availability = try client.canEvaluatePolicy(Int64(demand.policy.rawValue))
                     return Capability(availability, try client.status(promptsAt: prompt.origin), demand)
@@ -15,8 +56,9 @@ extension KeychainLink {
             }
         } catch {
             guard error.code != .taskCancelled else { throw error }
-            return Capability(obstacle: error, sensor: nil, enrolmentState: nil)
+            capability = Capability(obstacle: error, sensor: nil, enrolmentState: nil)
         }
+        return (capability, watch.keep(capability, for: question, since: generation))
     }
 
     /// Asks the user; what was shown counts in a context of its own.
@@ -26,12 +68,13 @@ extension KeychainLink {
     ) async throws(TouchstoneError) -> Proof {
         let fields = fields(prompt)
         let context = client.makeContextNumber()
-        let shown: (factors: Set<AuthenticationFactor>, level: HardwareLevel)
+        let shown: (factors: Set<AuthenticationFactor>, status: StatusReply)
         do throws(TouchstoneError) {
             shown = try await call(timeout: prompt.timeout) { client, cancellation throws(TouchstoneError) in
-                try below { () throws(KeychainError) in
+                let demand = try client.demand(leavingWeakSensorOutOf: demand)
+                return try below { () throws(KeychainError) in
                     let reply = try client.evaluate(demand, context, fields, cancellation)
-                    return (reply.factors, HardwareLevel(try client.status().assurance))
+                    return (reply.factors, try client.status())
                 }
             }
         } catch {
@@ -43,9 +86,9 @@ extension KeychainLink {
             method: AuthenticationMethod(shown.factors),
             requested: demand,
             assurance: Assurance(
-                facts: shown.factors.contains(.passcode) ? [.passcodeUsed] : [],
+                facts: Assurance.facts(of: shown.factors, shown.status),
                 method: AuthenticationMethod(shown.factors),
-                hardware: shown.level
+                hardware: HardwareLevel(shown.status.assurance)
             ),
             session: PromptSession(self, number: context, factors: shown.factors)
         )
@@ -114,6 +157,7 @@ extension Capability {
     ) -> TouchstoneError? {
         if let error = availability.error { return TouchstoneError(error) }
         let authentication = status.authentication
+        if let weak = TouchstoneError(weak: authentication, demand) { return weak }
         if let fault = authentication.storeFault {
             return TouchstoneError(KeychainError(.internalComponent, cause: fault))
         }
@@ -130,11 +174,13 @@ extension Capability {
 }
 
 extension Capability.Sensor {
-    /// What the daemon knows of the sensor: its name, and how the enrolled set is told from another one.
-    ///
-    /// It has no table of sensors yet, so none is known to be strong or weak: each meets every demand but says so.
+    /// What the daemon knows of the sensor: its name, its grade, and how the enrolled set is told from another one.
     fileprivate init(_ status: AuthenticationStatus) {
-        var evidence = ["grade": "ungraded"]
+        let facts = status.sensorFacts
+        var evidence = ["grade": "\(facts.grade)"]
+        if facts.grade != .ungraded { evidence["gradedBy"] = "administrator" }
+        if facts.matchesOnChip { evidence["matchOnChip"] = "administrator" }
+        evidence["scanType"] = facts.scanType
         switch status.binding {
         case .names: evidence["enrolment"] = "names"
         case .templates: evidence["enrolment"] = "templates"
@@ -144,7 +190,7 @@ extension Capability.Sensor {
             name: status.sensor ?? "",
             modality: .fingerprint,
             enrolledCount: status.sensorFault == nil ? status.fingers.count : nil,
-            strength: [.strongBiometry, .weakBiometry],
+            strength: facts.grade == .weak ? .weakBiometry : [.strongBiometry, .weakBiometry],
             evidence: evidence
         )
     }

@@ -11,18 +11,32 @@ struct KeyPlace: Sendable {
 
     let name: String
     let group: String?
-    private let service: String
+    private let purpose: String
+    /// Whether it is where the key's successor waits.
+    private var isOfSuccessor = false
 
     /// - Throws: ``TouchstoneError`` with `limitExceeded`.
     init(purpose: String, name: String, group: String?) throws(TouchstoneError) {
-        for (text, what) in [(name, "name of a key"), (group ?? "g", "group")] {
-            guard 1...SecretStore.longestName ~= text.utf8.count, !text.utf8.contains(0) else {
-                throw .limit("\(what): 1 to \(SecretStore.longestName) bytes, none of them 0")
-            }
-        }
+        try ItemName.check(name, "name of a key")
+        if let group { try ItemName.check(group, "group") }
         self.name = name
         self.group = group
-        service = Self.prefix + "\(purpose):\((group ?? "").utf8.count):\(group ?? "")"
+        self.purpose = purpose
+    }
+
+    /// Where the key's successor waits for the name.
+    var ofSuccessor: KeyPlace {
+        var place = self
+        place.isOfSuccessor = true
+        return place
+    }
+
+    /// Whether keys of this place have codes.
+    var isOfSealing: Bool { purpose == "\(KeyPurpose.Sealing.self)" }
+
+    private var service: String {
+        let kind = isOfSuccessor ? purpose + "+successor" : purpose
+        return Self.prefix + "\(kind):\((group ?? "").utf8.count):\(group ?? "")"
     }
 
     var attributes: ItemAttributes {
@@ -39,49 +53,6 @@ struct KeyPlace: Sendable {
     }
 }
 
-/// What is kept of a key, as JSON; nothing in it is secret, because the representation is sealed by the daemon.
-struct KeyRecord: Codable, Sendable {
-    private let need: String
-    private let acceptsLaterEnrolments: Bool
-    private let acceptsWeakBiometry: Bool
-    private let demands: String?
-    private let protection: String
-    private let point: Data
-    let created: Date
-    let expires: Date?
-    let representation: Data
-
-    init(_ key: EnclaveKey, _ rule: AccessRule, _ level: HardwareLevel, expires: Date?) {
-        need = rule.need.rawValue
-        acceptsLaterEnrolments = rule.acceptsLaterEnrolments
-        acceptsWeakBiometry = rule.acceptsWeakBiometry
-        demands = rule.level.map { "\($0)" }
-        protection = "\(level)"
-        point = Data(key.publicKey)
-        created = Date()
-        self.expires = expires
-        representation = Data(key.representation)
-    }
-
-    /// Rule, level and public key, which are damaged where they mean nothing.
-    func parts() throws(TouchstoneError) -> (AccessRule, HardwareLevel, DevicePublicKey) {
-        guard let need = AccessRule.Need(rawValue: need), let level = HardwareLevel(name: protection) else {
-            throw .damagedRecord
-        }
-        var rule = AccessRule(need)
-        rule.acceptsLaterEnrolments = acceptsLaterEnrolments
-        rule.acceptsWeakBiometry = acceptsWeakBiometry
-        if let demands {
-            guard let level = HardwareLevel(name: demands) else { throw .damagedRecord }
-            rule.level = level
-        }
-        return (rule, level, try DevicePublicKey(x963Representation: point))
-    }
-
-    /// What tells this key's record from one that was made later.
-    static func mark(of representation: Data) -> [UInt8] { Array(SHA256.hash(data: representation)) }
-}
-
 /// A signature or a shared secret, in locked memory.
 final class KeyUseResult: Sendable {
     private let bytes: SecretBytes
@@ -94,36 +65,26 @@ final class KeyUseResult: Sendable {
     }
 }
 
-extension TouchstoneError {
-    fileprivate static var damagedRecord: TouchstoneError {
-        TouchstoneError(.damaged, details: ["the record of a key"])
-    }
-}
-
-extension HardwareLevel {
-    /// The level of this name.
-    fileprivate init?(name: String) {
-        let all: [HardwareLevel] = [.test, .software, .separateAccount, .weakTPM, .hardware]
-        guard let level = all.first(where: { "\($0)" == name }) else { return nil }
-        self = level
-    }
-}
-
 extension KeychainLink {
     /// Makes a key and keeps its record; the record's name is taken by one alone.
     func makeKey(
         _ rule: AccessRule,
         expires: Date?,
+        challenge: Data?,
         at place: KeyPlace
     ) async throws(TouchstoneError) -> KeyRecord {
         let prompt = fields(.standard)
         return try await call { client, cancellation throws(TouchstoneError) in
             // Before a key is made that nobody wants.
-            if try client.record(at: place, prompt, cancellation) != nil {
+            if try client.current(at: place, prompt, cancellation) != nil {
                 throw TouchstoneError(.alreadyExists)
+            }
+            if let challenge, challenge.count > AttestKey.mostQualifyingData {
+                throw .limit("challenge: at most \(AttestKey.mostQualifyingData) bytes")
             }
             let level = HardwareLevel(try below { () throws(KeychainError) in try client.status().assurance })
             try rule.checkLevel(level)
+            try client.checkSensor(rule)
             let key = try below { () throws(KeychainError) in
                 let request = MakeKey(
                     accessControl: try rule.control(forKey: true),
@@ -132,12 +93,19 @@ extension KeychainLink {
                 )
                 return try client.makeKey(request, cancellation: cancellation)
             }
+            let attestation = try challenge.map { challenge throws(TouchstoneError) in
+                try below { () throws(KeychainError) in
+                    try client.attestation(of: key, challenge, prompt, cancellation)
+                }
+            }
             // A keychain in the TPM can have a key of software: the key's own place counts.
             let record = KeyRecord(
                 key,
                 rule,
                 key.isHardware ? level : min(level, .software),
-                expires: expires
+                expires: expires,
+                attestation: attestation ?? nil,
+                hasCodes: place.isOfSealing
             )
             try client.add(record, at: place, prompt, cancellation)
             return record
@@ -148,34 +116,13 @@ extension KeychainLink {
     func findKey(at place: KeyPlace) async throws(TouchstoneError) -> KeyRecord {
         let prompt = fields(.standard)
         return try await call { client, cancellation throws(TouchstoneError) in
-            guard let record = try client.record(at: place, prompt, cancellation) else {
-                throw TouchstoneError(.notFound)
-            }
+            let found = try client.current(at: place, prompt, cancellation)
+            guard let record = found else { throw TouchstoneError(.notFound) }
             _ = try below { () throws(KeychainError) in
                 let request = ReadKey(representation: Array(record.representation), prompt: prompt)
                 return try client.readKey(request, cancellation: cancellation)
             }
             return record
-        }
-    }
-
-    /// Deletes a record; with a representation, only that key's.
-    func deleteKey(at place: KeyPlace, _ representation: Data?) async throws(TouchstoneError) -> Deletion {
-        let prompt = fields(nil)
-        return try await call { client, cancellation throws(TouchstoneError) in
-            try below { () throws(KeychainError) in
-                do throws(KeychainError) {
-                    let query = place.query(mark: representation.map(KeyRecord.mark))
-                    let count = try client.delete(
-                        DeleteItems(query: query, prompt: prompt),
-                        cancellation: cancellation
-                    )
-                    return count > 0 ? .deleted : .wasAbsent
-                } catch {
-                    guard error.status == .itemNotFound else { throw error }
-                    return .wasAbsent
-                }
-            }
         }
     }
 
@@ -237,37 +184,43 @@ extension KeychainLink {
         let context = client.makeContextNumber()
         defer { forget(context) }
         let (rule, representation) = (key.rule, Array(key.representation))
-        return try await call(timeout: prompt.timeout) { client, cancellation throws(TouchstoneError) in
-            let level = HardwareLevel(try below { () throws(KeychainError) in try client.status().assurance })
-            try rule.checkLevel(level)
-            return try below { () throws(KeychainError) in
-                var factors: Set<AuthenticationFactor> = []
-                if rule.asks {
-                    // Nobody is asked for a key that is invalidated or locked for good.
-                    let made = try client.readKey(
-                        ReadKey(representation: representation, prompt: fields),
+        return try await recording(key.name) { () throws(TouchstoneError) in
+            try await call(timeout: prompt.timeout) { client, cancellation throws(TouchstoneError) in
+                let status = try below { () throws(KeychainError) in try client.status() }
+                let level = HardwareLevel(status.assurance)
+                try rule.checkLevel(level)
+                if rule.wantsStrongSensor, status.authentication.sensorFacts.grade == .weak {
+                    throw .weakSensor(status.authentication.sensor)
+                }
+                return try below { () throws(KeychainError) in
+                    var factors: Set<AuthenticationFactor> = []
+                    if rule.asks {
+                        // Nobody is asked for a key that is invalidated or locked for good.
+                        let made = try client.readKey(
+                            ReadKey(representation: representation, prompt: fields),
+                            cancellation: cancellation
+                        )
+                        let request = EvaluateAccessControl(
+                            accessControl: made.accessControl,
+                            operation: Int64(use.operation.rawValue),
+                            context: context,
+                            reuseSeconds: 0,
+                            prompt: fields
+                        )
+                        do throws(KeychainError) {
+                            factors = try client.evaluateAccessControl(request, cancellation: cancellation)
+                                .factors
+                        } catch {
+                            // Bound to the former fingers it is gone, which its use says.
+                            guard error.cause == .enrolmentChanged else { throw error }
+                        }
+                    }
+                    let result = try client.useKey(
+                        UseKey(representation: representation, use: use, context: context, prompt: fields),
                         cancellation: cancellation
                     )
-                    let request = EvaluateAccessControl(
-                        accessControl: made.accessControl,
-                        operation: Int64(use.operation.rawValue),
-                        context: context,
-                        reuseSeconds: 0,
-                        prompt: fields
-                    )
-                    do throws(KeychainError) {
-                        factors = try client.evaluateAccessControl(request, cancellation: cancellation)
-                            .factors
-                    } catch {
-                        // Bound to the former fingers it is gone, which its use says.
-                        guard error.cause == .enrolmentChanged else { throw error }
-                    }
+                    return (KeyUseResult(result), Assurance(of: key, factors, status))
                 }
-                let result = try client.useKey(
-                    UseKey(representation: representation, use: use, context: context, prompt: fields),
-                    cancellation: cancellation
-                )
-                return (KeyUseResult(result), Assurance(of: key, factors, level))
             }
         }
     }
@@ -278,42 +231,64 @@ extension Assurance {
     fileprivate init<Purpose>(
         of key: DeviceKey<Purpose>,
         _ factors: Set<AuthenticationFactor>,
-        _ level: HardwareLevel
+        _ status: StatusReply
     ) {
-        var facts: Set<Fact> = [.keyBound]
+        var facts = Self.facts(of: factors, status)
+        facts.insert(.keyBound)
         if key.rule.asks { facts.insert(.perUse) }
         if key.rule.need.hasBiometry, !key.rule.acceptsLaterEnrolments, factors.contains(.biometry) {
             facts.insert(.currentSet)
         }
-        if factors.contains(.passcode) { facts.insert(.passcodeUsed) }
         self.init(
             facts: facts,
             method: factors.isEmpty ? nil : AuthenticationMethod(factors),
-            hardware: min(level, key.hardware)
+            hardware: min(HardwareLevel(status.assurance), key.hardware)
         )
     }
 }
 
 extension RemoteKeychain {
     /// The record of a key; nil for none.
-    fileprivate func record(
+    func record(
         at place: KeyPlace,
         _ prompt: PromptFields,
         _ cancellation: Cancellation
     ) throws(TouchstoneError) -> KeyRecord? {
-        let found: FoundSecret
-        do throws(KeychainError) {
-            let request = CopyItems(query: place.query(returns: [.data, .attributes]), prompt: prompt)
-            found = FoundSecret(try copy(request, cancellation: cancellation))
-        } catch {
-            guard error.status == .itemNotFound else { throw TouchstoneError(error) }
-            return nil
+        let found = try below { () throws(KeychainError) in
+            try ifPresent { () throws(KeychainError) in
+                let request = CopyItems(query: place.query(returns: [.data, .attributes]), prompt: prompt)
+                return FoundSecret(try copy(request, cancellation: cancellation))
+            }
         }
-        let bytes = try found.bytes()
+        guard let bytes = try found?.bytes() else { return nil }
         guard let record = try? JSONDecoder().decode(KeyRecord.self, from: bytes) else {
             throw .damagedRecord
         }
         return record
+    }
+
+    /// What the chip says of a key; nil for a key of software.
+    fileprivate func attestation(
+        of key: EnclaveKey,
+        _ challenge: Data,
+        _ prompt: PromptFields,
+        _ cancellation: Cancellation
+    ) throws(KeychainError) -> KeyAttestation? {
+        guard key.isHardware else { return nil }
+        let attestation = try attestKey(
+            AttestKey(
+                representation: key.representation,
+                qualifyingData: Array(challenge),
+                prompt: prompt
+            ),
+            cancellation: cancellation
+        )
+        guard let evidence = attestation.evidence else { return nil }
+        return KeyAttestation(
+            format: "touchstone-tpm2",
+            statement: Data(attestation.json.utf8),
+            certificates: evidence.identity.certificates.map { Data($0) }
+        )
     }
 
     /// Keeps the record of a new key.
@@ -327,16 +302,14 @@ extension RemoteKeychain {
         var attributes = place.attributes
         attributes[.generic] = .data(KeyRecord.mark(of: record.representation))
         try below { () throws(KeychainError) in
-            let room = try LockedRoom.shared.reserve(2 * bytes.count, cancellation: cancellation)
-            defer { withExtendedLifetime(room) {} }
-            let item = AddItem(
-                itemClass: .genericPassword,
-                attributes: attributes,
-                accessControl: AccessControl(accessibility: .afterFirstUnlockThisDeviceOnly),
-                data: try SecretBytes.locked(bytes),
-                prompt: prompt
+            try addPassword(
+                bytes,
+                attributes,
+                AccessControl(accessibility: .afterFirstUnlockThisDeviceOnly),
+                nil,
+                prompt,
+                cancellation
             )
-            _ = try self.add(item, cancellation: cancellation)
         }
     }
 }
@@ -346,16 +319,5 @@ extension AccessRule {
     func checkLevel(_ actual: HardwareLevel) throws(TouchstoneError) {
         guard let level, actual < level else { return }
         throw TouchstoneError(.hardwareTooWeak, details: ["demanded: \(level)", "here: \(actual)"])
-    }
-}
-
-extension SecretBytes {
-    /// A copy of bytes that an app holds, in locked memory.
-    static func locked(_ bytes: Data) throws(KeychainError) -> SecretBytes {
-        do throws(SecretMemoryError) {
-            return try SecretBytes(lockedCopy: bytes.span)
-        } catch {
-            throw KeychainError(error)
-        }
     }
 }

@@ -38,6 +38,7 @@ struct StoreCalls {
     /// - Throws: ``TouchstoneError``: `hardwareTooWeak`, `ruleMismatch`.
     func checkRule(makes: Bool) throws(TouchstoneError) {
         try checkLevel()
+        if makes { try checkSensor() }
         if let made = try markedRule() { return try compare(made) }
         guard makes else { return }
         let isNew = try request { () throws(KeychainError) in
@@ -63,6 +64,12 @@ struct StoreCalls {
         try rule.checkLevel(HardwareLevel(status.assurance))
     }
 
+    private func checkSensor() throws(TouchstoneError) {
+        var shown: Set<AuthenticationFactor> = []
+        if case .proof(let proof) = access.permission.kind { shown = proof.session.factors }
+        try client.checkSensor(rule, shown: shown)
+    }
+
     private func compare(_ made: String) throws(TouchstoneError) {
         guard made == rule.description else {
             throw TouchstoneError(.ruleMismatch, details: ["made with: \(made)", "asked for: \(rule)"])
@@ -71,16 +78,15 @@ struct StoreCalls {
 
     /// The rule that the store was made with, as it is written; nil for a store that was never written.
     private func markedRule() throws(TouchstoneError) -> String? {
-        do throws(KeychainError) {
-            let query = place.query(StorePlace.marker, returns: .attributes)
-            let found = try client.copy(
-                CopyItems(query: query, context: context, prompt: prompt),
-                cancellation: cancellation
-            )
-            return String(decoding: FoundSecret(found).version, as: UTF8.self)
-        } catch {
-            guard error.status == .itemNotFound else { throw TouchstoneError(error) }
-            return nil
+        try below { () throws(KeychainError) in
+            try ifPresent { () throws(KeychainError) in
+                let query = place.query(StorePlace.marker, returns: .attributes)
+                let found = try client.copy(
+                    CopyItems(query: query, context: context, prompt: prompt),
+                    cancellation: cancellation
+                )
+                return String(decoding: FoundSecret(found).version, as: UTF8.self)
+            }
         }
     }
 
@@ -98,17 +104,14 @@ struct StoreCalls {
                 return false
             }
             return try Self.isNew { () throws(KeychainError) in
-                let room = try reserve(2 * bytes.count)
-                defer { withExtendedLifetime(room) {} }
-                let item = AddItem(
-                    itemClass: .genericPassword,
-                    attributes: place.attributes(key, generic: StorePlace.newVersion(), rule: rule),
-                    accessControl: try rule.control(),
-                    data: try SecretBytes.locked(bytes),
-                    context: context,
-                    prompt: prompt
+                try client.addPassword(
+                    bytes,
+                    place.attributes(key, generic: StorePlace.newVersion(), rule: rule),
+                    try rule.control(),
+                    context,
+                    prompt,
+                    cancellation
                 )
-                _ = try client.add(item, cancellation: cancellation)
             }
         }
     }
@@ -116,7 +119,7 @@ struct StoreCalls {
     /// Replaces a secret that is of this version; of any without one.
     func replace(_ bytes: Data, _ key: String, version: [UInt8]?) throws(TouchstoneError) {
         try request { () throws(KeychainError) in
-            let room = try reserve(bytes.count)
+            let room = try LockedRoom.shared.reserve(bytes.count, cancellation: cancellation)
             defer { withExtendedLifetime(room) {} }
             let update = UpdateItems(
                 query: place.query(key, version: version),
@@ -135,6 +138,7 @@ struct StoreCalls {
     /// One request where it is there: the store's marker is looked at for one that is not found alone.
     func read(_ key: String) throws(TouchstoneError) -> FoundSecret {
         try checkLevel()
+        try checkSensor()
         do throws(TouchstoneError) {
             return try request { () throws(KeychainError) in
                 let query = place.query(key, rule: rule, returns: [.data, .attributes])
@@ -156,17 +160,12 @@ struct StoreCalls {
     /// - Returns: whether there was one.
     func delete(_ key: String?, version: [UInt8]?) throws(TouchstoneError) -> Bool {
         try request { () throws(KeychainError) in
-            do throws(KeychainError) {
-                // Those that are invalidated are deleted and counted too.
-                let query = place.query(key, version: version, returns: .invalidated)
-                return try client.delete(
-                    DeleteItems(query: query, prompt: prompt),
-                    cancellation: cancellation
-                ) > 0
-            } catch {
-                guard error.status == .itemNotFound else { throw error }
-                return false
-            }
+            // Those that are invalidated are deleted and counted too.
+            try client.deletes(
+                place.query(key, version: version, returns: .invalidated),
+                prompt,
+                cancellation
+            )
         }
     }
 
@@ -176,7 +175,7 @@ struct StoreCalls {
             let keybag = try client.status().keybag
             let isLocked = rule.need != .afterFirstUnlock && keybag != .unlocked
             var status: [String: SecretStore.Status] = [:]
-            do throws(KeychainError) {
+            try ifPresent { () throws(KeychainError) in
                 let query = place.query(nil, returns: [.attributes, .invalidated])
                 let found = try client.copy(
                     CopyItems(query: query, prompt: prompt),
@@ -193,8 +192,6 @@ struct StoreCalls {
                             isLocked ? .locked : .present
                         }
                 }
-            } catch {
-                guard error.status == .itemNotFound else { throw error }
             }
             return status
         }
@@ -206,15 +203,12 @@ struct StoreCalls {
     private func find(_ key: String) throws(KeychainError) -> Bool? {
         let query = place.query(key, returns: [.attributes, .invalidated])
         let request = CopyItems(query: query, context: context, prompt: prompt)
-        do throws(KeychainError) {
-            var isInvalidated: Bool?
+        return try ifPresent { () throws(KeychainError) in
+            var isInvalidated = false
             try client.copy(request, cancellation: cancellation).forEach {
                 isInvalidated = $0.invalidated != nil
             }
             return isInvalidated
-        } catch {
-            guard error.status == .itemNotFound else { throw error }
-            return nil
         }
     }
 
@@ -227,10 +221,5 @@ struct StoreCalls {
             guard error.status == .duplicateItem else { throw error }
             return false
         }
-    }
-
-    /// Room in locked memory for a secret that is moved.
-    private func reserve(_ count: Int) throws(KeychainError) -> LockedRoom.Reservation {
-        try LockedRoom.shared.reserve(count, cancellation: cancellation)
     }
 }

@@ -121,14 +121,16 @@ extension KeychainLink {
         _ access: StoreAccess,
         _ body: (StoreContext) async throws(TouchstoneError) -> (R, hasShown: Bool)
     ) async throws(TouchstoneError) -> R {
-        let context = StoreContext(self, access)
-        do throws(TouchstoneError) {
-            let (result, hasShown) = try await body(context)
-            context.end(hasShown: hasShown)
-            return result
-        } catch {
-            context.end(hasShown: false)
-            throw error
+        try await recording(access.item) { () throws(TouchstoneError) in
+            let context = StoreContext(self, access)
+            do throws(TouchstoneError) {
+                let (result, hasShown) = try await body(context)
+                context.end(hasShown: hasShown)
+                return result
+            } catch {
+                context.end(hasShown: false)
+                throw error
+            }
         }
     }
 
@@ -187,15 +189,19 @@ extension KeychainLink {
 
     /// Deletes one secret.
     func delete(_ key: String, _ access: StoreAccess) async throws(TouchstoneError) -> Deletion {
-        try await onStore(access, StoreContext(self, access)) { calls throws(TouchstoneError) in
-            try calls.delete(key, version: nil) ? .deleted : .wasAbsent
+        try await recording(access.item) { () throws(TouchstoneError) in
+            try await onStore(access, StoreContext(self, access)) { calls throws(TouchstoneError) in
+                try calls.delete(key, version: nil) ? .deleted : .wasAbsent
+            }
         }
     }
 
     /// Deletes the store with its marker.
     func deleteAll(_ access: StoreAccess) async throws(TouchstoneError) {
-        try await onStore(access, StoreContext(self, access)) { calls throws(TouchstoneError) in
-            _ = try calls.delete(nil, version: nil)
+        try await recording(access.item) { () throws(TouchstoneError) in
+            try await onStore(access, StoreContext(self, access)) { calls throws(TouchstoneError) in
+                _ = try calls.delete(nil, version: nil)
+            }
         }
     }
 

@@ -2,19 +2,14 @@ internal import KeychainClient
 internal import KeychainModel
 
 extension KeychainLink {
-    /// How often a stream of capabilities looks: what changes is in other processes, and the daemon calls nobody.
-    static let lookInterval: Duration = .seconds(2)
-
     /// Deletes all items of this module, in one transaction.
     func deleteEverything() async throws(TouchstoneError) {
         let prompt = fields(nil)
         try await call { client, cancellation throws(TouchstoneError) in
             try below { () throws(KeychainError) in
-                do throws(KeychainError) {
-                    // Each round takes as many as a request may name.
+                // Each round takes as many as a request may name.
+                try ifPresent { () throws(KeychainError) in
                     while try client.deleteSome(prompt, cancellation) {}
-                } catch {
-                    guard error.status == .itemNotFound else { throw error }
                 }
             }
         }

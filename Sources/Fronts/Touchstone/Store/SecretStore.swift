@@ -173,14 +173,12 @@ public struct SecretStore: Sendable {
 
     /// What one call may do, checked.
     private func access(_ permission: Permission, _ key: String?) throws(TouchstoneError) -> StoreAccess {
-        for (text, what) in [(name, "name of a store"), (key ?? "k", "key"), (group ?? "g", "group")] {
-            guard 1...Self.longestName ~= text.utf8.count, !text.utf8.contains(0) else {
-                throw .limit("\(what): 1 to \(Self.longestName) bytes, none of them 0")
-            }
-        }
+        try ItemName.check(name, "name of a store")
+        if let key { try ItemName.check(key, "key") }
+        if let group { try ItemName.check(group, "group") }
         try rule.check()
         try permission.check()
-        return StoreAccess(store: self, permission: permission)
+        return StoreAccess(store: self, permission: permission, key: key)
     }
 }
 
@@ -196,4 +194,19 @@ public enum Deletion: Sendable, Hashable {
 struct StoreAccess: Sendable {
     let store: SecretStore
     let permission: SecretStore.Permission
+    /// The key that it is about; nil for the whole store.
+    var key: String?
+
+    /// The same in words, for a log.
+    var item: String { key.map { "\(store.name)/\($0)" } ?? store.name }
+}
+
+/// The names of stores, keys and groups.
+enum ItemName {
+    /// - Throws: ``TouchstoneError`` with `limitExceeded`.
+    static func check(_ name: String, _ what: String) throws(TouchstoneError) {
+        guard 1...SecretStore.longestName ~= name.utf8.count, !name.utf8.contains(0) else {
+            throw .limit("\(what): 1 to \(SecretStore.longestName) bytes, none of them 0")
+        }
+    }
 }

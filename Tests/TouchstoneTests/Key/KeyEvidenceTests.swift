@@ -1,0 +1,137 @@
+import Crypto
+import Foundation
+import Testing
+import TouchstoneTesting
+import WebAuthnModel
+
+@testable import Touchstone
+
+@Suite("What a key proves", .timeLimit(.minutes(20)))
+struct KeyEvidenceTests {
+    @Test("a chip states where the key is, with the server's challenge; it is kept, and no other key has it")
+    func attested() async throws {
+        let chip = try await SoftwareTPM.start(.blank)
+        let keychain = try await PrivateKeychain.ready(tpm: chip.tcti)
+        try await keychain.use {
+            let challenge = Data((0..<32).map { UInt8($0) })
+            let before = keychain.prompts
+            let key = try await DeviceSigningKey.create("a", rule: .passcode, challenge: challenge)
+            #expect(keychain.prompts == before + 1, "one use")
+            let attestation = try #require(key.attestation)
+            #expect(attestation.format == "touchstone-tpm2")
+            let json = try #require(
+                try JSONSerialization.jsonObject(with: attestation.statement) as? [String: Any]
+            )
+            let statement = try #require((json["statement"] as? String).flatMap(Base64URL.decode))
+            #expect(statement.firstRange(of: Array(challenge)) != nil)
+            #expect(
+                (json["publicKey"] as? String).flatMap(Base64URL.decode)
+                    == Array(key.publicKey.x963Representation)
+            )
+            // The attestation key signed it: the last 64 bytes of its TPMT_PUBLIC are x and y, each after its size.
+            let area = try #require((json["attestationKey"] as? String).flatMap(Base64URL.decode))
+            let point = Data([4] + area.suffix(66).prefix(32) + area.suffix(32))
+            let signer = try P256.Signing.PublicKey(x963Representation: point)
+            let raw = try #require((json["signature"] as? String).flatMap(Base64URL.decode))
+            #expect(signer.isValidSignature(try .init(rawRepresentation: Data(raw)), for: Data(statement)))
+            #expect(try await DeviceSigningKey.find("a").attestation == attestation)
+            let successor = try await key.makeSuccessor(challenge: Data("other".utf8))
+            #expect(successor.attestation != nil && successor.attestation != attestation)
+            #expect(try await DeviceSigningKey.create("b", rule: .passcode).attestation == nil)
+            for purpose in 0..<2 {
+                // Keys that do not sign are attested too.
+                if purpose == 0 {
+                    let key = try await DeviceAgreementKey.create(
+                        "c",
+                        rule: .whenUnlocked,
+                        challenge: challenge
+                    )
+                    #expect(key.attestation != nil)
+                } else {
+                    let key = try await DeviceSealingKey.create(
+                        "c",
+                        rule: .whenUnlocked,
+                        challenge: challenge
+                    )
+                    #expect(key.attestation != nil)
+                }
+            }
+        }
+    }
+
+    @Test(
+        "without a chip there is no statement; a challenge beyond its limit and a user who cancels leave no key"
+    )
+    func refused() async throws {
+        let world = try await World()
+        try await world.use {
+            let key = try await DeviceSigningKey.create("a", rule: .passcode, challenge: Data(count: 64))
+            #expect(key.attestation == nil && world.prompts == 0)
+            let error = await failure { () throws(TouchstoneError) in
+                try await DeviceSigningKey.create("b", rule: .passcode, challenge: Data(count: 65))
+            }
+            #expect(error?.code == .limitExceeded && error?.details == ["challenge: at most 64 bytes"])
+        }
+        let chip = try await SoftwareTPM.start(.blank)
+        let keychain = try await PrivateKeychain.ready(tpm: chip.tcti)
+        try await keychain.use {
+            try keychain.tellPerson([.cancels])
+            await #expect(throws: TouchstoneError(.userCancelled)) {
+                try await DeviceSigningKey.create("a", rule: .passcode, challenge: Data(count: 8))
+            }
+            await #expect(throws: TouchstoneError(.notFound)) { try await DeviceSigningKey.find("a") }
+        }
+    }
+
+    @Test(
+        "a code is the same for the same message and key, another one for others, and asks each time",
+        arguments: [nil, SoftwareTPM.Chip.blank]
+    )
+    func codes(chip: SoftwareTPM.Chip?) async throws {
+        let tpm = if let chip { try await SoftwareTPM.start(chip) } else { SoftwareTPM?.none }
+        let keychain = try await PrivateKeychain.ready(tpm: tpm?.tcti)
+        try await keychain.use {
+            let key = try await DeviceSealingKey.create("a", rule: .passcode)
+            let before = keychain.prompts
+            let code = try await key.authenticationCode(for: Data("m".utf8), "Sign in")
+            #expect(code.count == 32 && keychain.prompts == before + 1)
+            #expect(try await key.authenticationCode(for: Data("n".utf8)) != code)
+            #expect(try await DeviceSealingKey.find("a").authenticationCode(for: Data("m".utf8)) == code)
+            #expect(keychain.prompts == before + 3)
+            let other = try await DeviceSealingKey.create("b", rule: .whenUnlocked)
+            #expect(try await other.authenticationCode(for: Data("m".utf8)) != code)
+            // As described: HKDF over the secret with both public keys, then HMAC.
+            let peer = try #require(other.peer)
+            let secret = try await other.link.openingSecret(for: peer, with: other, .standard)
+            let derived = secret.withBytes { secret in
+                HKDF<SHA256>.deriveKey(
+                    inputKeyMaterial: SymmetricKey(data: secret),
+                    info: Data("touchstone authentication code".utf8) + other.publicKey.x963Representation
+                        + peer.x963Representation,
+                    outputByteCount: 32
+                )
+            }
+            let expected = Data(HMAC<SHA256>.authenticationCode(for: Data("m".utf8), using: derived))
+            #expect(try await other.authenticationCode(for: Data("m".utf8)) == expected)
+            // It opens what is sealed all the same.
+            let record = try await other.seal(Data("secret".utf8))
+            #expect(try await other.open(record) == Data("secret".utf8))
+            try keychain.tellPerson([.cancels])
+            await #expect(throws: TouchstoneError(.userCancelled)) {
+                try await key.authenticationCode(for: Data("m".utf8))
+            }
+        }
+    }
+
+    @Test("the record of an older version is read, and has neither")
+    func olderRecord() throws {
+        let point = P256.Signing.PrivateKey().publicKey.x963Representation.base64EncodedString()
+        let json = """
+            {"need": "passcode", "acceptsLaterEnrolments": false, "acceptsWeakBiometry": false, \
+            "protection": "software", "point": "\(point)", "created": 700000000, "representation": "AAAA"}
+            """
+        let record = try JSONDecoder().decode(KeyRecord.self, from: Data(json.utf8))
+        #expect(record.attestation == nil)
+        #expect(try record.codePeer() == nil)
+    }
+}

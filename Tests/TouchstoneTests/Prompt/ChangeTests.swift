@@ -1,0 +1,216 @@
+import Foundation
+import Glibc
+import KeychainClient
+import KeychainModel
+import SecretMemory
+import Testing
+import TouchstoneTesting
+
+@testable import Touchstone
+
+@Suite("Changes that the daemon tells", .timeLimit(.minutes(20)))
+struct ChangeTests {
+    /// Asks until the daemon tells of changes and the answer is kept.
+    private func warm(_ world: World, _ demand: Authenticators = .strongBiometry) async throws -> Capability {
+        _ = try await Keychain.current.capability(for: demand)
+        let watch = ChangeWatch.of(world.keychain.client)
+        let question = ChangeWatch.Question(
+            demand: demand,
+            origin: KeychainLink.current.origin
+        )
+        return try await Deadline.wait(for: "a kept answer") {
+            _ = try await Keychain.current.capability(for: demand)
+            return watch.answer(to: question)
+        }
+    }
+
+    @Test("a warm check asks nobody: it is answered while the daemon stands still")
+    func warm() async throws {
+        let world = try await World.withFinger()
+        try await world.use {
+            let answers = Guarded(0)
+            try await Deadline.wait(for: "an answer without the daemon") {
+                let before = try await warm(world)
+                let daemon = world.keychain.processID
+                answers.withLock { $0 = 0 }
+                kill(daemon, SIGSTOP)
+                let task = Task {
+                    for _ in 0..<1000 {
+                        guard try await Keychain.current.capability() == before else { return }
+                        answers.withLock { $0 += 1 }
+                    }
+                }
+                let isDone: Bool? = try? await Deadline.wait(for: "the answers", atMost: .seconds(5)) {
+                    answers.withLock(\.self) == 1000 ? true : nil
+                }
+                kill(daemon, SIGCONT)
+                try await task.value
+                // An answer is kept for ten seconds at most, which may just have ended.
+                return isDone
+            }
+            #expect(answers.withLock(\.self) == 1000)
+        }
+        #expect(world.prompts == 0)
+    }
+
+    @Test("what changes is in the next answer: fingers, lock, unlock, a lockout and its end")
+    func changes() async throws {
+        let world = try await World.withFinger()
+        try await world.use {
+            /// Waits for an answer, for far less than one is kept without a word of the daemon.
+            func wait(for what: String, _ isSo: (Capability) -> Bool) async throws {
+                let limit = ChangeWatch.longestAge * 0.8
+                var last: Capability?
+                do {
+                    try await Deadline.wait(for: what, atMost: limit) {
+                        let now = try await Keychain.current.capability()
+                        last = now
+                        return isSo(now) ? true : nil
+                    }
+                } catch {
+                    Issue.record("\(what): \(String(describing: last))")
+                }
+            }
+            #expect(try await warm(world).sensor?.enrolledCount == 1)
+            try await world.enrol(["right-index-finger", "left-thumb"])
+            try await wait(for: "a second finger") { $0.sensor?.enrolledCount == 2 }
+
+            // Fingers that changed wait for the passcode.
+            _ = try await Keychain.current.authenticate("a test", using: .passcode)
+            try await wait(for: "the passcode") { $0.obstacle == nil }
+            _ = try await warm(world)
+            try world.keychain.client.lock()
+            try await wait(for: "the lock") { $0.obstacle?.code == .lockedOutUntilPasscode }
+            _ = try await warm(world)
+            try world.keychain.unlock()
+            try await wait(for: "the unlocking") { $0.obstacle == nil }
+
+            _ = try await warm(world)
+            // Five mismatches, of which a box takes some.
+            world.fprintd?.change { $0.verifications = Array(repeating: .init([.noMatch]), count: 10) }
+            try world.keychain.tellPerson(Array(repeating: .waits, count: 5))
+            for _ in 0..<5 where try !world.keychain.client.status().authentication.isBiometryLockedOut {
+                _ = try? await Keychain.current.authenticate("a test")
+            }
+            try await wait(for: "the lockout") { $0.obstacle?.code == .lockedOutUntilPasscode }
+            _ = try await warm(world)
+            try world.keychain.tellPerson([])
+            _ = try await Keychain.current.authenticate("a test", using: .passcode)
+            try await wait(for: "its end") { $0.obstacle == nil }
+        }
+    }
+
+    @Test("a stream tells each of them: no finger, a finger, no sensor, a sensor, no daemon, a daemon")
+    func stream() async throws {
+        let world = try await World.withFinger()
+        try await world.use {
+            let seen = Guarded<[Capability]>([])
+            let stream = Keychain.current.capabilities()
+            let task = Task {
+                for await now in stream { seen.withLock { $0.append(now) } }
+            }
+            func wait(for what: String, _ isSo: (Capability) -> Bool) async throws {
+                do {
+                    try await Deadline.wait(for: what) {
+                        seen.withLock { $0.last.map(isSo) == true ? true : nil }
+                    }
+                } catch {
+                    Issue.record("\(what): \(seen.withLock(\.self))")
+                }
+            }
+            try await wait(for: "the first") { $0.obstacle == nil && $0.sensor?.enrolledCount == 1 }
+            world.fprintd?.change { $0.sensors[0].fingers = [] }
+            try await wait(for: "no finger") { $0.obstacle?.code == .notEnrolled }
+            world.fprintd?.change { $0.sensors[0].fingers = ["right-index-finger"] }
+            try await wait(for: "a finger") { $0.sensor?.enrolledCount == 1 }
+            world.fprintd?.change { $0.sensors = [] }
+            try await wait(for: "no sensor") { $0.obstacle?.code == .noHardware && $0.sensor == nil }
+            world.fprintd?.change { $0.sensors = [.init()] }
+            try await wait(for: "a sensor") { $0.sensor != nil }
+            world.keychain.stop(with: SIGTERM)
+            try await wait(for: "no daemon") { $0.obstacle?.code == .serviceMissing }
+            try await world.keychain.start()
+            try await wait(for: "a daemon") { $0.obstacle?.code == .lockedOutUntilPasscode }
+            task.cancel()
+            await task.value
+            let all = seen.withLock(\.self)
+            #expect(zip(all, all.dropFirst()).allSatisfy { $0 != $1 }, "each answer is another one")
+        }
+    }
+
+    @Test("a security log has what befell this process's items and prompts and the keychain, and no secret")
+    func events() async throws {
+        let world = try await World.withFinger()
+        try await world.use {
+            let seen = Guarded<[SecurityEvent]>([])
+            let stream = Keychain.current.securityEvents()
+            let task = Task {
+                for await event in stream { seen.withLock { $0.append(event) } }
+            }
+            try await Deadline.wait(for: "the daemon") {
+                ChangeWatch.of(world.keychain.client).isHeard ? true : nil
+            }
+            let secret = "marzipan-\(UInt64.random(in: 0 ... .max))"
+            let store = SecretStore("events")
+            try await store.write(secret, for: "octocat")
+            try world.touches()
+            #expect(try await store.read("octocat", as: String.self) == secret)
+            try world.cancels()
+            await #expect(throws: TouchstoneError(.userCancelled)) {
+                try await store.read("octocat", as: String.self)
+            }
+            try world.keychain.tellPerson([])
+            let key = try await DeviceSigningKey.create("payments", rule: .passcode)
+            _ = try await key.sign(Data(secret.utf8), "Pay \(secret)")
+            try await key.delete()
+            try await world.enrol(["left-thumb"])
+            _ = try await Keychain.current.authenticate("a test", using: .passcode)
+            await #expect(throws: TouchstoneError(.invalidated)) {
+                try await store.read("octocat", as: String.self)
+            }
+            /// What was seen, in words.
+            func words() -> [String] {
+                seen.withLock(\.self).map {
+                    [$0.kind.rawValue, $0.item, $0.error?.code.rawValue].compactMap(\.self).joined(
+                        separator: " "
+                    )
+                }
+            }
+            let expected = [
+                "success events/octocat", "success events/octocat", "failure events/octocat userCancelled",
+                "success payments", "success payments", "success payments", "enrolmentChanged", "success",
+                "failure events/octocat invalidated",
+            ]
+            // What the daemon tells comes on a connection of its own, and so in no order with the others.
+            try await Deadline.wait(for: "the events, of \(words())") {
+                let words = words()
+                return Set(words).isSuperset(of: expected) && words.count >= expected.count ? true : nil
+            }
+            let own = words().filter { $0 != "enrolmentChanged" && $0 != "invalidated" }
+            #expect(own == expected.filter { $0 != "enrolmentChanged" })
+            for event in seen.withLock(\.self) {
+                let text = "\(event)\(event.metadata)"
+                #expect(!text.contains(secret) && !text.contains(PrivateKeychain.passcode))
+                #expect(event.metadata["event"] == event.kind.rawValue)
+                #expect(event.metadata["item"] == event.item)
+                #expect(event.metadata["error"] == event.error?.code.rawValue)
+                #expect(abs(event.time.timeIntervalSinceNow) < 600)
+            }
+            task.cancel()
+            await task.value
+        }
+    }
+
+    @Test("a lockout, a change of protection and an older copy are events; unlocking and locking are none")
+    func kinds() {
+        let expected: [KeychainChange.Kind: SecurityEvent.Kind] = [
+            .enrolment: .enrolmentChanged, .lockout: .lockout, .invalidated: .invalidated,
+            .assurance: .assuranceChanged, .tampering: .rolledBack,
+        ]
+        for kind in KeychainChange.Kind.allCases {
+            let event = SecurityEvent(KeychainChange(kind, time: 1_700_000_000_500_000))
+            #expect(event?.kind == expected[kind])
+            if let event { #expect(event.time == Date(timeIntervalSince1970: 1_700_000_000.5)) }
+        }
+    }
+}
