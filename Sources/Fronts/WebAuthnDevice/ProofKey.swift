@@ -1,7 +1,7 @@
 internal import CBOR
 internal import Glibc
 public import KeychainClient
-internal import KeychainModel
+package import KeychainModel
 internal import WebAuthnModel
 
 /// The device's session key: signs DPoP proofs (RFC 9449), so that a refresh token is worth nothing elsewhere.
@@ -16,10 +16,20 @@ public struct ProofKey: Sendable {
     ///
     /// - Throws: ``DeviceError/keychain(_:)``.
     public init(keychain: RemoteKeychain = .shared, reason: String) throws(DeviceError) {
+        try self.init(keychain: keychain, asking: DeviceAuthenticator.prompt(reason))
+    }
+
+    /// Makes a key, under a prompt of a certain place should the keychain be locked.
+    package init(
+        keychain: RemoteKeychain,
+        asking prompt: PromptFields,
+        cancellation: Cancellation? = nil
+    ) throws(DeviceError) {
         do throws(KeychainError) {
             let control = AccessControl(accessibility: .whenUnlockedThisDeviceOnly)
             let key = try keychain.makeKey(
-                MakeKey(accessControl: control, prompt: DeviceAuthenticator.prompt(reason))
+                MakeKey(accessControl: control, prompt: prompt),
+                cancellation: cancellation
             )
             self.keychain = keychain
             representation = key.representation
@@ -62,6 +72,17 @@ public struct ProofKey: Sendable {
         nonce: String?,
         reason: String
     ) throws(DeviceError) -> String {
+        try proof(method: method, url: url, nonce: nonce, asking: DeviceAuthenticator.prompt(reason))
+    }
+
+    /// Makes a proof, under a prompt of a certain place should the keychain be locked.
+    package func proof(
+        method: String,
+        url: String,
+        nonce: String?,
+        asking prompt: PromptFields,
+        cancellation: Cancellation? = nil
+    ) throws(DeviceError) -> String {
         let header: JSONValue = [
             "typ": "dpop+jwt", "alg": "ES256",
             "jwk": [
@@ -78,9 +99,9 @@ public struct ProofKey: Sendable {
             let request = UseKey(
                 representation: representation,
                 use: .sign(digest: DeviceAuthenticator.hash(Array(text.utf8))),
-                prompt: DeviceAuthenticator.prompt(reason)
+                prompt: prompt
             )
-            let signature = try keychain.useKey(request).bytes()
+            let signature = try keychain.useKey(request, cancellation: cancellation).bytes()
             return "\(text).\(Base64URL.encode(signature))"
         } catch {
             throw .keychain(error)
