@@ -418,7 +418,8 @@ let package = Package(
         .testTarget(
             name: "TouchstoneLoginTests",
             dependencies: [
-                "KeychainClient", "KeychainModel", "LoopbackHTTP", "Touchstone", "TouchstoneLogin",
+                "CLinux", "KeychainClient", "KeychainModel", "LoopbackHTTP", "SecretMemory", "Touchstone",
+                "TouchstoneLogin",
                 "TouchstoneTesting", "WebAuthnModel", "touchstoned-testing",
             ],
             swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
