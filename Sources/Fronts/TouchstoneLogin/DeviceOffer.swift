@@ -9,6 +9,8 @@ public struct DeviceOffer: Sendable {
 
     /// Sets this device up, after one prompt: step 6. Accepting is the user's consent.
     ///
+    /// After a change of fingers the passcode is asked for first.
+    ///
     /// Registers a key with the server, attested by the device's TPM where there is one that the server trusts (`tpm`), else
     /// by itself (`packed`), and seals the session's refresh token under the rule. It replaces a key of this device that was
     /// invalidated. All of it or nothing: what the server did not confirm is not kept. From the prompt's end on, cancelling
@@ -36,6 +38,7 @@ extension LoginSession {
     ) async throws(TouchstoneError) -> LoginDevice {
         let keys = client.keys
         let former = try await client.store.find(.standard)
+        try await confirmFingers(prompt)
         let begun = try await call(
             "POST",
             "/v1/credentials/options",
@@ -68,6 +71,16 @@ extension LoginSession {
         try await end.value.get()
         noteSetUp()
         return record.device
+    }
+
+    /// Asks for the passcode where no finger counts before it, such as after a change of fingers: whoever enrolled the new one
+    /// has to know it.
+    private func confirmFingers(_ prompt: PromptText) async throws(TouchstoneError) {
+        let keychain = client.keys.keychain
+        guard let demand = client.rule.promptedFactors, !demand.contains(.passcode),
+            try await keychain.capability(for: demand).obstacle?.code == .lockedOutUntilPasscode
+        else { return }
+        try await keychain.authenticate(prompt, using: .passcode).end()
     }
 
     /// Has the server take the key; where its answer was lost, asks whether it did.

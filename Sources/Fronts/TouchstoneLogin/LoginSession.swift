@@ -52,8 +52,8 @@ public actor LoginSession {
 
     /// What can be offered to the user: signing in by this device from now on; step 5.
     ///
-    /// - Returns: the offer; nil where the rule cannot be met on this machine now, where this device is set up already, and
-    ///   where the server offers nothing.
+    /// - Returns: the offer; nil where this machine cannot meet the rule, such as without an enrolled finger, where this device
+    ///   is set up already, and where the server offers nothing.
     /// - Throws: ``TouchstoneError`` as ``LoginClient/state()``, but for `ruleMismatch`.
     public func offer() async throws(TouchstoneError) -> DeviceOffer? {
         guard tokens != nil else { throw .signedOut }
@@ -64,10 +64,12 @@ public actor LoginSession {
         } else {
             guard isDeviceOffered else { return nil }
         }
-        guard let demand = client.rule.promptedFactors,
-            try await client.keys.keychain.capability(for: demand).obstacle == nil
-        else { return nil }
-        return DeviceOffer(session: self)
+        guard let demand = client.rule.promptedFactors else { return nil }
+        switch try await client.keys.keychain.capability(for: demand).obstacle?.code {
+        // What the user mends on the way.
+        case nil, .lockedOut, .lockedOutUntilPasscode, .locked: return DeviceOffer(session: self)
+        default: return nil
+        }
     }
 
     // MARK: Stronger

@@ -166,12 +166,13 @@ extension TouchstoneError {
                 NSURLErrorServerCertificateNotYetValid, NSURLErrorClientCertificateRejected,
                 NSURLErrorClientCertificateRequired:
                 .untrustedServer
-            case NSURLErrorBadServerResponse, NSURLErrorCannotDecodeContentData,
-                NSURLErrorCannotDecodeRawData, NSURLErrorCannotParseResponse, NSURLErrorZeroByteResource,
+            case NSURLErrorCannotDecodeContentData, NSURLErrorCannotDecodeRawData,
+                NSURLErrorCannotParseResponse, NSURLErrorZeroByteResource,
                 NSURLErrorUnsupportedURL, NSURLErrorBadURL:
                 .badReply
             case NSURLErrorTimedOut: .timedOut
             case NSURLErrorCancelled: .taskCancelled
+            // On Linux NSURLErrorBadServerResponse is a connection that ended without any byte.
             default: .unreachable
             }
         self.init(code, part: "URLSession", cause: "\(error.domain) \(error.code)", nextStep: nil)
