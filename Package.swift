@@ -418,9 +418,8 @@ let package = Package(
         .testTarget(
             name: "TouchstoneLoginTests",
             dependencies: [
-                "CLinux", "KeychainClient", "KeychainModel", "LoopbackHTTP", "SecretMemory", "Touchstone",
-                "TouchstoneLogin",
-                "TouchstoneTesting", "WebAuthnModel", "touchstoned-testing",
+                "CLinux", "KeychainClient", "KeychainModel", "LoopbackHTTP", "SecretMemory", "SignIn",
+                "Touchstone", "TouchstoneLogin", "TouchstoneTesting", "WebAuthnModel", "touchstoned-testing",
             ],
             swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
@@ -489,7 +488,14 @@ let package = Package(
                 dependencies: ["LoopbackHTTP", "Security", "WebAuthnDevice", "WebAuthnModel"],
                 path: "Examples/DeviceSignIn",
                 swiftSettings: warnings
-            )
+            ),
+            // The same with the module for it.
+            .executableTarget(
+                name: "SignIn",
+                dependencies: ["Touchstone", "TouchstoneLogin"],
+                path: "Examples/SignIn",
+                swiftSettings: warnings
+            ),
         ]
         // The programs of Examples/Package.swift, as apps build them.
         + examples.map { name in

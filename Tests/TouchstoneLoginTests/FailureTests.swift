@@ -22,6 +22,13 @@ extension TenStepsTests {
             let code: TouchstoneError.Code?
             var isKnown = false
             var isLookUpCut = false
+
+            var hangs: Bool {
+                switch deed {
+                case .hang, .hangAfter: true
+                default: false
+                }
+            }
         }
 
         private static let cells: [Cell] = [
@@ -80,7 +87,7 @@ extension TenStepsTests {
             let world = try await LoginWorld()
             try await world.keychain.use {
                 for cell in Self.cells {
-                    let login = world.login(timeout: cell.code == .timedOut || cell.isKnown ? .seconds(5) : .seconds(60))
+                    let login = world.login(timeout: cell.hangs ? .seconds(4) : .seconds(60))
                     let session = try await world.session(login)
                     let offer = try #require(try await session.offer())
                     world.relay.script { exchange in

@@ -183,6 +183,11 @@ final class Relay: Sendable {
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return nil }
             bytes += part[..<count]
+            // A client that wants TLS is told as web servers tell it.
+            if bytes.first == 0x16 {
+                send(400, [:], [], connection)
+                return nil
+            }
         }
     }
 

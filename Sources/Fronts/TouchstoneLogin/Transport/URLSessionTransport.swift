@@ -172,9 +172,19 @@ extension TouchstoneError {
                 .badReply
             case NSURLErrorTimedOut: .timedOut
             case NSURLErrorCancelled: .taskCancelled
+            case NSURLErrorUnknown where error.isAboutTLS: .untrustedServer
             // On Linux NSURLErrorBadServerResponse is a connection that ended without any byte.
             default: .unreachable
             }
         self.init(code, part: "URLSession", cause: "\(error.domain) \(error.code)", nextStep: nil)
+    }
+}
+
+extension NSError {
+    /// Whether curl's words are about TLS: on Linux, URLSession has no numbers for that.
+    fileprivate var isAboutTLS: Bool {
+        let words = localizedDescription
+        return ["SSL", "TLS", "certificate"].contains { words.contains($0) }
+            && !["SYSCALL", "unexpected eof"].contains { words.contains($0) }
     }
 }
