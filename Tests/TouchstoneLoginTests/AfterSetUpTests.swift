@@ -106,7 +106,9 @@ extension TenStepsTests {
                 let (session, device) = try await world.setUp(login)
                 // What cannot be told to the server is gone here in any case, and is told again.
                 world.relay.script("DELETE", "/v1/sessions?except=current", .cut)
-                await #expect(throws: TouchstoneError(.unreachable)) { try await session.signOut(everywhere: true) }
+                await #expect(throws: TouchstoneError(.unreachable)) {
+                    try await session.signOut(everywhere: true)
+                }
                 #expect(try await world.kept(login) == ["device"])
                 world.relay.passAll()
                 #expect(try await other.devices().count == 1)
@@ -131,7 +133,9 @@ extension TenStepsTests {
                     "/v1/sessions?except=current",
                     headers: ["Authorization": "Bearer \(access)"]
                 )
-                let resumed = await failure { () async throws(TouchstoneError) in try await login.resume("Go on") }
+                let resumed = await failure { () async throws(TouchstoneError) in
+                    try await login.resume("Go on")
+                }
                 #expect(resumed?.code == .refused && resumed?.nextStep == .setUpAgain, "\(resumed as Any)")
                 #expect(try await world.kept(login) == ["device"])
                 let ended = await failure { () async throws(TouchstoneError) in try await session.devices() }
@@ -154,7 +158,9 @@ extension TenStepsTests {
                     return try await group.reduce(into: Set<String>()) { $0.insert($1) }
                 }
                 let renewals = world.relay.exchanges.filter { $0.path == "/v1/token" }
-                #expect(renewals.count(where: { $0.answer?.contains("access_token") == true }) == tokens.count)
+                #expect(
+                    renewals.count(where: { $0.answer?.contains("access_token") == true }) == tokens.count
+                )
                 #expect(tokens.count < 8)
             }
         }

@@ -13,7 +13,8 @@ extension TenStepsTests {
             let keychain: PrivateKeychain
 
             /// Starts the program; its output goes to the file.
-            func start(_ password: String = SignInServer.password) async throws -> (ChildProcess, log: String) {
+            func start(_ password: String = SignInServer.password) async throws -> (ChildProcess, log: String)
+            {
                 let log = keychain.home.appending("app.\(UUID().uuidString)")
                 let text = try keychain.home.write(password + "\n", to: "input")
                 let terminal = keychain.prompt().origin.terminal ?? ""
@@ -21,7 +22,8 @@ extension TenStepsTests {
                 let process = try await ChildProcess.start(
                     "/bin/sh",
                     [
-                        "-c", "output=$1; shift; exec \"$@\" < '\(text)' > \"$output\" 2> '\(terminal)'", "sh", log,
+                        "-c", "output=$1; shift; exec \"$@\" < '\(text)' > \"$output\" 2> '\(terminal)'",
+                        "sh", log,
                         "\(Programs.directory)/SignIn", relay.url.absoluteString, SignInServer.user,
                     ],
                     environment: [
@@ -34,7 +36,9 @@ extension TenStepsTests {
             }
         }
 
-        @Test("killed between the server's word and its own store it keeps nothing, and the next start sets it up")
+        @Test(
+            "killed between the server's word and its own store it keeps nothing, and the next start sets it up"
+        )
         func killed() async throws {
             let relay = try Relay()
             let server = try await SignInServer.start(

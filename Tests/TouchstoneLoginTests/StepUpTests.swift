@@ -9,7 +9,9 @@ import WebAuthnModel
 extension TenStepsTests {
     @Suite("What a session is not enough for")
     struct StrongerTests {
-        @Test("a step-up renews the session's authentication, and says when the device cannot give what is wanted")
+        @Test(
+            "a step-up renews the session's authentication, and says when the device cannot give what is wanted"
+        )
         func stepUp() async throws {
             let world = try await LoginWorld(settings: ["freshness": "5"])
             try await world.keychain.use {
@@ -19,8 +21,11 @@ extension TenStepsTests {
                 }
                 let nobody = LoginDevice(id: "AAAA", label: "", lastUsed: nil, isThisDevice: false)
                 // The server's freshness ends, and its own words lead to the step-up.
-                let demand = try await Deadline.wait(for: "a refusal") { () async throws -> TouchstoneError? in
-                    let error = await failure { () async throws(TouchstoneError) in try await session.remove(nobody) }
+                let demand = try await Deadline.wait(for: "a refusal") {
+                    () async throws -> TouchstoneError? in
+                    let error = await failure { () async throws(TouchstoneError) in
+                        try await session.remove(nobody)
+                    }
                     if error?.code != .stepUpNeeded { try await Task.sleep(for: .milliseconds(200)) }
                     return error?.code == .stepUpNeeded ? error : nil
                 }
@@ -31,7 +36,9 @@ extension TenStepsTests {
                     let assurance = try await session.stepUp(for: header, "Confirm that it is you")
                     #expect(assurance.facts == [.keyBound, .perUse, .currentSet])
                     #expect(world.keychain.prompts.count == before + 1)
-                    let error = await failure { () async throws(TouchstoneError) in try await session.remove(nobody) }
+                    let error = await failure { () async throws(TouchstoneError) in
+                        try await session.remove(nobody)
+                    }
                     return error?.code == .notFound ? true : nil
                 }
                 // What this device cannot give; a key in software is no hardware.
@@ -39,7 +46,10 @@ extension TenStepsTests {
                 let refused = await failure { () async throws(TouchstoneError) in
                     try await session.stepUp(for: strong, "Confirm")
                 }
-                #expect(refused?.code == .stepUpNeeded && refused?.details.first == "wanted: phrh", "\(refused as Any)")
+                #expect(
+                    refused?.code == .stepUpNeeded && refused?.details.first == "wanted: phrh",
+                    "\(refused as Any)"
+                )
                 try await session.stepUp(for: strong.replacing("phrh", with: "pwd phr"), "Confirm")
                 // The session went on with the new tokens, which are sealed.
                 #expect(try await session.devices().count == 1)
@@ -50,29 +60,6 @@ extension TenStepsTests {
                 }
                 #expect(world.keychain.prompts.count == before)
             }
-        }
-
-        @Test(
-            "demands are read as RFC 9470 writes them",
-            arguments: [
-                ("Bearer error=\"insufficient_user_authentication\"", []),
-                (
-                    "Bearer realm=\"a, b=c\", error=\"insufficient_user_authentication\", acr_values=\"x y\", max_age=5",
-                    ["x", "y"]
-                ),
-                (
-                    "Bearer error=\"insufficient_user_authentication\", error_description=\"say \\\"x\\\"\", ACR_VALUES=phr",
-                    ["phr"]
-                ),
-            ] as [(String, [String])]
-        )
-        func parsing(header: String, contexts: [String]) throws {
-            #expect(try StepUpDemand(header).contexts == contexts)
-        }
-
-        @Test("headers that are no such demand", arguments: ["", "Bearer", "error", "Basic realm=\"", "error=\"x"])
-        func noDemand(header: String) {
-            #expect(throws: TouchstoneError(.limitExceeded)) { try StepUpDemand(header) }
         }
 
         private func create(_ world: LoginWorld, _ access: String, _ details: JSONValue) throws -> String {
@@ -107,8 +94,14 @@ extension TenStepsTests {
 
                 // The details and the challenge belong together: another amount is not even asked for.
                 let before = keychain.prompts.count
-                world.relay.script("GET", "/v1/transactions/\(id)", .change { $0.replacing("12.30", with: "2.30") })
-                let changed = await failure { () async throws(TouchstoneError) in try await session.transaction(id) }
+                world.relay.script(
+                    "GET",
+                    "/v1/transactions/\(id)",
+                    .change { $0.replacing("12.30", with: "2.30") }
+                )
+                let changed = await failure { () async throws(TouchstoneError) in
+                    try await session.transaction(id)
+                }
                 #expect(changed?.code == .badReply && changed?.details.first?.hasPrefix("challenge") == true)
                 world.relay.passAll()
                 keychain.person(.cancels)
@@ -121,9 +114,16 @@ extension TenStepsTests {
                 )
                 let told = try #require(try JSONValue(parsing: Array(receipt)).object)
                 #expect(told["transactionId"]?.string == id && told["credentialId"]?.string == device.id)
-                #expect(try world.call("GET", "/v1/transactions/\(id)", access)["status"]?.string == "approved")
-                let again = await failure { () async throws(TouchstoneError) in try await waiting.approve("Pay") }
-                #expect(again?.code == .refused && again?.cause == "transaction_not_pending", "\(again as Any)")
+                #expect(
+                    try world.call("GET", "/v1/transactions/\(id)", access)["status"]?.string == "approved"
+                )
+                let again = await failure { () async throws(TouchstoneError) in
+                    try await waiting.approve("Pay")
+                }
+                #expect(
+                    again?.code == .refused && again?.cause == "transaction_not_pending",
+                    "\(again as Any)"
+                )
                 await #expect(throws: TouchstoneError(.refused)) { try await session.transaction(id) }
                 await #expect(throws: TouchstoneError(.notFound)) { try await session.transaction("AAAA") }
                 await #expect(throws: TouchstoneError(.notFound)) { try await session.transaction("../me") }
@@ -137,7 +137,8 @@ extension TenStepsTests {
         @Test(
             "details that a prompt would not show whole are not signed",
             arguments: [
-                String(repeating: "x", count: 300), "Alice\u{202E}ecilA", "Ali\u{200B}ce", "A\nRequested by B",
+                String(repeating: "x", count: 300), "Alice\u{202E}ecilA", "Ali\u{200B}ce",
+                "A\nRequested by B",
                 String(repeating: "漢", count: 150),
             ]
         )
@@ -148,7 +149,9 @@ extension TenStepsTests {
                 let prompts = world.keychain.prompts.count
                 let id = try create(world, try await session.accessToken(), ["payee": .string(value)])
                 let waiting = try await session.transaction(id)
-                let error = await failure { () async throws(TouchstoneError) in try await waiting.approve("Pay") }
+                let error = await failure { () async throws(TouchstoneError) in
+                    try await waiting.approve("Pay")
+                }
                 #expect(error?.code == .limitExceeded, "\(error as Any)")
                 #expect(world.keychain.prompts.count == prompts)
             }

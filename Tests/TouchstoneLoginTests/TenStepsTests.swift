@@ -34,7 +34,8 @@ struct TenStepsTests {
             #expect(wrong?.code == .refused && wrong?.cause == "authentication_failed", "\(wrong as Any)")
             #expect(wrong?.nextStep == .retry)
             // The server wants a second's pause then, and says so.
-            let first = try await Deadline.wait(for: "the end of the pause") { () async throws -> LoginSession? in
+            let first = try await Deadline.wait(for: "the end of the pause") {
+                () async throws -> LoginSession? in
                 do {
                     return try await world.session(login)
                 } catch let error as TouchstoneError {
@@ -69,7 +70,9 @@ struct TenStepsTests {
 
             // 8 and 9: the finger, and the server's challenge signed with what it was worth.
             let second = try await login.signIn("Sign in to Example")
-            #expect(keychain.prompts.map(\.reason).last == "Sign in to Example" && keychain.prompts.count == 2)
+            #expect(
+                keychain.prompts.map(\.reason).last == "Sign in to Example" && keychain.prompts.count == 2
+            )
             #expect(second.user == SignInServer.user)
             #expect(second.assurance.facts == [.keyBound, .perUse, .currentSet])
             #expect(second.assurance.method == .fingerprint && second.assurance.level == .test)
@@ -78,7 +81,9 @@ struct TenStepsTests {
             #expect(stated?["facts"]?.array == ["currentSet", "keyBound", "perUse"])
             #expect(stated?["method"]?.string == "fingerprint" && stated?["level"]?.string == "test")
             let me = try world.call("GET", "/v1/me", try await second.accessToken())
-            #expect(me["amr"]?.array?.contains("fpt") == true && me["acr"]?.string == (hasChip ? "phrh" : "phr"))
+            #expect(
+                me["amr"]?.array?.contains("fpt") == true && me["acr"]?.string == (hasChip ? "phrh" : "phr")
+            )
 
             // 10: the token out of the store, for the same session.
             let third = try await world.login().resume("Open your session")
@@ -99,9 +104,18 @@ struct TenStepsTests {
 
             // Signing out ends the session here and there; the device stays.
             try await third.signOut()
-            #expect(await failure { () async throws(TouchstoneError) in try await third.accessToken() }?.code == .refused)
-            #expect(await failure { () async throws(TouchstoneError) in try await second.devices() }?.isEndOfSession == true)
-            #expect(await failure { () async throws(TouchstoneError) in try await login.resume("No") }?.code == .notFound)
+            #expect(
+                await failure { () async throws(TouchstoneError) in try await third.accessToken() }?.code
+                    == .refused
+            )
+            #expect(
+                await failure { () async throws(TouchstoneError) in try await second.devices() }?
+                    .isEndOfSession == true
+            )
+            #expect(
+                await failure { () async throws(TouchstoneError) in try await login.resume("No") }?.code
+                    == .notFound
+            )
             #expect(try await login.state() == .ready(device))
             let last = try await login.signIn("Once more")
             #expect(try await last.devices().map(\.id) == [device.id])

@@ -12,7 +12,8 @@ struct WrongServerTests {
     private static let json = ["Content-Type": "application/json"]
     /// What the password is answered with.
     private static let good = [
-        "access_token": "\"ACCESS\"", "refresh_token": "\"r\"", "token_type": "\"Bearer\"", "expires_in": "300",
+        "access_token": "\"ACCESS\"", "refresh_token": "\"r\"", "token_type": "\"Bearer\"",
+        "expires_in": "300",
         "refresh_bound": "true", "acr": "\"pwd\"",
     ]
 
@@ -28,12 +29,17 @@ struct WrongServerTests {
         let keychain = try await TemporaryKeychain(reader: nil)
         typealias Cell = (name: String, deed: Relay.Deed, code: TouchstoneError.Code, detail: String?)
         var cells: [Cell] = [
-            ("the end at once", .cut, .unreachable, nil), ("nothing", .hang, .timedOut, "no response within 2.0 seconds"),
-            ("drops", .drip, .timedOut, nil), ("a page", .answer(200, [:], "<html>"), .badReply, "no JSON object"),
+            ("the end at once", .cut, .unreachable, nil),
+            ("nothing", .hang, .timedOut, "no response within 2.0 seconds"),
+            ("drops", .drip, .timedOut, nil),
+            ("a page", .answer(200, [:], "<html>"), .badReply, "no JSON object"),
             ("no content", .answer(204, [:], ""), .badReply, "access_token"),
             ("an array", .answer(200, Self.json, "[]"), .badReply, "no JSON object"),
             ("a name twice", .answer(200, Self.json, #"{"a":1,"a":2}"#), .badReply, "no JSON object"),
-            ("far too deep", .answer(200, Self.json, String(repeating: "[", count: 10_000)), .badReply, "no JSON object"),
+            (
+                "far too deep", .answer(200, Self.json, String(repeating: "[", count: 10_000)), .badReply,
+                "no JSON object"
+            ),
             (
                 "too much", .answer(200, Self.json, String(repeating: " ", count: (1 << 20) + 1)), .badReply,
                 "content: at most 1048576 bytes"
@@ -41,17 +47,24 @@ struct WrongServerTests {
             ("elsewhere", .answer(302, ["Location": "\(relay.url)/elsewhere"], ""), .badReply, nil),
             ("a proxy's page", .answer(404, [:], "<html>"), .badReply, nil),
             ("a failure", .answer(500, [:], "<html>"), .unreachable, nil),
-            ("too many", .answer(429, ["Retry-After": "7"], #"{"code":"too_many_attempts"}"#), .throttled, nil),
             (
-                "nonces without end", .answer(400, ["DPoP-Nonce": "n"], #"{"error":"use_dpop_nonce"}"#), .badReply, nil
+                "too many", .answer(429, ["Retry-After": "7"], #"{"code":"too_many_attempts"}"#), .throttled,
+                nil
+            ),
+            (
+                "nonces without end", .answer(400, ["DPoP-Nonce": "n"], #"{"error":"use_dpop_nonce"}"#),
+                .badReply, nil
             ),
             ("a refusal", .answer(401, [:], #"{"code":"authentication_failed"}"#), .refused, nil),
             ("no HTTP", .bytes(Array("SSH-2.0-OpenSSH_9.2\r\n".utf8)), .badReply, nil),
         ]
         for (name, value) in [
-            ("access_token", ""), ("access_token", "7"), ("access_token", #""""#), ("access_token", #""a\nb""#),
-            ("access_token", #""a b""#), ("refresh_token", ""), ("refresh_token", "null"), ("token_type", #""MAC""#),
-            ("expires_in", "0"), ("expires_in", "1e9"), ("expires_in", "-5"), ("expires_in", "9223372036854775807"),
+            ("access_token", ""), ("access_token", "7"), ("access_token", #""""#),
+            ("access_token", #""a\nb""#),
+            ("access_token", #""a b""#), ("refresh_token", ""), ("refresh_token", "null"),
+            ("token_type", #""MAC""#),
+            ("expires_in", "0"), ("expires_in", "1e9"), ("expires_in", "-5"),
+            ("expires_in", "9223372036854775807"),
             ("refresh_bound", "false"), ("refresh_bound", ""), ("acr", ""),
         ] {
             cells.append(
@@ -70,11 +83,21 @@ struct WrongServerTests {
                     try await login.signIn(user: "anna", password: "secret of anna's")
                 }
                 #expect(error?.code == cell.code, "\(cell.name): \(error as Any)")
-                if let detail = cell.detail { #expect(error?.details.first == detail, "\(cell.name): \(error as Any)") }
-                #expect(error?.description.contains("secret") == false && error?.message(in: "en").isEmpty == false)
+                if let detail = cell.detail {
+                    #expect(error?.details.first == detail, "\(cell.name): \(error as Any)")
+                }
+                #expect(
+                    error?.description.contains("secret") == false
+                        && error?.message(in: "en").isEmpty == false
+                )
                 // No redirection is followed, and a nonce is tried once.
-                #expect(relay.exchanges.count == before + (cell.name == "nonces without end" ? 2 : 1), "\(cell.name)")
-                if cell.code == .throttled { #expect(error?.retryAfter == .seconds(7) && error?.nextStep == .wait) }
+                #expect(
+                    relay.exchanges.count == before + (cell.name == "nonces without end" ? 2 : 1),
+                    "\(cell.name)"
+                )
+                if cell.code == .throttled {
+                    #expect(error?.retryAfter == .seconds(7) && error?.nextStep == .wait)
+                }
                 #expect(try await login.state() == .signedOut)
             }
             relay.script { _ in .answer(200, Self.json, Self.tokens()) }
@@ -133,8 +156,10 @@ private final class OtherServer: Sendable {
         let made = try await ChildProcess.start(
             program,
             [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out",
-                certificate, "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days", "2",
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+                key, "-out",
+                certificate, "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-days",
+                "2",
             ],
             environment: ["PATH": "/usr/bin:/bin", "HOME": directory.path],
             log: directory.appending("req.log")

@@ -7,8 +7,9 @@ internal import WebAuthnModel
 public struct DeviceOffer: Sendable {
     let session: LoginSession
 
-    /// Sets this device up, after one prompt: step 6. Accepting is the user's consent.
+    /// Sets this device up, after one prompt: step 6.
     ///
+    /// Accepting is the user's consent.
     /// After a change of fingers the passcode is asked for first.
     ///
     /// Registers a key with the server, attested by the device's TPM where there is one that the server trusts (`tpm`), else
@@ -25,7 +26,9 @@ public struct DeviceOffer: Sendable {
     public func accept(label: String, _ prompt: PromptText) async throws(TouchstoneError) -> LoginDevice {
         guard 1...128 ~= label.utf8.count,
             !label.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-        else { throw TouchstoneError(.limitExceeded, details: ["label: 1 to 128 bytes, no control characters"]) }
+        else {
+            throw TouchstoneError(.limitExceeded, details: ["label: 1 to 128 bytes, no control characters"])
+        }
         return try await session.setUp(label: label, prompt)
     }
 }
@@ -61,7 +64,13 @@ extension LoginSession {
         // From here on the server may know the key, so it is seen to the end.
         let end = Task { () -> Result<Void, TouchstoneError> in
             do throws(TouchstoneError) {
-                try await confirm(ceremony, made, label)
+                do throws(TouchstoneError) {
+                    try await confirm(ceremony, made, label)
+                } catch {
+                    // Should the server have the key after all, it is told to remove it at the next sign-in.
+                    if error.isWithoutAnswer { try? await client.store.forget(user, record.device.id) }
+                    throw error
+                }
                 try await keep(record, former)
                 return .success(())
             } catch {

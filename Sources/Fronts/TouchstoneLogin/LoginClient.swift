@@ -62,7 +62,8 @@ public struct LoginClient: Sendable {
             guard error.code == .notFound else { throw error }
             return .signedOut
         }
-        return try await keys.isUsable(record.credential) ? .ready(record.device) : .invalidated(record.device)
+        return try await keys.isUsable(record.credential)
+            ? .ready(record.device) : .invalidated(record.device)
     }
 
     // MARK: Signing in
@@ -77,7 +78,8 @@ public struct LoginClient: Sendable {
     ///   - password: Its password.
     /// - Returns: the session.
     /// - Throws: ``TouchstoneError``: `refused` for a wrong name or password, `throttled` with the time to wait,
-    ///   `unreachable`, `timedOut`, `untrustedServer`, `badReply`.
+    ///   `unreachable`, `timedOut`, `untrustedServer`, `badReply`; `damaged` where what is kept of the device cannot be read,
+    ///   until ``forgetDevice()``.
     public func signIn(user: String, password: String) async throws(TouchstoneError) -> LoginSession {
         let kept = try await store.find(.standard)
         // A device that the server knows is one whose attempts are counted apart from strangers'.
@@ -163,11 +165,13 @@ public struct LoginClient: Sendable {
     ///
     /// - Throws: ``TouchstoneError``: `locked`.
     public func forgetDevice() async throws(TouchstoneError) {
-        // What is damaged cannot be told of, and is given up as well.
-        if let record = try? await store.find(.silent) {
-            try await store.changeForgotten { devices in
-                devices.append(ForgottenDevice(user: record.user, id: record.device.id))
+        do throws(TouchstoneError) {
+            if let record = try await store.find(.silent) {
+                try await store.forget(record.user, record.device.id)
             }
+        } catch {
+            // What is damaged cannot be told of, and is given up as well.
+            guard error.code == .damaged else { throw error }
         }
         try await store.delete()
     }

@@ -147,14 +147,21 @@ public actor LoginSession {
 
     /// Ends the session, here and at the server; this device stays set up.
     ///
-    /// What is kept of the session here is gone in any case, also where the server cannot be told.
+    /// Each side hears of it, also where the other cannot: the sealed token is deleted without the server, and the server is
+    /// told while the keychain is locked.
     ///
     /// - Parameter everywhere: Whether the account's other sessions end too.
-    /// - Throws: ``TouchstoneError``: those of a server, which was not told then; calling again tries again.
+    /// - Throws: ``TouchstoneError``: those of a server, which was not told then and is told by calling again; `locked` where
+    ///   the sealed token could not be deleted, which the server does not take any more.
     public func signOut(everywhere: Bool = false) async throws(TouchstoneError) {
         guard tokens != nil else { return }
-        if let record = try await client.store.find(.silent), record.user == user {
-            try await client.store.deleteToken()
+        var kept: TouchstoneError?
+        do throws(TouchstoneError) {
+            if let record = try await client.store.find(.silent), record.user == user {
+                try await client.store.deleteToken()
+            }
+        } catch {
+            kept = error
         }
         do throws(TouchstoneError) {
             if everywhere { _ = try await call("DELETE", "/v1/sessions?except=current") }
@@ -163,6 +170,7 @@ public actor LoginSession {
             guard error.isEndOfSession else { throw error }
         }
         tokens = nil
+        if let kept { throw kept }
     }
 
     // MARK: Parts
@@ -219,13 +227,15 @@ public actor LoginSession {
         renewal = nil
         switch result {
         case .success(let new):
-            // Signed out meanwhile: what came is not taken up again.
-            guard tokens != nil else { throw .signedOut }
+            // Signed out, or stepped up, meanwhile: what came is not taken up.
+            guard let now = tokens else { throw .signedOut }
+            guard now.access == old.access else { return now }
             tokens = new
             if new.refresh != old.refresh { await seal() }
             return new
         case .failure(let error):
             if error.isEndOfSession {
+                if let now = tokens, now.access != old.access { return now }
                 tokens = nil
                 try? await client.store.deleteToken()
             }

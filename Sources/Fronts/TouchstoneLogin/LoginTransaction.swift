@@ -112,7 +112,9 @@ public struct LoginTransaction: Sendable {
     }
 
     /// All values as text, by their paths.
-    private static func flat(_ value: JSONValue, _ path: String = "") throws(TouchstoneError) -> [String: String] {
+    private static func flat(_ value: JSONValue, _ path: String = "") throws(TouchstoneError) -> [String:
+        String]
+    {
         let parts: [(String, JSONValue)]
         switch value {
         case .object(let object): parts = object.members.map { ($0.name, $0.value) }
@@ -127,7 +129,9 @@ public struct LoginTransaction: Sendable {
         for (name, part) in parts {
             for (path, text) in try flat(part, path.isEmpty ? name : "\(path).\(name)") {
                 // Two that look alike could not be told apart.
-                guard all.updateValue(text, forKey: path) == nil else { throw .badReply("details: \(path.loggable)") }
+                guard all.updateValue(text, forKey: path) == nil else {
+                    throw .badReply("details: \(path.loggable)")
+                }
             }
         }
         return all

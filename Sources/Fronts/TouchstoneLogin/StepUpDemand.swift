@@ -58,4 +58,3 @@ struct StepUpDemand: Equatable {
         return parameters
     }
 }
-

@@ -148,7 +148,7 @@ public struct DeviceAuthenticator: Sendable {
 
     /// Signs in under a prompt with all that it can say.
     ///
-    /// - Parameter stating: more members of the client data, from what the user showed and whether hardware keeps the key.
+    /// `stating` gives more members of the client data, from what the user showed and whether hardware keeps the key.
     package func assert(
         _ options: RequestOptions,
         by credential: DeviceCredential,

@@ -136,7 +136,8 @@ struct DeviceKeys: Sendable {
 
     /// What protects the keychain.
     func hardwareLevel() async throws(TouchstoneError) -> HardwareLevel {
-        try await keychain.perform(nil) { client, _, _ throws(TouchstoneError) in try HardwareLevel(of: client)
+        try await keychain.perform(nil) { client, _, _ throws(TouchstoneError) in
+            try HardwareLevel(of: client)
         }
     }
 

@@ -114,6 +114,11 @@ struct DeviceStore: Sendable {
         }
     }
 
+    /// Notes a credential that the server is to be told of.
+    func forget(_ user: String, _ id: String) async throws(TouchstoneError) {
+        try await changeForgotten { $0.append(ForgottenDevice(user: user, id: id)) }
+    }
+
     /// Changes which credentials the server is still to be told of; the newest 16 are kept.
     func changeForgotten(
         _ change: (inout [ForgottenDevice]) -> Void

@@ -23,7 +23,8 @@ final class LoginServer: Sendable {
     private let url: URL
     private let transport: any LoginTransport
     private let nonce = Guarded<String?>(nil)
-    private let seen = Guarded(SeenValues())
+    /// For all servers of this process.
+    private static let seen = Guarded(SeenValues())
     /// How long a response may take.
     private let patience: Duration
 
@@ -35,7 +36,9 @@ final class LoginServer: Sendable {
         self.patience = patience
         base = text
         host = (url.host() ?? "").lowercased()
-        origin = "\(url.scheme?.lowercased() ?? "")://\(host)\(url.port.map { ":\($0)" } ?? "")"
+        let scheme = url.scheme?.lowercased() ?? ""
+        let port = url.port.flatMap { ["https": 443, "http": 80][scheme] == $0 ? nil : ":\($0)" } ?? ""
+        origin = "\(scheme)://\(host.contains(":") ? "[\(host)]" : host)\(port)"
     }
 
     /// Sends a request and reads the members of its answer.
@@ -93,7 +96,7 @@ final class LoginServer: Sendable {
     /// - Throws: ``TouchstoneError`` with `replayed` the second time.
     func checkIsNew(_ value: some Sequence<UInt8>, _ what: String) throws(TouchstoneError) {
         let digest = Array(SHA256.hash(data: Data(value)))
-        guard seen.withLock({ $0.insert(digest) }) else {
+        guard Self.seen.withLock({ $0.insert(digest) }) else {
             throw TouchstoneError(.replayed, part: "server", details: ["\(what) was used before"])
         }
     }
