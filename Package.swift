@@ -52,6 +52,8 @@ let package = Package(
         .library(name: "CryptoKit", targets: ["CryptoKit"]),
         // The async API; none of its modules has a name of Apple's.
         .library(name: "Touchstone", targets: ["Touchstone"]),
+        // Signing in to a server with it; brings Foundation's networking.
+        .library(name: "TouchstoneLogin", targets: ["TouchstoneLogin", "Touchstone"]),
         .library(name: "TouchstoneTesting", targets: ["TouchstoneTesting"]),
         // What a device and a server both read and write; depends on nothing.
         .library(name: "WebAuthnModel", targets: ["WebAuthnModel", "CBOR"]),
@@ -176,6 +178,15 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             // As apps have it from Xcode 26 on: a call runs where its caller is.
+            swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+        ),
+        .target(
+            name: "TouchstoneLogin",
+            dependencies: [
+                "KeychainClient", "KeychainModel", "SecretMemory", "Touchstone", "WebAuthnDevice",
+                "WebAuthnModel",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
             swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
         .target(name: "CoreFoundation", swiftSettings: settings),
@@ -403,6 +414,15 @@ let package = Package(
             ],
             swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
+        // Beside the server's program, which the package in Server/ builds.
+        .testTarget(
+            name: "TouchstoneLoginTests",
+            dependencies: [
+                "CLinux", "KeychainClient", "KeychainModel", "LoopbackHTTP", "SecretMemory", "SignIn",
+                "Touchstone", "TouchstoneLogin", "TouchstoneTesting", "WebAuthnModel", "touchstoned-testing",
+            ],
+            swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+        ),
         .testTarget(
             name: "SecurityTests",
             dependencies: [
@@ -468,7 +488,14 @@ let package = Package(
                 dependencies: ["LoopbackHTTP", "Security", "WebAuthnDevice", "WebAuthnModel"],
                 path: "Examples/DeviceSignIn",
                 swiftSettings: warnings
-            )
+            ),
+            // The same with the module for it.
+            .executableTarget(
+                name: "SignIn",
+                dependencies: ["Touchstone", "TouchstoneLogin"],
+                path: "Examples/SignIn",
+                swiftSettings: warnings
+            ),
         ]
         // The programs of Examples/Package.swift, as apps build them.
         + examples.map { name in
@@ -491,8 +518,8 @@ let layers: KeyValuePairs = [
     "Drivers": ["FingerprintDriver", "PinentryDriver", "TPMDriver"],
     "Doors": ["KeychainServer"],
     "Fronts": [
-        "KeychainClient", "WebAuthnDevice", "Touchstone", "CoreFoundation", "Security", "LocalAuthentication",
-        "CryptoKit",
+        "KeychainClient", "WebAuthnDevice", "Touchstone", "TouchstoneLogin", "CoreFoundation", "Security",
+        "LocalAuthentication", "CryptoKit",
     ],
     "Kit": ["LoopbackHTTP", "TouchstoneTesting"],
     "Programs": ["TouchstoneDaemon", "touchstoned", "touchstoned-testing", "touchstone", "touchstone-demo"],

@@ -24,6 +24,8 @@ let package = Package(
         .library(name: "SQLiteStore", targets: ["SQLiteStore"]),
         .library(name: "PostgreSQLStore", targets: ["PostgreSQLStore"]),
         .library(name: "TouchstoneServer", targets: ["TouchstoneServer"]),
+        // The app's side: `TouchstoneLogin` of the package above over async-http-client.
+        .library(name: "TouchstoneLoginAsyncHTTP", targets: ["TouchstoneLoginAsyncHTTP"]),
         .executable(name: "touchstone-server", targets: ["touchstone-server"]),
     ],
     dependencies: [
@@ -140,6 +142,17 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "TouchstoneLoginAsyncHTTP",
+            dependencies: [
+                .product(name: "TouchstoneLogin", package: "touchstone"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "store-bench",
             dependencies: ["AccountStore", "PostgreSQLStore", "SQLiteStore"],
@@ -204,6 +217,21 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
+            ],
+            swiftSettings: settings
+        ),
+        // Both transports against the same peers.
+        .testTarget(
+            name: "TouchstoneLoginAsyncHTTPTests",
+            dependencies: [
+                "TouchstoneLoginAsyncHTTP", "WebAuthnTestKit",
+                .product(name: "TouchstoneLogin", package: "touchstone"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ],

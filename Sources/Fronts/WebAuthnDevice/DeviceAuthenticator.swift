@@ -2,7 +2,7 @@ internal import CBOR
 internal import Crypto
 package import KeychainClient
 package import KeychainModel
-internal import WebAuthnModel
+package import WebAuthnModel
 
 /// The device as an authenticator of WebAuthn: credentials whose keys the daemon holds, in the TPM or in software, and
 /// uses when its user has shown what they demand.
@@ -65,6 +65,30 @@ public struct DeviceAuthenticator: Sendable {
         certificates: [[UInt8]] = [],
         reason: String
     ) throws(DeviceError) -> RegistrationResponse {
+        let access: AccessControl
+        do throws(KeychainError) {
+            access = try verification.accessControl
+        } catch {
+            throw .keychain(error)
+        }
+        return try register(
+            options,
+            access: access,
+            held: held,
+            certificates: certificates,
+            asking: PromptFields(origin: place ?? .current(), reason: reason)
+        )
+    }
+
+    /// Makes a credential whose key has any access control, under a prompt with all that it can say.
+    package func register(
+        _ options: CreationOptions,
+        access: AccessControl,
+        held: [DeviceCredential] = [],
+        certificates: [[UInt8]] = [],
+        asking prompt: PromptFields,
+        cancellation: Cancellation? = nil
+    ) throws(DeviceError) -> RegistrationResponse {
         try check(options.relyingParty)
         guard options.acceptsES256 else { throw .algorithm }
         guard !held.contains(where: { options.excluded.contains($0.id) }) else { throw .credentialExists }
@@ -74,9 +98,9 @@ public struct DeviceAuthenticator: Sendable {
             origin: origin
         ).json
         do throws(KeychainError) {
-            let prompt = PromptFields(origin: place ?? .current(), reason: reason)
             let key = try keychain.makeKey(
-                MakeKey(accessControl: try verification.accessControl, prompt: prompt)
+                MakeKey(accessControl: access, prompt: prompt),
+                cancellation: cancellation
             )
             let credential = DeviceCredential(
                 id: Self.random(32),
@@ -84,7 +108,7 @@ public struct DeviceAuthenticator: Sendable {
                 userHandle: options.userHandle,
                 representation: key.representation
             )
-            let use = try VerifiedUse(of: key, keychain, prompt)
+            let use = try VerifiedUse(of: key, keychain, prompt, cancellation)
             defer { use.end() }
             let data = authenticatorData(use, attesting: credential)
             let signed = data + Self.hash(clientData)
@@ -115,21 +139,43 @@ public struct DeviceAuthenticator: Sendable {
         by credential: DeviceCredential,
         reason: String
     ) throws(DeviceError) -> AssertionResponse {
+        try assert(
+            options,
+            by: credential,
+            asking: PromptFields(origin: place ?? .current(), reason: reason)
+        )
+    }
+
+    /// Signs in under a prompt with all that it can say.
+    ///
+    /// `stating` gives more members of the client data, from what the user showed and whether hardware keeps the key.
+    package func assert(
+        _ options: RequestOptions,
+        by credential: DeviceCredential,
+        asking prompt: PromptFields,
+        cancellation: Cancellation? = nil,
+        stating: (Set<AuthenticationFactor>, _ isHardware: Bool) -> [(name: String, value: JSONValue)] = {
+            _,
+            _ in []
+        }
+    ) throws(DeviceError) -> AssertionResponse {
         try check(options.relyingParty)
         try check(credential.relyingParty)
         guard options.allowed.isEmpty || options.allowed.contains(credential.id) else {
             throw .credentialNotAllowed
         }
-        let clientData = CollectedClientData(
-            type: "webauthn.get",
-            challenge: options.challenge,
-            origin: origin
-        ).json
         do throws(KeychainError) {
-            let prompt = PromptFields(origin: place ?? .current(), reason: reason)
-            let key = try keychain.readKey(ReadKey(representation: credential.representation, prompt: prompt))
-            let use = try VerifiedUse(of: key, keychain, prompt)
+            let key = try keychain.readKey(
+                ReadKey(representation: credential.representation, prompt: prompt),
+                cancellation: cancellation
+            )
+            let use = try VerifiedUse(of: key, keychain, prompt, cancellation)
             defer { use.end() }
+            let clientData = CollectedClientData(
+                type: "webauthn.get",
+                challenge: options.challenge,
+                origin: origin
+            ).json(adding: stating(use.factors, key.isHardware))
             let data = authenticatorData(use, attesting: nil)
             let signature = try use.sign(Self.hash(data + Self.hash(clientData)))
             return AssertionResponse(

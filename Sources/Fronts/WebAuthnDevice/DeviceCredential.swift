@@ -12,7 +12,7 @@ public struct DeviceCredential: Sendable, Equatable {
     /// The account it is for.
     public let userHandle: [UInt8]
     /// What the keychain makes the key of.
-    let representation: [UInt8]
+    package let representation: [UInt8]
 
     init(id: [UInt8], relyingParty: String, userHandle: [UInt8], representation: [UInt8]) {
         self.id = id

@@ -1,7 +1,7 @@
 internal import CBOR
 internal import Glibc
 package import KeychainClient
-internal import KeychainModel
+package import KeychainModel
 internal import WebAuthnModel
 
 /// The device's session key: signs DPoP proofs (RFC 9449), so that a refresh token is worth nothing elsewhere.
@@ -19,10 +19,20 @@ public struct ProofKey: Sendable {
 
     /// Makes a key in another keychain than the user's.
     package init(keychain: RemoteKeychain, reason: String) throws(DeviceError) {
+        try self.init(keychain: keychain, asking: DeviceAuthenticator.prompt(reason))
+    }
+
+    /// Makes a key, under a prompt of a certain place should the keychain be locked.
+    package init(
+        keychain: RemoteKeychain,
+        asking prompt: PromptFields,
+        cancellation: Cancellation? = nil
+    ) throws(DeviceError) {
         do throws(KeychainError) {
             let control = AccessControl(accessibility: .whenUnlockedThisDeviceOnly)
             let key = try keychain.makeKey(
-                MakeKey(accessControl: control, prompt: DeviceAuthenticator.prompt(reason))
+                MakeKey(accessControl: control, prompt: prompt),
+                cancellation: cancellation
             )
             self.keychain = keychain
             representation = key.representation
@@ -70,6 +80,17 @@ public struct ProofKey: Sendable {
         nonce: String?,
         reason: String
     ) throws(DeviceError) -> String {
+        try proof(method: method, url: url, nonce: nonce, asking: DeviceAuthenticator.prompt(reason))
+    }
+
+    /// Makes a proof, under a prompt of a certain place should the keychain be locked.
+    package func proof(
+        method: String,
+        url: String,
+        nonce: String?,
+        asking prompt: PromptFields,
+        cancellation: Cancellation? = nil
+    ) throws(DeviceError) -> String {
         let header: JSONValue = [
             "typ": "dpop+jwt", "alg": "ES256",
             "jwk": [
@@ -86,9 +107,9 @@ public struct ProofKey: Sendable {
             let request = UseKey(
                 representation: representation,
                 use: .sign(digest: DeviceAuthenticator.hash(Array(text.utf8))),
-                prompt: DeviceAuthenticator.prompt(reason)
+                prompt: prompt
             )
-            let signature = try keychain.useKey(request).bytes()
+            let signature = try keychain.useKey(request, cancellation: cancellation).bytes()
             return "\(text).\(Base64URL.encode(signature))"
         } catch {
             throw .keychain(error)

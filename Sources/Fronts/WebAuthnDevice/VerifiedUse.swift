@@ -13,12 +13,20 @@ struct VerifiedUse {
     let prompt: PromptFields
     /// What the daemon says was shown; empty for a key that demands nothing.
     let factors: Set<AuthenticationFactor>
+    /// Ends the wait for the user.
+    private let cancellation: Cancellation?
 
     /// Has the daemon ask the user.
-    init(of key: EnclaveKey, _ keychain: RemoteKeychain, _ prompt: PromptFields) throws(KeychainError) {
+    init(
+        of key: EnclaveKey,
+        _ keychain: RemoteKeychain,
+        _ prompt: PromptFields,
+        _ cancellation: Cancellation?
+    ) throws(KeychainError) {
         self.keychain = keychain
         self.key = key
         self.prompt = prompt
+        self.cancellation = cancellation
         context = keychain.makeContextNumber()
         guard !key.accessControl.constraints.isEmpty else {
             factors = []
@@ -32,7 +40,7 @@ struct VerifiedUse {
             prompt: prompt
         )
         do throws(KeychainError) {
-            factors = try keychain.evaluateAccessControl(request).factors
+            factors = try keychain.evaluateAccessControl(request, cancellation: cancellation).factors
         } catch {
             // The fingers are others than before: a key that is bound to those is gone, which reading it says.
             if error.cause == .enrolmentChanged {
@@ -70,7 +78,7 @@ struct VerifiedUse {
             context: isVerified ? context : nil,
             prompt: prompt
         )
-        return try keychain.useKey(request).bytes()
+        return try keychain.useKey(request, cancellation: cancellation).bytes()
     }
 
     /// What the chip says of the key; nil for a key of software.
@@ -81,7 +89,7 @@ struct VerifiedUse {
             context: isVerified ? context : nil,
             prompt: prompt
         )
-        return try keychain.attestKey(request).evidence
+        return try keychain.attestKey(request, cancellation: cancellation).evidence
     }
 }
 

@@ -62,11 +62,17 @@ public struct CollectedClientData: Sendable, Equatable {
     }
 
     /// The serialization of section 5.8.1.1, which the limited verification algorithm of section 5.8.1.2 reads too.
-    public var json: [UInt8] {
+    public var json: [UInt8] { json(adding: []) }
+
+    /// The serialization with more members, which come last, as section 5.8.1.1 wants them.
+    package func json(adding members: [(name: String, value: JSONValue)]) -> [UInt8] {
         var text = #"{"type":\#(JSONText.quoted(type))"#
         text += #","challenge":\#(JSONText.quoted(Base64URL.encode(challenge)))"#
         text += #","origin":\#(JSONText.quoted(origin)),"crossOrigin":\#(crossOrigin)"#
         if let topOrigin { text += #","topOrigin":\#(JSONText.quoted(topOrigin))"# }
+        for (name, value) in members {
+            text += ",\(JSONText.quoted(name)):\(String(decoding: value.json, as: UTF8.self))"
+        }
         return Array((text + "}").utf8)
     }
 }

@@ -35,7 +35,7 @@ public struct TouchstoneError: Error, Sendable {
     }
 
     /// With all that is known; without a step of its own, the code's.
-    init(
+    package init(
         _ code: Code,
         part: String? = nil,
         cause: String? = nil,

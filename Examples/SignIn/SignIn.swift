@@ -1,0 +1,45 @@
+// Signs in to a touchstone-server: by password the first time, by a finger from then on.
+//
+//     SignIn http://localhost:8080 anna < password
+import Foundation
+import Touchstone
+import TouchstoneLogin
+
+@main
+struct SignIn {
+    static func main() async {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 3, let server = URL(string: arguments[1]) else {
+            return fail("usage: SignIn URL USER, and the password on standard input")
+        }
+        do throws(TouchstoneError) {
+            let session = try await session(LoginClient(server: server), user: arguments[2])
+            print("signed in as \(session.user): \(session.assurance.level)")
+            for device in try await session.devices() {
+                print("\(device.label)\(device.isThisDevice ? ", this device" : "")")
+            }
+        } catch {
+            fail("\(error.message()) \(error.advice())\n\(error)")
+        }
+    }
+
+    /// The user's session, by whatever is needed to get one.
+    static func session(_ login: LoginClient, user: String) async throws(TouchstoneError) -> LoginSession {
+        switch try await login.state() {
+        case .ready: return try await login.signIn("Sign in to \(login.server.host() ?? "the server")")
+        case .invalidated: print("The enrolled fingers are others than before: sign in by password again.")
+        case .signedOut: break
+        }
+        let session = try await login.signIn(user: user, password: readLine() ?? "")
+        if let offer = try await session.offer() {
+            let device = try await offer.accept(label: "This computer", "Sign in by finger from now on")
+            print("set up: \(device.label)")
+        }
+        return session
+    }
+
+    static func fail(_ words: String) {
+        FileHandle.standardError.write(Data("error: \(words)\n".utf8))
+        exit(1)
+    }
+}

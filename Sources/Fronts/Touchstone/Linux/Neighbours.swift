@@ -1,0 +1,101 @@
+package import KeychainClient
+package import KeychainModel
+
+// What `TouchstoneLogin` needs of this module beyond what apps need.
+
+extension Keychain {
+    /// Runs calls of the client, which block, on a thread of their own; cancelling the task ends them, and the prompt's time.
+    ///
+    /// - Parameters:
+    ///   - prompt: What prompts say; nil: none may be shown.
+    ///   - body: Gets the client, the prompt as requests have it, and what ends a request.
+    /// - Returns: what `body` returned.
+    /// - Throws: ``TouchstoneError``.
+    package func perform<R: Sendable>(
+        _ prompt: PromptText?,
+        _ body:
+            @escaping @Sendable (RemoteKeychain, PromptFields, Cancellation) throws(TouchstoneError) -> R
+    ) async throws(TouchstoneError) -> R {
+        try prompt?.check()
+        let link = link
+        let fields = link.fields(prompt)
+        return try await link.call(timeout: prompt?.timeout) { client, cancellation throws(TouchstoneError) in
+            try body(client, fields, cancellation)
+        }
+    }
+}
+
+extension PromptText {
+    /// Title, subtitle, reason and items, in the one line in which they are shown.
+    package var shownLine: String { line }
+}
+
+extension AccessRule {
+    /// The rule of a key, as the daemon has it.
+    ///
+    /// - Throws: ``TouchstoneError``: `hardwareTooWeak`, and `unsupported` for a rule that asks nobody.
+    package func keyControl(on client: RemoteKeychain) throws(TouchstoneError) -> AccessControl {
+        guard asks else {
+            throw TouchstoneError(.unsupported, details: ["a rule that asks nobody signs nobody in: \(self)"])
+        }
+        try checkLevel(try HardwareLevel(of: client))
+        return try below { () throws(KeychainError) in try control(forKey: true) }
+    }
+}
+
+extension HardwareLevel {
+    /// The level of the daemon's keybag, as of now.
+    package init(of client: RemoteKeychain) throws(TouchstoneError) {
+        self.init(try below { () throws(KeychainError) in try client.status().assurance })
+    }
+}
+
+extension Assurance {
+    /// What one use of a key under a rule is worth.
+    ///
+    /// - Parameters:
+    ///   - rule: The key's.
+    ///   - factors: What the user showed for this use.
+    ///   - level: What protects the keychain.
+    ///   - isHardware: Whether hardware keeps this key.
+    package init(
+        ofKeyUnder rule: AccessRule,
+        _ factors: Set<AuthenticationFactor>,
+        _ level: HardwareLevel,
+        isHardware: Bool
+    ) {
+        var facts: Set<Fact> = [.keyBound, .perUse]
+        if rule.need.hasBiometry, !rule.acceptsLaterEnrolments, factors.contains(.biometry) {
+            facts.insert(.currentSet)
+        }
+        if factors.contains(.passcode) { facts.insert(.passcodeUsed) }
+        self.init(
+            facts: facts,
+            method: AuthenticationMethod(factors),
+            hardware: isHardware ? level : min(level, .software)
+        )
+    }
+
+    /// What a sign-in without any key is worth.
+    package static func withoutKey(_ level: HardwareLevel) -> Assurance {
+        Assurance(facts: [], method: nil, hardware: level)
+    }
+}
+
+extension TouchstoneError {
+    /// What a failure of the daemon, or of the way to it, means here.
+    package init(below error: KeychainError) { self.init(error) }
+}
+
+extension AccessRule {
+    /// What has to be possible on a machine where the rule is to be used; nil for a rule that asks nobody.
+    package var promptedFactors: Authenticators? {
+        let finger: Authenticators = acceptsWeakBiometry ? .weakBiometry : .strongBiometry
+        return switch need {
+        case .biometry, .biometryAndPasscode: finger
+        case .biometryOrPasscode: [finger, .passcode]
+        case .passcode: .passcode
+        case .whenUnlocked, .afterFirstUnlock: nil
+        }
+    }
+}

@@ -1,0 +1,209 @@
+internal import Foundation
+internal import KeychainClient
+internal import KeychainModel
+internal import Touchstone
+internal import WebAuthnDevice
+internal import WebAuthnModel
+
+/// The keys of this device at one server: those of its credentials, which sign when their user agrees, and the session key
+/// for DPoP, which asks nobody while the keychain is unlocked.
+///
+/// All calls go to the daemon on a thread of their own.
+struct DeviceKeys: Sendable {
+    let keychain: Keychain
+    /// The server's origin, which is the app's too.
+    let origin: String
+    /// The server's host.
+    let host: String
+
+    // MARK: The session key
+
+    /// Makes a session key.
+    func makeProofKey() async throws(TouchstoneError) -> Data {
+        try await keychain.perform(.standard) { client, prompt, cancellation throws(TouchstoneError) in
+            try onDevice { () throws(DeviceError) in
+                Data(try ProofKey(keychain: client, asking: prompt, cancellation: cancellation).encoded)
+            }
+        }
+    }
+
+    /// A DPoP proof for one request.
+    func proof(
+        by key: Data,
+        _ method: String,
+        _ url: String,
+        nonce: String?
+    ) async throws(TouchstoneError) -> String {
+        try await keychain.perform(.standard) { client, prompt, cancellation throws(TouchstoneError) in
+            try onDevice { () throws(DeviceError) in
+                try ProofKey(parsing: Array(key), keychain: client)
+                    .proof(
+                        method: method,
+                        url: url,
+                        nonce: nonce,
+                        asking: prompt,
+                        cancellation: cancellation
+                    )
+            }
+        }
+    }
+
+    // MARK: Credentials
+
+    /// A credential that was made and that no server knows yet.
+    struct Made: Sendable {
+        let id: Data
+        let credential: Data
+        let response: JSONValue
+    }
+
+    /// Makes a credential and has the user agree; keeps nothing.
+    func register(
+        _ options: CreationOptions,
+        _ rule: AccessRule,
+        certificates: [[UInt8]],
+        _ prompt: PromptText
+    ) async throws(TouchstoneError) -> Made {
+        try await keychain.perform(prompt) { client, fields, cancellation throws(TouchstoneError) in
+            let access = try rule.keyControl(on: client)
+            return try onDevice { () throws(DeviceError) in
+                let made = try authenticator(client, options.relyingParty).register(
+                    options,
+                    access: access,
+                    certificates: certificates,
+                    asking: fields,
+                    cancellation: cancellation
+                )
+                return Made(
+                    id: Data(made.credential.id),
+                    credential: Data(made.credential.encoded),
+                    response: made.json
+                )
+            }
+        }
+    }
+
+    /// Has a credential's key sign a challenge, after a prompt; what the use is worth is in what is signed.
+    ///
+    /// - Throws: ``TouchstoneError``: `invalidated`, `refused` where the server wants another credential, and those of a
+    ///   prompt.
+    func assert(
+        _ options: RequestOptions,
+        by credential: Data,
+        _ rule: AccessRule,
+        _ prompt: PromptText
+    ) async throws(TouchstoneError) -> (response: JSONValue, assurance: Touchstone.Assurance) {
+        try await keychain.perform(prompt) { client, fields, cancellation throws(TouchstoneError) in
+            let level = try HardwareLevel(of: client)
+            return try onDevice { () throws(DeviceError) in
+                var assurance = Touchstone.Assurance.withoutKey(level)
+                let signed = try authenticator(client, options.relyingParty).assert(
+                    options,
+                    by: try DeviceCredential(parsing: Array(credential)),
+                    asking: fields,
+                    cancellation: cancellation
+                ) { factors, isHardware in
+                    assurance = Touchstone.Assurance(ofKeyUnder: rule, factors, level, isHardware: isHardware)
+                    return [("touchstone", assurance.statement)]
+                }
+                return (signed.json, assurance)
+            }
+        }
+    }
+
+    /// Whether a credential's key can still be used; shows nothing.
+    ///
+    /// - Throws: ``TouchstoneError``: `locked`, and whatever else keeps the daemon from telling.
+    func isUsable(_ credential: Data) async throws(TouchstoneError) -> Bool {
+        do throws(TouchstoneError) {
+            try await keychain.perform(nil) { client, fields, cancellation throws(TouchstoneError) in
+                try onDevice { () throws(DeviceError) in
+                    let credential = try DeviceCredential(parsing: Array(credential))
+                    do throws(KeychainError) {
+                        let key = ReadKey(representation: credential.representation, prompt: fields)
+                        _ = try client.readKey(key, cancellation: cancellation)
+                    } catch {
+                        throw DeviceError.keychain(error)
+                    }
+                }
+            }
+            return true
+        } catch {
+            guard error.code == .invalidated else { throw error }
+            return false
+        }
+    }
+
+    /// What protects the keychain.
+    func hardwareLevel() async throws(TouchstoneError) -> HardwareLevel {
+        try await keychain.perform(nil) { client, _, _ throws(TouchstoneError) in
+            try HardwareLevel(of: client)
+        }
+    }
+
+    // MARK: Attestation
+
+    /// What a server's attestation CA is told of this device's chip; nil without a chip.
+    func beginAttestation() async throws(TouchstoneError) -> AttestationEnrolment? {
+        try await keychain.perform(.standard) { client, _, _ throws(TouchstoneError) in
+            do throws(DeviceError) {
+                return try AttestationEnrolment(keychain: client)
+            } catch {
+                guard error.isWithoutChip else { throw TouchstoneError(error) }
+                return nil
+            }
+        }
+    }
+
+    /// Has the chip read the CA's secret.
+    func activate(
+        _ enrolment: AttestationEnrolment,
+        _ answer: JSONObject
+    ) async throws(TouchstoneError) -> JSONValue {
+        try await keychain.perform(.standard) { _, _, _ throws(TouchstoneError) in
+            try onDevice { () throws(DeviceError) in try enrolment.activate(.object(answer)) }
+        }
+    }
+
+    /// An authenticator for a relying party that the server may speak for: its host, or a domain above it.
+    ///
+    /// - Throws: ``DeviceError/otherRelyingParty(_:)``.
+    private func authenticator(
+        _ client: RemoteKeychain,
+        _ relyingParty: String
+    ) throws(DeviceError) -> DeviceAuthenticator {
+        let isAbove = relyingParty.contains(".") && host.hasSuffix(".\(relyingParty)")
+        guard relyingParty == host || isAbove else { throw .otherRelyingParty(relyingParty) }
+        return DeviceAuthenticator(relyingParty: relyingParty, origin: origin, keychain: client)
+    }
+}
+
+/// Runs the device's part of a ceremony; its failure in the words of `Touchstone`.
+func onDevice<R>(_ body: () throws(DeviceError) -> R) throws(TouchstoneError) -> R {
+    do throws(DeviceError) {
+        return try body()
+    } catch {
+        throw TouchstoneError(error)
+    }
+}
+
+extension TouchstoneError {
+    /// What an error of the device's part means.
+    init(_ error: DeviceError) {
+        switch error {
+        case .options(let member): self = .badReply(member)
+        case .otherRelyingParty(let name):
+            self.init(
+                .untrustedServer,
+                part: "server",
+                details: ["it speaks for another relying party: \(name.loggable)"]
+            )
+        case .algorithm: self.init(.unsupported, part: "server", cause: "no ES256")
+        case .credentialExists: self.init(.alreadyExists)
+        case .credentialNotAllowed:
+            self.init(.refused, part: "server", cause: "credentialNotAllowed", nextStep: .setUpAgain)
+        case .damaged: self.init(.damaged, details: ["the record of a device"])
+        case .keychain(let error): self.init(below: error)
+        }
+    }
+}

@@ -1,0 +1,163 @@
+internal import Crypto
+public import Foundation
+public import Touchstone
+internal import WebAuthnModel
+
+/// Something that waits for its owner's word, such as a payment: the prompt shows ``details``, and they are what is signed.
+public struct LoginTransaction: Sendable {
+    /// Its number at the server.
+    public let id: String
+    /// What is confirmed; members of members have names such as `payee.name`.
+    public let details: [String: String]
+    /// Until when it can be confirmed.
+    public let expires: Date
+
+    private let session: LoginSession
+    private let publicKey: JSONValue
+    /// SHA-256 of the details in their canonical form.
+    private let digest: [UInt8]
+
+    private static let label = Array("touchstone transaction 1".utf8)
+
+    /// Reads a transaction, and sees that its challenge is made of its details.
+    ///
+    /// - Throws: ``TouchstoneError``: `badReply`, `refused` for one that is decided or expired.
+    init(_ answer: JSONObject, id: String, _ session: LoginSession) throws(TouchstoneError) {
+        guard answer["id"]?.string == id else { throw .badReply("id") }
+        guard let status = answer["status"]?.string else { throw .badReply("status") }
+        guard status == "pending" else {
+            throw TouchstoneError(
+                .refused,
+                part: "server",
+                cause: "transaction_not_pending",
+                details: ["it is \(status.loggable)"]
+            )
+        }
+        guard let details = answer["details"], details.object != nil,
+            let text = try? CanonicalJSON.encode(details)
+        else { throw .badReply("details") }
+        guard let nonce = answer["nonce"]?.bytes, nonce.count >= 16 else { throw .badReply("nonce") }
+        guard let seconds = answer["expiresAt"]?.integer else { throw .badReply("expiresAt") }
+        guard let publicKey = answer["publicKey"], let challenge = publicKey.object?["challenge"]?.bytes
+        else { throw .badReply("publicKey") }
+        let digest = Array(SHA256.hash(data: text))
+        guard challenge == Array(SHA256.hash(data: Self.label + [0] + nonce + digest)) else {
+            throw .badReply("challenge: it is not made of the details")
+        }
+        self.id = id
+        self.details = try Self.flat(details)
+        self.session = session
+        self.publicKey = publicKey
+        self.digest = digest
+        expires = Date(timeIntervalSince1970: Double(seconds))
+    }
+
+    /// Confirms it, after one prompt that shows the details below the app's reason.
+    ///
+    /// - Parameter prompt: What the prompt says; its items are replaced by the details.
+    /// - Returns: the server's receipt, JSON.
+    /// - Throws: ``TouchstoneError``: `limitExceeded` for details that the prompt cannot show whole, `notFound` where the device
+    ///   was not set up, `refused` where it was decided meanwhile, those of a prompt and of a server.
+    public func approve(_ prompt: PromptText) async throws(TouchstoneError) -> Data {
+        var shown = prompt
+        shown.items = details.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+        try Self.checkIsShownWhole(shown)
+        let answer = try await session.approve(id, publicKey, shown)
+        guard answer["status"]?.string == "approved", let receipt = answer["receipt"],
+            receipt.object?["transactionId"]?.string == id,
+            receipt.object?["detailsHash"]?.bytes == digest
+        else { throw .badReply("receipt") }
+        return Data(receipt.json)
+    }
+
+    /// Says no to it; asks nobody.
+    ///
+    /// - Throws: ``TouchstoneError``: `refused` where it was decided meanwhile, those of a server.
+    public func reject() async throws(TouchstoneError) {
+        _ = try await session.call("POST", "/v1/transactions/\(id)/rejection")
+    }
+
+    // MARK: What is shown
+
+    /// A prompt is one line of 200 characters; what it would leave out must not be signed.
+    ///
+    /// - Throws: ``TouchstoneError`` with `limitExceeded`.
+    private static func checkIsShownWhole(_ prompt: PromptText) throws(TouchstoneError) {
+        let line = prompt.shownLine
+        guard line.count <= 200, line.utf8.count <= 400 else {
+            throw TouchstoneError(
+                .limitExceeded,
+                details: ["reason and details: at most 200 characters, 400 bytes"]
+            )
+        }
+        let isShown = line.allSatisfy { character in
+            character.utf8.count <= 32
+                && character.unicodeScalars.allSatisfy { scalar in
+                    switch scalar.properties.generalCategory {
+                    case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
+                        .paragraphSeparator:
+                        false
+                    default:
+                        !scalar.properties.isDefaultIgnorableCodePoint
+                            && (scalar == " " || !scalar.properties.isWhitespace)
+                    }
+                }
+        }
+        guard isShown else {
+            throw TouchstoneError(
+                .limitExceeded,
+                details: ["details: no characters that a prompt does not show"]
+            )
+        }
+    }
+
+    /// All values as text, by their paths.
+    private static func flat(_ value: JSONValue, _ path: String = "") throws(TouchstoneError) -> [String:
+        String]
+    {
+        let parts: [(String, JSONValue)]
+        switch value {
+        case .object(let object): parts = object.members.map { ($0.name, $0.value) }
+        case .array(let values): parts = values.enumerated().map { ("\($0.offset + 1)", $0.element) }
+        case .string(let text): return [path: text]
+        case .integer(let number): return [path: "\(number)"]
+        case .bool(let flag): return [path: "\(flag)"]
+        case .null: return [path: "null"]
+        case .number: throw .badReply("details: a fraction")
+        }
+        var all: [String: String] = [:]
+        for (name, part) in parts {
+            for (path, text) in try flat(part, path.isEmpty ? name : "\(path).\(name)") {
+                // Two that look alike could not be told apart.
+                guard all.updateValue(text, forKey: path) == nil else {
+                    throw .badReply("details: \(path.loggable)")
+                }
+            }
+        }
+        return all
+    }
+}
+
+extension LoginSession {
+    /// A transaction that waits for this user.
+    ///
+    /// - Parameter id: Its number, which the server told the app.
+    /// - Returns: the transaction, whose challenge is made of the details that it shows.
+    /// - Throws: ``TouchstoneError``: `notFound`, `refused` for one that is decided or expired, `badReply` for one whose
+    ///   challenge is of something else.
+    public func transaction(_ id: String) async throws(TouchstoneError) -> LoginTransaction {
+        guard Base64URL.decode(id)?.isEmpty == false else { throw TouchstoneError(.notFound) }
+        return try LoginTransaction(try await call("GET", "/v1/transactions/\(id)"), id: id, self)
+    }
+
+    /// Has the device's key sign a transaction.
+    fileprivate func approve(
+        _ id: String,
+        _ publicKey: JSONValue,
+        _ prompt: PromptText
+    ) async throws(TouchstoneError) -> JSONObject {
+        let record = try await client.store.require(.prompt(prompt))
+        let (assertion, _) = try await client.assert(publicKey, by: record, prompt)
+        return try await call("POST", "/v1/transactions/\(id)/approval", ["credential": assertion])
+    }
+}

@@ -1,0 +1,93 @@
+internal import Touchstone
+internal import WebAuthnModel
+
+/// What a server answered in the place of what was asked for (RFC 9457, RFC 6749 section 5.2).
+struct Refusal {
+    let status: Int
+    /// Its code; nil for an answer that is not of this API's form, such as a proxy's page.
+    let word: String?
+    let detail: String?
+    let retryAfter: Duration?
+    /// The header `WWW-Authenticate`: what a step-up has to bring (RFC 9470).
+    let challenge: String?
+
+    init(_ response: LoginResponse) {
+        status = response.status
+        let members = (try? JSONValue(parsing: Array(response.body), depth: 16))?.object
+        let word = members?["code"]?.string ?? members?["error"]?.string
+        self.word = word.flatMap { $0.isErrorWord ? $0 : nil }
+        detail = members?["detail"]?.string?.loggable
+        retryAfter = response.headers["retry-after"].flatMap { Int($0) }
+            .flatMap { 0...86_400 ~= $0 ? .seconds($0) : nil }
+        challenge = response.headers["www-authenticate"]?.loggable
+    }
+}
+
+extension TouchstoneError {
+    /// What a refusal means: its code decides, then its status.
+    init(_ refusal: Refusal) {
+        let (code, nextStep) = Self.meaning(of: refusal)
+        let isStepUp = code == .stepUpNeeded
+        self.init(
+            code,
+            part: "server",
+            cause: isStepUp ? refusal.challenge : refusal.word ?? "\(refusal.status)",
+            nextStep: nextStep,
+            retryAfter: refusal.retryAfter,
+            details: refusal.detail.map { [$0] } ?? []
+        )
+    }
+
+    /// Something that every answer of this kind has, and this one has not.
+    static func badReply(_ member: String) -> TouchstoneError {
+        TouchstoneError(.badReply, part: "server", details: [member])
+    }
+
+    private static func meaning(of refusal: Refusal) -> (Code, NextStep?) {
+        switch refusal.word {
+        // A session that is over: sign in again.
+        case "invalid_token", "invalid_grant": (.refused, .setUpAgain)
+        case "authentication_failed": (.refused, .retry)
+        case "insufficient_user_authentication": (.stepUpNeeded, nil)
+        case "ceremony_expired": (.replayed, nil)
+        case "invalid_dpop_proof" where refusal.detail == "replayed": (.replayed, nil)
+        case "too_many_attempts", "overloaded", "temporarily_unavailable": (.throttled, nil)
+        case "not_found": (.notFound, nil)
+        case "credential_exists": (.alreadyExists, nil)
+        case "attestation_untrusted", "key_policy_rejected": (.hardwareTooWeak, nil)
+        case "internal_error", "server_error": (.unreachable, nil)
+        case "use_dpop_nonce": (.badReply, nil)
+        case .some where 400..<500 ~= refusal.status: (.refused, nil)
+        case nil where refusal.status == 429: (.throttled, nil)
+        case _ where refusal.status >= 500: (.unreachable, nil)
+        default: (.badReply, nil)
+        }
+    }
+
+    /// Whether a session is over, as the server says.
+    var isEndOfSession: Bool {
+        code == .refused && (cause == "invalid_token" || cause == "invalid_grant")
+    }
+}
+
+extension String {
+    /// Whether it is a code as servers name errors.
+    fileprivate var isErrorWord: Bool {
+        1...64 ~= utf8.count && utf8.allSatisfy { $0 == UInt8(ascii: "_") || 0x61...0x7A ~= $0 }
+    }
+
+    /// At most 200 characters, without any that could change a log's lines.
+    var loggable: String {
+        String(String.UnicodeScalarView(unicodeScalars.prefix(200).filter { $0.properties.isLoggable }))
+    }
+}
+
+extension Unicode.Scalar.Properties {
+    fileprivate var isLoggable: Bool {
+        switch generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:
+            false
+        default: true
+        }
+    }
+}

@@ -1,0 +1,60 @@
+internal import Touchstone
+internal import WebAuthnModel
+
+/// The tokens of a session, as the server gave them.
+struct Tokens: Sendable {
+    let access: String
+    /// When the access token stops to be good, counted here.
+    let expires: ContinuousClock.Instant
+    /// Bound to the device's session key: worth nothing elsewhere.
+    let refresh: String
+    /// The authentication context, such as `phrh`.
+    let context: String
+
+    /// How much sooner than the server an access token is taken for expired.
+    private static let margin: Duration = .seconds(10)
+
+    /// Reads *tokens* of the API.
+    ///
+    /// - Throws: ``TouchstoneError``: `badReply` for members that are missing or wrong, and for tokens that are bound to no
+    ///   key; `replayed` for an access token that was handed out before.
+    init(_ answer: JSONObject, from server: LoginServer) throws(TouchstoneError) {
+        guard let access = answer["access_token"]?.string, access.isToken else {
+            throw .badReply("access_token")
+        }
+        guard let refresh = answer["refresh_token"]?.string, refresh.isToken else {
+            throw .badReply("refresh_token")
+        }
+        guard answer["token_type"]?.string?.lowercased() == "bearer" else { throw .badReply("token_type") }
+        guard let seconds = answer["expires_in"]?.integer, 1...86_400 ~= seconds else {
+            throw .badReply("expires_in")
+        }
+        guard answer["refresh_bound"]?.bool == true else { throw .badReply("refresh_bound") }
+        guard let context = answer["acr"]?.string, context.isToken else { throw .badReply("acr") }
+        try server.checkIsNew(access.utf8, "access_token")
+        self.access = access
+        self.refresh = refresh
+        self.context = context
+        expires = .now + .seconds(seconds) - Self.margin
+    }
+}
+
+/// A ceremony that a server began.
+struct Ceremony: Sendable {
+    let id: String
+    let publicKey: JSONValue
+
+    /// Reads `{ceremonyId, publicKey, expiresAt}`.
+    ///
+    /// - Throws: ``TouchstoneError``: `badReply`; `replayed` for a challenge that was used before.
+    init(_ answer: JSONObject, from server: LoginServer) throws(TouchstoneError) {
+        guard let id = answer["ceremonyId"]?.string, id.isToken else { throw .badReply("ceremonyId") }
+        guard let publicKey = answer["publicKey"] else { throw .badReply("publicKey") }
+        guard let challenge = publicKey.object?["challenge"]?.bytes, challenge.count >= 16 else {
+            throw .badReply("challenge")
+        }
+        try server.checkIsNew(challenge, "challenge")
+        self.id = id
+        self.publicKey = publicKey
+    }
+}

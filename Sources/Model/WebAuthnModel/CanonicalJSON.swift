@@ -1,0 +1,74 @@
+/// The JSON Canonicalization Scheme (RFC 8785), for values without fractions: members sorted by their names' UTF-16, no
+/// blanks, as few escapes as there have to be.
+public enum CanonicalJSON {
+    /// A number with a fraction, or an integer that JavaScript does not hold exactly: amounts belong into strings.
+    public struct Unsupported: Error, Sendable, Equatable {}
+
+    /// The largest integer that an IEEE 754 double holds with all below it.
+    private static let greatestInteger: Int64 = 1 << 53 - 1
+
+    /// Encodes a value.
+    public static func encode(_ value: JSONValue) throws(Unsupported) -> [UInt8] {
+        var bytes: [UInt8] = []
+        try append(value, to: &bytes)
+        return bytes
+    }
+
+    private static func append(_ value: JSONValue, to bytes: inout [UInt8]) throws(Unsupported) {
+        switch value {
+        case .null: bytes += Array("null".utf8)
+        case .bool(let flag): bytes += Array((flag ? "true" : "false").utf8)
+        case .integer(let number):
+            guard number.magnitude <= greatestInteger.magnitude else { throw Unsupported() }
+            bytes += Array("\(number)".utf8)
+        case .number: throw Unsupported()
+        case .string(let text): append(text, to: &bytes)
+        case .array(let values):
+            bytes.append(UInt8(ascii: "["))
+            for (index, value) in values.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                try append(value, to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "]"))
+        case .object(let object):
+            bytes.append(UInt8(ascii: "{"))
+            // Of ASCII alone the order is the bytes'.
+            let isPlain = object.members.allSatisfy { $0.name.utf8.allSatisfy { $0 < 0x80 } }
+            let members = object.members.sorted {
+                isPlain
+                    ? $0.name.utf8.lexicographicallyPrecedes($1.name.utf8)
+                    : $0.name.utf16.lexicographicallyPrecedes($1.name.utf16)
+            }
+            for (index, member) in members.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
+                append(member.name, to: &bytes)
+                bytes.append(UInt8(ascii: ":"))
+                try append(member.value, to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "}"))
+        }
+    }
+
+    private static func append(_ text: String, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\""))
+        defer { bytes.append(UInt8(ascii: "\"")) }
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+            bytes.append(contentsOf: text.utf8)
+            return
+        }
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
+            case 0x08: bytes += Array("\\b".utf8)
+            case 0x09: bytes += Array("\\t".utf8)
+            case 0x0A: bytes += Array("\\n".utf8)
+            case 0x0C: bytes += Array("\\f".utf8)
+            case 0x0D: bytes += Array("\\r".utf8)
+            case 0..<0x20:
+                let digits = Array("0123456789abcdef".utf8)
+                bytes += Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            default: bytes.append(byte)
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+import Foundation
+import LoopbackHTTP
+import Testing
+import Touchstone
+import TouchstoneTesting
+import WebAuthnModel
+
+@testable import TouchstoneLogin
+
+extension TenStepsTests {
+    @Suite("What becomes of a device that was set up")
+    struct AfterSetUp {
+        @Test("after a change of fingers the app is told, decides, and nothing is made anew by itself")
+        func enrolmentChange() async throws {
+            let world = try await LoginWorld()
+            let keychain = world.keychain
+            try await keychain.use {
+                let login = world.login()
+                let (_, device) = try await world.setUp(login)
+                try await keychain.enrol(.second)
+                let (prompts, requests) = (keychain.prompts.count, world.relay.exchanges.count)
+                try await Deadline.wait(for: "the daemon to see it") {
+                    try await login.state() == .invalidated(device) ? true : nil
+                }
+                for _ in 0..<2 {
+                    await #expect(throws: TouchstoneError(.invalidated)) { try await login.signIn("No") }
+                    await #expect(throws: TouchstoneError(.invalidated)) { try await login.resume("No") }
+                }
+                #expect(keychain.prompts.count == prompts && world.relay.exchanges.count == requests)
+                #expect(try await login.state() == .invalidated(device), "nothing was made anew")
+
+                // By password the user may decide; until then it stays as it is.
+                let session = try await world.session(login)
+                let offer = try #require(try await session.offer())
+                #expect(try await login.state() == .invalidated(device))
+                keychain.person(.cancels)
+                await #expect(throws: TouchstoneError(.userCancelled)) {
+                    try await offer.accept(label: "Laptop", "No")
+                }
+                #expect(try await login.state() == .invalidated(device))
+                #expect(try await session.devices().map(\.id) == [device.id])
+                let renewed = try await offer.accept(label: "Laptop", "Sign in by finger again")
+                #expect(renewed.id != device.id)
+                #expect(try await login.state() == .ready(renewed))
+                #expect(try await session.devices().map(\.id) == [renewed.id], "the server was told")
+                _ = try await login.signIn("Sign in")
+
+                // Giving up asks nobody; the server hears of it with the next password.
+                let before = keychain.prompts.count
+                try await login.forgetDevice()
+                #expect(try await login.state() == .signedOut && keychain.prompts.count == before)
+                #expect(try await session.devices().map(\.id) == [renewed.id])
+                let other = try await world.session(login)
+                #expect(try await other.devices().isEmpty)
+                #expect(try await world.kept(login).isEmpty)
+                #expect(try await login.state() == .signedOut)
+            }
+        }
+
+        @Test("a lost device is taken off the account elsewhere, and is refused from then on")
+        func lostDevice() async throws {
+            let world = try await LoginWorld()
+            let finder = world.keychain
+            let (login, device) = try await finder.use {
+                let login = world.login()
+                return (login, try await world.setUp(login).1)
+            }
+            // The owner at another computer.
+            let owner = try await TemporaryKeychain(reader: .matchOnChip)
+            try await owner.use {
+                let session = try await world.session(world.login())
+                let found = try await session.devices()
+                #expect(found.map(\.id) == [device.id] && found.first?.isThisDevice == false)
+                try await session.remove(try #require(found.first))
+                #expect(try await session.devices().isEmpty)
+                await #expect(throws: TouchstoneError(.notFound)) { try await session.remove(device) }
+            }
+            try await finder.use {
+                let refused = await failure { () async throws(TouchstoneError) in
+                    try await login.signIn("Let me in")
+                }
+                #expect(refused?.code == .refused && refused?.nextStep == .setUpAgain, "\(refused as Any)")
+                #expect(refused?.cause == "authentication_failed")
+                // The password session that set it up was the owner's own; its token is refused once that ends too.
+                #expect(try await login.state() == .ready(device), "the app decides what becomes of its key")
+                try await login.forgetDevice()
+                #expect(try await world.kept(login) == ["forgotten"])
+            }
+            // This device takes itself off: the server first, then here.
+            try await owner.use {
+                let login = world.login()
+                let (session, own) = try await world.setUp(login)
+                try await session.remove(own)
+                #expect(try await session.devices().isEmpty)
+                #expect(try await world.kept(login).isEmpty)
+                #expect(try await login.state() == .signedOut)
+            }
+        }
+
+        @Test("signing out everywhere ends the sessions of other devices")
+        func everywhere() async throws {
+            let world = try await LoginWorld()
+            try await world.keychain.use {
+                let other = try await world.session(world.login())
+                let login = world.login()
+                let (session, device) = try await world.setUp(login)
+                // What cannot be told to the server is gone here in any case, and is told again.
+                world.relay.script("DELETE", "/v1/sessions?except=current", .cut)
+                await #expect(throws: TouchstoneError(.unreachable)) {
+                    try await session.signOut(everywhere: true)
+                }
+                #expect(try await world.kept(login) == ["device"])
+                world.relay.passAll()
+                #expect(try await other.devices().count == 1)
+                try await session.signOut(everywhere: true)
+                try await session.signOut()
+                let ended = await failure { () async throws(TouchstoneError) in try await other.devices() }
+                #expect(ended?.isEndOfSession == true, "\(ended as Any)")
+                #expect(try await login.state() == .ready(device))
+            }
+        }
+
+        @Test("a session that the server ended is over here, and its sealed token is deleted")
+        func endedSession() async throws {
+            let world = try await LoginWorld(settings: ["access-token-lifetime": "60"])
+            try await world.keychain.use {
+                let login = world.login()
+                let (session, device) = try await world.setUp(login)
+                let other = try await world.session(world.login())
+                let access = try await other.accessToken()
+                _ = try world.server.api.send(
+                    "DELETE",
+                    "/v1/sessions?except=current",
+                    headers: ["Authorization": "Bearer \(access)"]
+                )
+                let resumed = await failure { () async throws(TouchstoneError) in
+                    try await login.resume("Go on")
+                }
+                #expect(resumed?.code == .refused && resumed?.nextStep == .setUpAgain, "\(resumed as Any)")
+                #expect(try await world.kept(login) == ["device"])
+                let ended = await failure { () async throws(TouchstoneError) in try await session.devices() }
+                #expect(ended?.isEndOfSession == true)
+                #expect(try await login.state() == .ready(device))
+                _ = try await login.signIn("The key signs in alone")
+                #expect(try await world.kept(login) == ["device", "refresh"])
+            }
+        }
+
+        @Test("calls at the same time share one renewal of an access token")
+        func renewal() async throws {
+            // Ten seconds are kept back, so that each token is expired at once.
+            let world = try await LoginWorld(settings: ["access-token-lifetime": "10"])
+            try await world.keychain.use {
+                let session = try await world.session(world.login())
+                world.relay.script { $0.path == "/v1/token" ? .pass : .pass }
+                let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+                    for _ in 0..<8 { group.addTask { try await session.accessToken() } }
+                    return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+                }
+                let renewals = world.relay.exchanges.filter { $0.path == "/v1/token" }
+                #expect(
+                    renewals.count(where: { $0.answer?.contains("access_token") == true }) == tokens.count
+                )
+                #expect(tokens.count < 8)
+            }
+        }
+
+        @Test("a locked keychain is told apart, and the passcode opens it at a sign-in")
+        func locked() async throws {
+            let world = try await LoginWorld()
+            try await world.keychain.use {
+                let login = world.login()
+                let (_, device) = try await world.setUp(login)
+                try await world.keychain.cause(.lock)
+                await #expect(throws: TouchstoneError(.locked)) { try await login.state() }
+                _ = try await login.signIn("Sign in")
+                #expect(try await login.state() == .ready(device))
+                try await world.keychain.cause(.daemonCrash)
+                await #expect(throws: TouchstoneError(.locked)) { try await login.state() }
+                _ = try await login.signIn("Sign in")
+                #expect(try await login.state() == .ready(device))
+            }
+        }
+
+        @Test("a device is used under the rule that it was set up with, and under no other")
+        func rules() async throws {
+            let world = try await LoginWorld()
+            try await world.keychain.use {
+                for rule in [AccessRule.whenUnlocked, .afterFirstUnlock] {
+                    let session = try await world.session(world.login(rule))
+                    #expect(try await session.offer() == nil, "a rule that asks nobody")
+                }
+                let (_, device) = try await world.setUp(world.login(.biometryOrPasscode))
+                let other = world.login(.biometry)
+                let error = await failure { () async throws(TouchstoneError) in try await other.state() }
+                #expect(error?.code == .ruleMismatch)
+                #expect(error?.details == ["made with: biometryOrPasscode", "asked for: biometry"])
+                await #expect(throws: TouchstoneError(.ruleMismatch)) { try await other.signIn("No") }
+                world.keychain.person(.typesPasscode)
+                let session = try await world.login(.biometryOrPasscode).signIn("Sign in")
+                #expect(session.assurance.facts == [.keyBound, .perUse, .passcodeUsed])
+                #expect(session.assurance.method == .passcode)
+                // The app has another rule now: the device is set up again under that.
+                let renewed = try await world.setUp(other).1
+                #expect(renewed.id != device.id)
+                #expect(try await other.state() == .ready(renewed))
+            }
+        }
+    }
+}

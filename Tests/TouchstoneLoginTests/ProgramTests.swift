@@ -1,0 +1,84 @@
+import Foundation
+import KeychainClient
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+/// The example, in a process of its own.
+extension TenStepsTests {
+    @Suite("Examples/SignIn")
+    struct ProgramTests {
+        private struct App {
+            let relay: Relay
+            let keychain: PrivateKeychain
+
+            /// Starts the program; its output goes to the file.
+            func start(_ password: String = SignInServer.password) async throws -> (ChildProcess, log: String)
+            {
+                let log = keychain.home.appending("app.\(UUID().uuidString)")
+                let text = try keychain.home.write(password + "\n", to: "input")
+                let terminal = keychain.prompt().origin.terminal ?? ""
+                // Prompts come up at the terminal of the descriptors.
+                let process = try await ChildProcess.start(
+                    "/bin/sh",
+                    [
+                        "-c", "output=$1; shift; exec \"$@\" < '\(text)' > \"$output\" 2> '\(terminal)'",
+                        "sh", log,
+                        "\(Programs.directory)/SignIn", relay.url.absoluteString, SignInServer.user,
+                    ],
+                    environment: [
+                        "TOUCHSTONE_HOME": keychain.home.path, "TOUCHSTONE_DAEMON": Programs.touchstoned,
+                        "TERM": "xterm",
+                    ],
+                    log: keychain.home.appending("app.log")
+                )
+                return (process, log)
+            }
+        }
+
+        @Test(
+            "killed between the server's word and its own store it keeps nothing, and the next start sets it up"
+        )
+        func killed() async throws {
+            let relay = try Relay()
+            let server = try await SignInServer.start(
+                ServerProgram.path,
+                settings: ["public-url": relay.url.absoluteString, "password-cost": "10,8,1"]
+            )
+            relay.stand(before: server.api)
+            let bus = try await PrivateBus.start(sensors: [.storage])
+            try await Enroller(bus, sensor: .storage).enrol(print: "mine")
+            let keychain = try await PrivateKeychain.ready(
+                bus: bus,
+                settings: ["test.template-directory = \(bus.templateDirectory)"]
+            )
+            let app = App(relay: relay, keychain: keychain)
+            let reader = VirtualReader(bus, sensor: .storage)
+
+            relay.script("POST", "/v1/credentials", .hangAfter)
+            try keychain.tellPerson([.waits])
+            let (first, _) = try await app.start()
+            try await reader.scan("mine")
+            try await Deadline.wait(for: "the server's word") {
+                relay.exchanges.last { $0.path == "/v1/credentials" && $0.method == "POST" }?.answer
+            }
+            first.stop(with: SIGKILL)
+            relay.passAll()
+
+            // The next start is as the first: by password. The one after that is by finger.
+            for isFirst in [true, false] {
+                try keychain.tellPerson([.waits])
+                let (process, log) = try await app.start()
+                try await reader.scan("mine")
+                #expect(try await process.waitUntilEnd() == 0)
+                let output = try String(contentsOfFile: log, encoding: .utf8)
+                #expect(output.contains("set up: This computer\n") == isFirst, "\(output)")
+                #expect(output.contains("\nThis computer, this device\n"), "\(output)")
+            }
+            // The key of the one that was killed is the server's alone: nobody can sign by it.
+            #expect(try server.revokeDevices() == 2)
+            keychain.stop(with: SIGTERM)
+            await bus.stop()
+        }
+    }
+}

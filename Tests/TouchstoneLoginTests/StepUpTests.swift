@@ -1,0 +1,160 @@
+import Foundation
+import Testing
+import Touchstone
+import TouchstoneTesting
+import WebAuthnModel
+
+@testable import TouchstoneLogin
+
+extension TenStepsTests {
+    @Suite("What a session is not enough for")
+    struct StrongerTests {
+        @Test(
+            "a step-up renews the session's authentication, and says when the device cannot give what is wanted"
+        )
+        func stepUp() async throws {
+            let world = try await LoginWorld(settings: ["freshness": "5"])
+            try await world.keychain.use {
+                let login = world.login()
+                let session = try await Deadline.wait(for: "a set-up within five seconds") {
+                    try? await world.setUp(login).0
+                }
+                let nobody = LoginDevice(id: "AAAA", label: "", lastUsed: nil, isThisDevice: false)
+                // The server's freshness ends, and its own words lead to the step-up.
+                let demand = try await Deadline.wait(for: "a refusal") {
+                    () async throws -> TouchstoneError? in
+                    let error = await failure { () async throws(TouchstoneError) in
+                        try await session.remove(nobody)
+                    }
+                    if error?.code != .stepUpNeeded { try await Task.sleep(for: .milliseconds(200)) }
+                    return error?.code == .stepUpNeeded ? error : nil
+                }
+                let header = try #require(demand.cause)
+                #expect(header.contains("max_age=5"), "\(header)")
+                try await Deadline.wait(for: "a request that is fresh enough") {
+                    let before = world.keychain.prompts.count
+                    let assurance = try await session.stepUp(for: header, "Confirm that it is you")
+                    #expect(assurance.facts == [.keyBound, .perUse, .currentSet])
+                    #expect(world.keychain.prompts.count == before + 1)
+                    let error = await failure { () async throws(TouchstoneError) in
+                        try await session.remove(nobody)
+                    }
+                    return error?.code == .notFound ? true : nil
+                }
+                // What this device cannot give; a key in software is no hardware.
+                let strong = "Bearer error=\"insufficient_user_authentication\", acr_values=\"phrh\""
+                let refused = await failure { () async throws(TouchstoneError) in
+                    try await session.stepUp(for: strong, "Confirm")
+                }
+                #expect(
+                    refused?.code == .stepUpNeeded && refused?.details.first == "wanted: phrh",
+                    "\(refused as Any)"
+                )
+                try await session.stepUp(for: strong.replacing("phrh", with: "pwd phr"), "Confirm")
+                // The session went on with the new tokens, which are sealed.
+                #expect(try await session.devices().count == 1)
+                _ = try await login.resume("Go on")
+                let before = world.keychain.prompts.count
+                await #expect(throws: TouchstoneError(.limitExceeded)) {
+                    try await session.stepUp(for: "Bearer error=\"invalid_token\"", "No")
+                }
+                #expect(world.keychain.prompts.count == before)
+            }
+        }
+
+        private func create(_ world: LoginWorld, _ access: String, _ details: JSONValue) throws -> String {
+            let made = try world.call(
+                "POST",
+                "/v1/transactions",
+                access,
+                ["type": "payment", "details": details, "expiresIn": 600]
+            )
+            return try #require(made["id"]?.string, "\(made)")
+        }
+
+        @Test("what the person sees is what is signed, and nothing else is")
+        func transaction() async throws {
+            let world = try await LoginWorld()
+            let keychain = world.keychain
+            try await keychain.use {
+                let (session, device) = try await world.setUp(world.login())
+                let access = try await session.accessToken()
+                let payment: JSONValue = [
+                    "amount": "12.30", "currency": "EUR", "payee": ["name": "Alice", "accounts": ["X", 7]],
+                ]
+                let id = try create(world, access, payment)
+                let waiting = try await session.transaction(id)
+                #expect(
+                    waiting.details == [
+                        "amount": "12.30", "currency": "EUR", "payee.name": "Alice", "payee.accounts.1": "X",
+                        "payee.accounts.2": "7",
+                    ]
+                )
+                #expect(waiting.expires > Date())
+
+                // The details and the challenge belong together: another amount is not even asked for.
+                let before = keychain.prompts.count
+                world.relay.script(
+                    "GET",
+                    "/v1/transactions/\(id)",
+                    .change { $0.replacing("12.30", with: "2.30") }
+                )
+                let changed = await failure { () async throws(TouchstoneError) in
+                    try await session.transaction(id)
+                }
+                #expect(changed?.code == .badReply && changed?.details.first?.hasPrefix("challenge") == true)
+                world.relay.passAll()
+                keychain.person(.cancels)
+                await #expect(throws: TouchstoneError(.userCancelled)) { try await waiting.approve("Pay") }
+                let receipt = try await waiting.approve("Pay")
+                #expect(keychain.prompts.count == before + 2)
+                #expect(
+                    keychain.prompts.last?.reason
+                        == "Pay (amount: 12.30; currency: EUR; payee.accounts.1: X; payee.accounts.2: 7; payee.name: Alice)"
+                )
+                let told = try #require(try JSONValue(parsing: Array(receipt)).object)
+                #expect(told["transactionId"]?.string == id && told["credentialId"]?.string == device.id)
+                #expect(
+                    try world.call("GET", "/v1/transactions/\(id)", access)["status"]?.string == "approved"
+                )
+                let again = await failure { () async throws(TouchstoneError) in
+                    try await waiting.approve("Pay")
+                }
+                #expect(
+                    again?.code == .refused && again?.cause == "transaction_not_pending",
+                    "\(again as Any)"
+                )
+                await #expect(throws: TouchstoneError(.refused)) { try await session.transaction(id) }
+                await #expect(throws: TouchstoneError(.notFound)) { try await session.transaction("AAAA") }
+                await #expect(throws: TouchstoneError(.notFound)) { try await session.transaction("../me") }
+
+                let second = try await session.transaction(try create(world, access, payment))
+                try await second.reject()
+                await #expect(throws: TouchstoneError(.refused)) { try await second.approve("Pay") }
+            }
+        }
+
+        @Test(
+            "details that a prompt would not show whole are not signed",
+            arguments: [
+                String(repeating: "x", count: 300), "Alice\u{202E}ecilA", "Ali\u{200B}ce",
+                "A\nRequested by B",
+                String(repeating: "漢", count: 150),
+            ]
+        )
+        func unshown(value: String) async throws {
+            let world = try await LoginWorld()
+            try await world.keychain.use {
+                let (session, _) = try await world.setUp(world.login())
+                let prompts = world.keychain.prompts.count
+                let id = try create(world, try await session.accessToken(), ["payee": .string(value)])
+                let waiting = try await session.transaction(id)
+                let error = await failure { () async throws(TouchstoneError) in
+                    try await waiting.approve("Pay")
+                }
+                #expect(error?.code == .limitExceeded, "\(error as Any)")
+                #expect(world.keychain.prompts.count == prompts)
+            }
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import LoopbackHTTP
+import Testing
+import Touchstone
+import TouchstoneTesting
+import WebAuthnModel
+
+@testable import TouchstoneLogin
+
+/// The server's program, which the package in `Server/` builds.
+enum ServerProgram {
+    /// `Scripts/test-server` names it; else where a build of that package leaves it.
+    static let path: String = {
+        if let path = ProcessInfo.processInfo.environment["TOUCHSTONE_SERVER"] { return path }
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        return root.appending(path: "Server/.build/debug/touchstone-server").path
+    }()
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Says why a test that needs the server's program is not run.
+    static var server: Self {
+        .enabled(
+            if: FileManager.default.isExecutableFile(atPath: ServerProgram.path),
+            "Scripts/test-server builds it and runs this"
+        )
+    }
+}
+
+/// A server that apps reach through a relay, and a keychain with a reader.
+struct LoginWorld {
+    let relay: Relay
+    let server: SignInServer
+    let keychain: TemporaryKeychain
+
+    init(chip: TestChip? = nil, settings: [String: String] = [:]) async throws {
+        relay = try Relay()
+        server = try await SignInServer.start(
+            ServerProgram.path,
+            settings: [
+                "public-url": relay.url.absoluteString, "password-cost": "10,8,1",
+                "passwords-per-minute": "1000", "ceremonies-per-minute": "1000",
+            ].merging(settings) { $1 }
+        )
+        relay.stand(before: server.api)
+        keychain = try await TemporaryKeychain(reader: .matchOnChip, chip: chip)
+    }
+
+    /// The app; each call is another start of it.
+    func login(_ rule: AccessRule = .biometry, timeout: Duration = .seconds(60)) -> LoginClient {
+        LoginClient(server: relay.url, rule: rule, timeout: timeout)
+    }
+
+    /// Signs in by password.
+    func session(_ login: LoginClient) async throws -> LoginSession {
+        try await login.signIn(user: SignInServer.user, password: SignInServer.password)
+    }
+
+    /// Signs in by password and sets the device up.
+    func setUp(_ login: LoginClient) async throws -> (LoginSession, LoginDevice) {
+        let session = try await session(login)
+        let offer = try #require(try await session.offer())
+        return (session, try await offer.accept(label: "Laptop", "Sign in by finger from now on"))
+    }
+
+    /// What the keychain keeps for the app: the names of all values.
+    func kept(_ login: LoginClient) async throws -> Set<String> {
+        var names: Set<String> = []
+        for store in [
+            SecretStore("login.device:\(relay.url.absoluteString)", rule: .whenUnlocked),
+            SecretStore("login.token:\(relay.url.absoluteString)", rule: login.rule),
+        ] {
+            names.formUnion(try await store.status().keys)
+        }
+        return names
+    }
+
+    /// A request of somebody who has an access token.
+    func call(
+        _ method: String,
+        _ path: String,
+        _ access: String,
+        _ body: JSONValue? = nil
+    ) throws -> JSONObject {
+        let answer = try server.api.send(
+            method,
+            path,
+            headers: ["Content-Type": "application/json", "Authorization": "Bearer \(access)"],
+            body: body?.json ?? []
+        )
+        return try #require(try JSONValue(parsing: answer.body).object)
+    }
+}
+
+/// The error of a call; nil where it threw none.
+func failure<R>(_ body: () async throws(TouchstoneError) -> R) async -> TouchstoneError? {
+    do throws(TouchstoneError) {
+        _ = try await body()
+        return nil
+    } catch {
+        return error
+    }
+}

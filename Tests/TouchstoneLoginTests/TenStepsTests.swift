@@ -1,0 +1,125 @@
+import Foundation
+import LoopbackHTTP
+import Testing
+import Touchstone
+import TouchstoneTesting
+import WebAuthnModel
+
+@testable import TouchstoneLogin
+
+@Suite("Signing in, beside the server's program", .server, .timeLimit(.minutes(20)))
+struct TenStepsTests {
+    /// The challenge and the facts that an assertion signed, as the relay saw it.
+    private func signedClientData(_ exchange: Relay.Exchange) throws -> JSONObject {
+        let body = try #require(try JSONValue(parsing: Array(exchange.body.utf8)).object)
+        let response = body["credential"]?.object?["response"]?.object
+        let bytes = try #require(response?["clientDataJSON"]?.bytes)
+        return try #require(try JSONValue(parsing: bytes).object)
+    }
+
+    @Test("the ten steps, in software and with a TPM", arguments: [false, true])
+    func tenSteps(hasChip: Bool) async throws {
+        let world = try await LoginWorld(
+            chip: hasChip ? .prepared() : nil,
+            settings: hasChip ? ["endorsement": "any", "device-attestation": "policy"] : [:]
+        )
+        let keychain = world.keychain
+        try await keychain.use {
+            // 1 to 4: a form, the password to the server, a session.
+            var login = world.login()
+            #expect(try await login.state() == .signedOut)
+            let wrong = await failure { () async throws(TouchstoneError) in
+                try await login.signIn(user: SignInServer.user, password: "wrong horse")
+            }
+            #expect(wrong?.code == .refused && wrong?.cause == "authentication_failed", "\(wrong as Any)")
+            #expect(wrong?.nextStep == .retry)
+            // The server wants a second's pause then, and says so.
+            let first = try await Deadline.wait(for: "the end of the pause") {
+                () async throws -> LoginSession? in
+                do {
+                    return try await world.session(login)
+                } catch let error as TouchstoneError {
+                    #expect(error.code == .throttled && error.nextStep == .wait, "\(error)")
+                    try await Task.sleep(for: try #require(error.retryAfter))
+                    return nil
+                }
+            }
+            #expect(first.user == SignInServer.user && first.assurance.facts.isEmpty)
+            let access = try await first.accessToken()
+            #expect(try world.call("GET", "/v1/me", access)["username"]?.string == SignInServer.user)
+            #expect(try await world.kept(login).isEmpty, "signing in keeps nothing")
+            #expect(keychain.prompts.isEmpty)
+
+            // 5 and 6: the offer, and the user's consent under one prompt.
+            let offer = try #require(try await first.offer())
+            let device = try await offer.accept(label: "Laptop", "Sign in by finger from now on")
+            #expect(keychain.prompts.map(\.reason) == ["Sign in by finger from now on"])
+            #expect(device.isThisDevice && device.label == "Laptop")
+            #expect(try await first.offer() == nil)
+            #expect(try await first.devices() == [device])
+            let registered = try world.call("GET", "/v1/credentials/\(device.id)", access)
+            #expect(registered["assurance"]?.string == (hasChip ? "tpm" : "self"))
+            #expect(registered["uvEvidence"]?.string == (hasChip ? "tpm_policy" : "flag"))
+            #expect(try await world.kept(login) == ["device", "refresh"])
+
+            // 7: the app starts again, and knows without a prompt and without the server.
+            login = world.login()
+            let requests = world.relay.exchanges.count
+            #expect(try await login.state() == .ready(device))
+            #expect(world.relay.exchanges.count == requests && keychain.prompts.count == 1)
+
+            // 8 and 9: the finger, and the server's challenge signed with what it was worth.
+            let second = try await login.signIn("Sign in to Example")
+            #expect(
+                keychain.prompts.map(\.reason).last == "Sign in to Example" && keychain.prompts.count == 2
+            )
+            #expect(second.user == SignInServer.user)
+            #expect(second.assurance.facts == [.keyBound, .perUse, .currentSet])
+            #expect(second.assurance.method == .fingerprint && second.assurance.level == .test)
+            let exchange = try #require(world.relay.exchanges.last { $0.path == "/v1/login" })
+            let stated = try signedClientData(exchange)["touchstone"]?.object
+            #expect(stated?["facts"]?.array == ["currentSet", "keyBound", "perUse"])
+            #expect(stated?["method"]?.string == "fingerprint" && stated?["level"]?.string == "test")
+            let me = try world.call("GET", "/v1/me", try await second.accessToken())
+            #expect(
+                me["amr"]?.array?.contains("fpt") == true && me["acr"]?.string == (hasChip ? "phrh" : "phr")
+            )
+
+            // 10: the token out of the store, for the same session.
+            let third = try await world.login().resume("Open your session")
+            #expect(keychain.prompts.count == 3)
+            let resumed = try await third.accessToken()
+            #expect(try await second.accessToken() != resumed)
+            #expect(try world.call("GET", "/v1/me", resumed)["sessionId"] == me["sessionId"])
+            // A token that somebody copies is worth nothing without this device's key.
+            let token = try await SecretStore("login.token:\(world.relay.url.absoluteString)")
+                .read("refresh", as: String.self, with: "a test")
+            let stolen = try world.server.api.send(
+                "POST",
+                "/v1/token",
+                headers: ["Content-Type": "application/x-www-form-urlencoded"],
+                body: Array("grant_type=refresh_token&refresh_token=\(token)".utf8)
+            )
+            #expect(stolen.status == 400)
+
+            // Signing out ends the session here and there; the device stays.
+            try await third.signOut()
+            #expect(
+                await failure { () async throws(TouchstoneError) in try await third.accessToken() }?.code
+                    == .refused
+            )
+            #expect(
+                await failure { () async throws(TouchstoneError) in try await second.devices() }?
+                    .isEndOfSession == true
+            )
+            #expect(
+                await failure { () async throws(TouchstoneError) in try await login.resume("No") }?.code
+                    == .notFound
+            )
+            #expect(try await login.state() == .ready(device))
+            let last = try await login.signIn("Once more")
+            #expect(try await last.devices().map(\.id) == [device.id])
+            #expect(try await last.devices().first?.lastUsed != nil)
+        }
+    }
+}
