@@ -481,6 +481,11 @@ let package = Package(
         }
 )
 
+// The Swift Package Index builds the documentation with this plugin; `Scripts/documentation` needs none, and no app fetches it.
+if Context.environment["SPI_GENERATE_DOCS"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}
+
 /// The layers, as folders under `Sources`: a target imports targets of its own folder or of one named before it
 /// (docs/ARCHITECTURE.md, section "Layers").
 let layers: KeyValuePairs = [
