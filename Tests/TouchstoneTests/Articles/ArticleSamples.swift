@@ -20,24 +20,28 @@ struct ArticleSamples {
 
     func obstacle() async throws -> String? {
         let capability = try await Keychain.current.capability()
-        if let obstacle = capability.obstacle { return "\(obstacle.message()) \(obstacle.advice())" }
+        if let obstacle = capability.obstacle {
+            return "\(obstacle.message()) \(obstacle.advice())"
+        }
         return nil
     }
 
     func keepToken() async throws -> String {
         let tokens = SecretStore("com.example.tokens")
         try await tokens.write("s3cret", for: "octocat")
-        let token: String = try await tokens.read("octocat", with: "Sign in to Example")
+        let token: String = try await tokens.read("octocat", with: "Sign in")
         return token
     }
 
-    func storedToken(in tokens: SecretStore) async throws(TouchstoneError) -> String? {
+    func token(in tokens: SecretStore) async throws(TouchstoneError) -> String? {
         do {
             return try await tokens.read("octocat", with: "Sign in to Example")
         } catch {
             switch error.code {
-            case .notFound, .invalidated: return nil  // sign in with the password, then write the new token
-            default: throw error  // cancelled, locked, damaged: the token is still there
+            case .notFound, .invalidated:
+                return nil  // sign in with the password, then write it
+            default:
+                throw error  // cancelled, locked, damaged: the token is there
             }
         }
     }
@@ -52,7 +56,8 @@ struct ArticleSamples {
     }
 
     func pay(_ challenge: Data) async throws -> DeviceSignature {
-        let key = try await DeviceSigningKey.create("payments", rule: .biometryOrPasscode)
+        let rule = AccessRule.biometryOrPasscode
+        let key = try await DeviceSigningKey.create("payments", rule: rule)
         var prompt = PromptText("Pay 12.30 EUR to Alice", timeout: .seconds(30))
         prompt.title = "Example Bank"
         let signature = try await key.sign(challenge, prompt)
@@ -62,14 +67,16 @@ struct ArticleSamples {
     // MARK: "Choosing an access rule"
 
     func weakerRules() -> [SecretStore] {
-        let session = SecretStore("session", rule: .biometry.reusable(for: .seconds(60)))
-        let album = SecretStore("album", rule: .biometryOrPasscode.acceptingLaterEnrolments())
+        let minute = AccessRule.biometry.reusable(for: .seconds(60))
+        let session = SecretStore("session", rule: minute)
+        let album = SecretStore("album", rule: .biometry.acceptingLaterEnrolments())
         let door = SecretStore("door", rule: .biometry.acceptingWeakBiometry())
         return [session, album, door]
     }
 
     func hardwareKey() async throws -> DeviceSigningKey {
-        let key = try await DeviceSigningKey.create("payments", rule: .biometry.requiring(.hardware))
+        let rule = AccessRule.biometry.requiring(.hardware)
+        let key = try await DeviceSigningKey.create("payments", rule: rule)
         return key
     }
 
@@ -81,7 +88,7 @@ struct ArticleSamples {
     }
 
     func move(from old: SecretStore, to new: SecretStore) async throws {
-        let proof = try await Keychain.current.authenticate("Protect your notes by your passcode too")
+        let proof = try await Keychain.current.authenticate("Protect your notes")
         defer { proof.end() }
         let note: String = try await old.read("note", with: .proof(proof))
         try await new.write(note, for: "note")
@@ -90,12 +97,12 @@ struct ArticleSamples {
 
     // MARK: "Moving from KeychainAccess or Valet"
 
-    func databaseKey(in store: SecretStore) async throws(TouchstoneError) -> Data {
+    func key(in store: SecretStore) async throws(TouchstoneError) -> Data {
         do {
             return try await store.read("database", with: "Open your notes")
         } catch {
             guard error.code == .notFound else { throw error }
-            let key = Data((0..<32).map { _ in UInt8.random(in: .min ... .max) })
+            let key = Data((0..<32).map { _ in UInt8.random(in: 0...255) })
             try await store.write(key, for: "database")
             return key
         }
@@ -113,12 +120,14 @@ struct ArticleSamples {
 
     func unlock(_ record: Data) async -> String {
         do {
-            let state = try await Keychain.current.capability(for: [.strongBiometry, .passcode])
-            if let obstacle = state.obstacle { return obstacle.advice(in: "en") }
+            let demand: Authenticators = [.strongBiometry, .passcode]
+            let state = try await Keychain.current.capability(for: demand)
+            if let obstacle = state.obstacle { return obstacle.advice() }
             var prompt: PromptText = "Unlock"
             prompt.subtitle = "Your notes"
             prompt.cancelLabel = "Not now"
-            let note = try await DeviceSealingKey.find("notes").open(record, prompt)
+            let key = try await DeviceSealingKey.find("notes")
+            let note = try await key.open(record, prompt)
             return String(decoding: note, as: UTF8.self)
         } catch {
             return "\(error.message(in: "en")) [\(error.androidCode ?? 0)]"

@@ -14,12 +14,12 @@ struct ArticleTests {
             #expect(try await ArticleSamples().overview("token") == "token")
             #expect(try await ArticleSamples().keepToken() == "s3cret")
             let tokens = SecretStore("com.example.tokens")
-            #expect(try await ArticleSamples().storedToken(in: tokens) == "s3cret")
-            #expect(try await ArticleSamples().storedToken(in: SecretStore("empty")) == nil)
+            #expect(try await ArticleSamples().token(in: tokens) == "s3cret")
+            #expect(try await ArticleSamples().token(in: SecretStore("empty")) == nil)
             #expect(world.prompts == 3)
             try world.cancels()
             let error = await failure { () throws(TouchstoneError) in
-                try await ArticleSamples().storedToken(in: tokens)
+                try await ArticleSamples().token(in: tokens)
             }
             #expect(error?.code == .userCancelled)
 
@@ -80,13 +80,13 @@ struct ArticleTests {
         let world = try await World.withFinger()
         try await world.use {
             let store = SecretStore("keys")
-            let key = try await ArticleSamples().databaseKey(in: store)
+            let key = try await ArticleSamples().key(in: store)
             #expect(key.count == 32)
             try world.touches()
-            #expect(try await ArticleSamples().databaseKey(in: store) == key)
+            #expect(try await ArticleSamples().key(in: store) == key)
             try world.cancels()
             let error = await failure { () throws(TouchstoneError) in
-                try await ArticleSamples().databaseKey(in: store)
+                try await ArticleSamples().key(in: store)
             }
             #expect(error?.code == .userCancelled)
             try world.touches()
@@ -120,7 +120,12 @@ struct ArticleTests {
             #expect(!articles.isEmpty, "\(module)")
             for article in articles {
                 for sample in try text(article).components(separatedBy: "```swift\n").dropFirst() {
-                    let sample = lines(String(try #require(sample.components(separatedBy: "\n```").first)))
+                    let whole = try #require(sample.components(separatedBy: "\n```").first)
+                    // What a page of usual width shows without scrolling.
+                    for line in whole.split(separator: "\n") where line.count > 77 {
+                        Issue.record("\(article.lastPathComponent): \(line.count) columns: \(line)")
+                    }
+                    let sample = lines(whole)
                     // A manifest is compiled by Scripts/documentation.
                     if sample.first?.hasPrefix("// swift-tools-version:") == true { continue }
                     let isThere = compiled.contains { file in

@@ -10,12 +10,14 @@ private let github = SecretStore("com.example.github-token")
 struct KitArticleTests {
     @Test func aTokenComesBack() async throws {
         let keychain = try await TemporaryKeychain()
-        try await keychain.use { try await github.write("s3cret", for: "octocat") }
-        #expect(try await keychain.use { try await github.read("octocat") } == "s3cret")
+        try await keychain.use {
+            try await github.write("s3cret", for: "octocat")
+            #expect(try await github.read("octocat") == "s3cret")
+        }
     }
 
     @Test func aNewFingerEndsTheToken() async throws {
-        let keychain = try await TemporaryKeychain(reader: .image, enrolled: [.first], chip: .prepared())
+        let keychain = try await TemporaryKeychain(chip: .prepared())
         try await keychain.use {
             try await github.write("s3cret", for: "octocat")
             keychain.person(.cancels)
