@@ -245,7 +245,7 @@ let package = Package(
             name: "TouchstoneTesting",
             dependencies: [
                 "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "LoopbackHTTP",
-                "SecretMemory", "Threads", "WebAuthnModel",
+                "SecretMemory", "Threads", "Touchstone", "WebAuthnModel",
             ],
             swiftSettings: nearC
         ),
