@@ -43,6 +43,8 @@ let daemonLinkage: [LinkerSetting] = {
 let examples = [
     "AskFirst", "BiometricLock", "BiometricNote", "EnclaveSigner", "RightsStore", "TokenStore",
 ]
+/// Those of the module `Touchstone`.
+let asyncExamples = ["CapabilityWatch", "Notes", "PaymentSigner", "SealedFile", "SessionTokens"]
 
 let package = Package(
     name: "touchstone",
@@ -254,7 +256,7 @@ let package = Package(
             name: "TouchstoneTesting",
             dependencies: [
                 "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "LoopbackHTTP",
-                "SecretMemory", "Threads", "WebAuthnModel",
+                "SecretMemory", "Threads", "Touchstone", "WebAuthnModel",
             ],
             swiftSettings: nearC
         ),
@@ -477,7 +479,7 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: ["KeychainClient", "KeychainModel", "TouchstoneTesting", "touchstoned-testing"]
-                + examples.map { .byName(name: $0) },
+                + (examples + asyncExamples).map { .byName(name: $0) },
             swiftSettings: settings
         ),
     ]
@@ -506,7 +508,22 @@ let package = Package(
                 swiftSettings: warnings
             )
         }
+        + asyncExamples.map { name in
+            .executableTarget(
+                name: name,
+                dependencies: ["Touchstone"],
+                path: "Examples/\(name)",
+                swiftSettings: warnings
+            )
+        }
 )
+
+// The Swift Package Index builds the documentation with this plugin; `Scripts/documentation` needs none, and no app fetches it.
+if Context.environment["SPI_GENERATE_DOCS"] != nil {
+    package.dependencies.append(
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0")
+    )
+}
 
 /// The layers, as folders under `Sources`: a target imports targets of its own folder or of one named before it
 /// (docs/ARCHITECTURE.md, section "Layers").

@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Programs as they are written for iOS and macOS: the same source builds there with the system's own frameworks.
+// Programs as they are written for iOS and macOS: the same source builds there with the system's own frameworks. The last five
+// are of the module Touchstone, on Linux.
 
 /// The name by which SwiftPM knows the package: the last part of its address or path.
 ///
@@ -27,3 +28,11 @@ let package = Package(
         "AskFirst", "BiometricLock", "BiometricNote", "EnclaveSigner", "RightsStore", "TokenStore",
     ].map { .executableTarget(name: $0, dependencies: [keychain], path: $0) }
 )
+
+#if os(Linux)
+    /// No module of it has a name of Apple's, so it needs no aliases.
+    let touchstoneProduct = Target.Dependency.product(name: "Touchstone", package: touchstone)
+    package.targets += [
+        "CapabilityWatch", "Notes", "PaymentSigner", "SealedFile", "SessionTokens",
+    ].map { .executableTarget(name: $0, dependencies: [touchstoneProduct], path: $0) }
+#endif

@@ -162,11 +162,22 @@ struct ClipboardTests {
     func clearing(desktop: Desktop) async throws {
         let keychain = try ScriptedKeychain(home, ["mail": .init(octets: Array("s3cret\n".utf8))])
         let running = try await Running(desktop, home)
-        try await running.copySecret(seconds: 5)
-        #expect(try await running.held() == "s3cret\n")
-        #expect(running.keepers == 1)
-        try await running.wait(toHold: "")
-        try await Deadline.wait(for: "the end of who clears it") { running.keepers == 0 ? true : nil }
+        for seconds in [5, 20, 50] {
+            let start = ContinuousClock.now
+            try await running.copySecret(seconds: seconds)
+            let (held, keepers) = (try await running.held(), running.keepers)
+            let isInTime = ContinuousClock.now - start < .seconds(seconds)
+            try await Deadline.wait(for: "the end of who clears it", atMost: .seconds(120)) {
+                running.keepers == 0 ? true : nil
+            }
+            try await running.wait(toHold: "")
+            // On a busy machine the time may be over before anybody looks.
+            guard isInTime else { continue }
+            #expect(held == "s3cret\n")
+            #expect(keepers == 1)
+            return withExtendedLifetime((running, keychain)) {}
+        }
+        Issue.record("the machine was too busy to look at the clipboard within a minute")
         withExtendedLifetime((running, keychain)) {}
     }
 

@@ -110,49 +110,27 @@ private struct Registry: Sendable {
     /// docker's client; Debian's package `docker.io` has it, and a daemon beside it that is not needed.
     static let client = ProcessInfo.processInfo.environment["TOUCHSTONE_DOCKER"] ?? "/usr/bin/docker"
 
-    static let isPossible = [client, "/usr/bin/python3"].allSatisfy(Programs.isBuilt)
+    static let isPossible = [client, BasicAuthServer.python].allSatisfy(Programs.isBuilt)
 
     /// `127.0.0.1:PORT`, which docker talks to without TLS.
     let address: String
-    private let home: TemporaryHome
-    private let server: StartedCommand
-
-    private static let script = #"""
-        import base64, http.server, os, sys
-        root, user, password = sys.argv[1:4]
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                given = self.headers.get("Authorization", "")
-                wanted = "Basic " + base64.b64encode((user + ":" + password).encode()).decode()
-                with open(root + "/requests", "a") as log:
-                    log.write(("right" if given == wanted else "wrong" if given else "none") + "\n")
-                self.send_response(200 if given == wanted else 401)
-                if given != wanted: self.send_header("WWW-Authenticate", 'Basic realm="registry"')
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        with open(root + "/port.new", "w") as file: file.write(str(server.server_port))
-        os.rename(root + "/port.new", root + "/port")
-        server.serve_forever()
-        """#
+    private let server: BasicAuthServer
 
     init() async throws {
-        home = try TemporaryHome()
-        var run = CommandRun("-c", Self.script, home.path, Self.user, Self.password, home: home)
-        run.program = "/usr/bin/python3"
-        server = try run.start()
-        let root = home.path
-        let port = try await Deadline.wait(for: "the registry's port") {
-            try? String(contentsOfFile: root + "/port", encoding: .utf8)
-        }
-        address = "127.0.0.1:\(port)"
+        let answer = """
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            """
+        server = try await BasicAuthServer(
+            in: try TemporaryHome(),
+            user: Self.user,
+            password: Self.password,
+            serve: answer
+        )
+        address = server.address
     }
 
     /// What was shown with each request so far: `none`, `wrong` or `right`.
-    func requests() -> [String] {
-        let text = (try? String(contentsOfFile: home.path + "/requests", encoding: .utf8)) ?? ""
-        return text.split(separator: "\n").map(String.init)
-    }
+    func requests() -> [String] { server.requests() }
 }

@@ -88,11 +88,7 @@ struct ManyClientTests {
         #expect(refused?.cause == .tooManyConnections)
         #expect(refused?.remedy == .retry)
         #expect(refused?.status == .allocate)
-        let lines = try await Deadline.wait(for: "what the log tells") {
-            let log = try String(contentsOfFile: keychain.home.appending("daemon.stderr"), encoding: .utf8)
-            let lines = log.split(separator: "\n").filter { $0.contains("too many connections") }
-            return lines.isEmpty ? nil : lines
-        }
+        let lines = try await keychain.expectLogged("too many connections")
         #expect(lines.count == 1, "not a line for each try")
     }
 

@@ -103,14 +103,6 @@ extension PrivateKeychain {
         }
     }
 
-    /// The daemon's log so far.
-    var log: String { (try? String(contentsOfFile: home.appending("daemon.stderr"), encoding: .utf8)) ?? "" }
-
-    /// Waits until a text is in the log: what is told of a request may be written after its answer.
-    func expectLogged(_ text: String) async throws {
-        try await Deadline.wait(for: "'\(text)' in the log") { log.contains(text) ? true : nil }
-    }
-
     /// Runs `touchstone` at the keychain's terminal; the output is what it wrote to standard error.
     func touchstone(_ arguments: String) async throws -> Finished {
         let terminal = prompt().origin.terminal ?? ""

@@ -2,14 +2,14 @@ import Desk
 import KeychainModel
 import Testing
 
+private func manifest(_ text: String) throws -> AccessGroupManifest {
+    var manifest = AccessGroupManifest()
+    try manifest.add(text)
+    return manifest
+}
+
 @Suite("A manifest of access groups")
 struct AccessGroupManifestTests {
-    private func manifest(_ text: String) throws -> AccessGroupManifest {
-        var manifest = AccessGroupManifest()
-        try manifest.add(text)
-        return manifest
-    }
-
     @Test("grants each program the groups that it stands under, in their order")
     func grants() throws {
         let manifest = try manifest(
@@ -63,12 +63,6 @@ struct AccessGroupManifestTests {
 
 @Suite("A program's own group in a manifest")
 struct OwnGroupTests {
-    private func manifest(_ text: String) throws -> AccessGroupManifest {
-        var manifest = AccessGroupManifest()
-        try manifest.add(text)
-        return manifest
-    }
-
     @Test("stands for its path's group, by a path or a pattern; the first line that fits counts")
     func own() throws {
         let manifest = try manifest(

@@ -8,7 +8,7 @@ import TouchstoneTesting
 @Suite("The examples", .timeLimit(.minutes(20)))
 struct ExampleTests {
     /// Runs an example to its end; `input` is what it reads from standard input.
-    private static func run(
+    static func run(
         _ name: String,
         _ arguments: [String] = [],
         input: String? = nil,

@@ -46,11 +46,7 @@ struct FullDiskTests {
         for number in 0..<stored { #expect(try keychain.value("item \(number)") == value) }
         // Again and again: nothing of the failures stays in the way.
         for _ in 0..<3 { #expect(throws: KeychainError(.diskFull)) { try keychain.add("more", value) } }
-        let told = try await Deadline.wait(for: "what the log tells") {
-            let log = try String(contentsOfFile: keychain.home.appending("daemon.stderr"), encoding: .utf8)
-            let lines = log.split(separator: "\n").filter { $0.contains("event=\"requestFailed\"") }
-            return lines.isEmpty ? nil : lines
-        }
+        let told = try await keychain.expectLogged("event=\"requestFailed\"")
         // Once a minute, and not once a call.
         #expect((1...3).contains(told.count))
         let causes = ["system ENOSPC", "sqlite 13"]

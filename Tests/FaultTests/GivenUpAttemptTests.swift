@@ -29,11 +29,7 @@ struct GivenUpAttemptTests {
 
     /// Waits until the daemon has told of another evaluation's end.
     private static func waitForEnd(_ number: Int, _ keychain: PrivateKeychain) async throws {
-        let log = keychain.home.appending("daemon.stderr")
-        try await Deadline.wait(for: "the end of evaluation \(number)") {
-            let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-            return text.components(separatedBy: "authenticationCancelled").count - 1 >= number ? true : nil
-        }
+        try await keychain.expectLogged("authenticationCancelled", count: number)
     }
 
     /// Starts an evaluation for fingers, and gives what ends it.

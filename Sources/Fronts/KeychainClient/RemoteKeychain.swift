@@ -23,6 +23,7 @@ public final class RemoteKeychain: Sendable {
     private let layout: Layout?
     private let daemon: DaemonLocation
     private let connection = Guarded<Connection?>(nil)
+    private let isClosedToTests = Atomic<Bool>(false)
     /// Where the secrets of results find room.
     let room: LockedRoom
 
@@ -113,8 +114,14 @@ public final class RemoteKeychain: Sendable {
         connection.withLock { $0.map { $0.isUsable && !$0.isHungUp } ?? false }
     }
 
+    /// Has every call from now on fail, as a test that missed its own keychain would otherwise meet the user's.
+    package func closeToTests() { isClosedToTests.store(true, ordering: .releasing) }
+
     private func usableConnection() throws(KeychainError) -> Connection {
-        try connection.withLock { slot throws(KeychainError) in
+        if isClosedToTests.load(ordering: .acquiring) {
+            throw .notAvailable(.outsideTestKeychain, detail: "make the call inside TemporaryKeychain.use")
+        }
+        return try connection.withLock { slot throws(KeychainError) in
             if let connection = slot, connection.isUsable { return connection }
             slot = nil
             let connection = try connect()

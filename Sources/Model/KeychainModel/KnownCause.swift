@@ -112,6 +112,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case daemonNotRunning = "touchstone: daemonNotRunning"
     /// The daemon's program could not be started; why, is the detail.
     case daemonNotStarted = "system: daemonNotStarted"
+    /// A test called outside of its test keychain, and the user's own one is not for tests; what to do, is the detail.
+    case outsideTestKeychain = "touchstone: outsideTestKeychain"
     /// The daemon was started and does not listen.
     case daemonDoesNotListen = "touchstone: daemonDoesNotListen"
     /// The daemon listens and says nothing.

@@ -37,6 +37,10 @@ struct SecretStoreTests {
             #expect(try await store.read("empty") == Data())
             #expect(try await store.read("number") == 42)
             #expect(try await store.read("long", as: Data.self).count == 65_536)
+            // A function that returns an optional reads one.
+            #expect(try await store.read("text", as: String?.self) == "şifre 密码")
+            #expect(try await store.read("data", as: Data?.self) == data)
+            #expect(try await store.read("number", as: Int?.self) == 42)
             let sum = try await store.withBytes(of: "data") { bytes in
                 bytes.withUnsafeBytes { $0.reduce(0) { $0 + Int($1) } }
             }
@@ -52,6 +56,11 @@ struct SecretStoreTests {
             await #expect(throws: TouchstoneError(.typeMismatch)) {
                 try await store.write(Double.nan, for: "nan")
             }
+            await #expect(throws: TouchstoneError(.typeMismatch)) {
+                try await store.write(String?.none, for: "nil")
+            }
+            try await store.write(String?.some("there"), for: "optional")
+            #expect(try await store.read("optional") == "there")
         }
     }
 

@@ -92,7 +92,7 @@ extension TouchstoneError.Code {
             case .otherHardware, .missingHardware, .missingIndex: .hardwareChanged
             case .silentHardware: .hardwareUnavailable
             case .chipLockout: .hardwareLockedOut
-            case .noHome, .daemonMissing, .daemonNotRunning: .serviceMissing
+            case .noHome, .daemonMissing, .daemonNotRunning, .outsideTestKeychain: .serviceMissing
             case .daemonNotStarted, .daemonDoesNotListen, .daemonSilent, .daemonRefused,
                 .layoutHasNoVariables,
                 .socketFailed, .connectFailed, .peerUnknown, .socketPlace, .runtimeDirectory, .connectionLost:

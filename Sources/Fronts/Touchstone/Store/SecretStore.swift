@@ -61,11 +61,12 @@ public struct SecretStore: Sendable {
     /// A new one asks nobody; one that replaces another asks as reading it does.
     ///
     /// - Parameters:
-    ///   - value: `Data` and `String` keep their bytes, any other becomes JSON; at most 65,536 bytes.
+    ///   - value: `Data` and `String` keep their bytes, any other becomes JSON; at most 65,536 bytes. An optional is stored
+    ///     as what it wraps.
     ///   - key: 1 to 255 bytes.
     ///   - permission: What lets it replace another value.
-    /// - Throws: ``TouchstoneError``: `limitExceeded`, `typeMismatch` for what cannot be encoded, `invalidated` where a value
-    ///   is to be replaced that is.
+    /// - Throws: ``TouchstoneError``: `limitExceeded`, `typeMismatch` for nil and for what cannot be encoded, `invalidated`
+    ///   where a value is to be replaced that is.
     public func write<Value: Encodable>(
         _ value: Value,
         for key: String,

@@ -203,7 +203,7 @@ extension TouchstoneError {
         case .credentialNotAllowed:
             self.init(.refused, part: "server", cause: "credentialNotAllowed", nextStep: .setUpAgain)
         case .damaged: self.init(.damaged, details: ["the record of a device"])
-        case .keychain(let error): self.init(below: error)
+        case .keychain(let refusal): self.init(below: refusal.error)
         }
     }
 }

@@ -55,7 +55,7 @@ package actor PrivateBus {
     private var fprintd: ChildProcess?
     private var guests: [any AnyObject & Sendable] = []
 
-    /// The bus, for a ``FprintReader``.
+    /// The bus, for an `FprintReader`.
     package nonisolated var busAddress: BusAddress { .testing(address, ownerUserID: geteuid()) }
 
     /// The socket of a sensor; it is there while the sensor is claimed.

@@ -3,6 +3,7 @@ import KeychainClient
 import KeychainModel
 import SecretMemory
 import Threads
+public import Touchstone
 
 /// A keychain of a test's own: real daemon, private bus, drawn fingers, a person at the prompt.
 ///
@@ -14,6 +15,9 @@ import Threads
 /// ```
 ///
 /// The keychain is set up and unlocked. It owns all its parts, which end with it; its assurance is `test`.
+///
+/// From the first one on, the user's own keychain is closed to this process: a call outside of ``use(isolation:_:)`` fails, in
+/// `Touchstone` with the code `serviceMissing` and a detail that says what to do, in `Security` with `errSecNotAvailable`.
 public final class TemporaryKeychain: Sendable {
     let parts: Parts
 
@@ -31,6 +35,7 @@ public final class TemporaryKeychain: Sendable {
         chip: TestChip? = nil,
         clock: ManualClock? = nil
     ) async throws(TestKitError) {
+        RemoteKeychain.shared.closeToTests()
         parts = try await TestKitError.wrapping("the keychain cannot be started") {
             try await Parts.start(reader: reader, enrolled: enrolled, chip: chip, clock: clock)
         }
@@ -42,6 +47,11 @@ public final class TemporaryKeychain: Sendable {
         _ body: () async throws -> R
     ) async rethrows -> R {
         try await parts.keychain.use { try await body() }
+    }
+
+    /// The same keychain for code that takes one, such as `SecretStore(_:rule:group:in:)`; it means the same in any task.
+    public var keychain: Keychain {
+        Keychain(parts.keychain.client, promptsAt: parts.keychain.prompt().origin)
     }
 
     /// The prompts that were shown so far.

@@ -145,6 +145,7 @@ enum CauseText {
                 "it and its directories must be this user's or root's, and writable by nobody else: chmod go-w"
             )
         case .daemonNotRunning: ("the daemon does not run, and none may be started", "touchstone doctor")
+        case .outsideTestKeychain: ("a test called outside of its test keychain", "\(why)")
         case .daemonNotStarted: ("the daemon's program could not be started (\(why))", "touchstone doctor")
         case .daemonDoesNotListen: ("the daemon was started and does not listen", "touchstone doctor")
         case .daemonSilent: ("the daemon does not answer", "try again; if it stays silent: touchstone doctor")

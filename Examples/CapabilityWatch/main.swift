@@ -1,0 +1,26 @@
+// Says what a prompt could ask for now, and again after each change, as a settings page does; runs until it is ended.
+import Foundation
+import Touchstone
+
+/// One line of the page.
+func line(_ name: String, _ capability: Capability) -> String {
+    var line = "\(name): "
+    if let sensor = capability.sensor {
+        line +=
+            "\(sensor.name), \(sensor.enrolledCount.map { "\($0) enrolled" } ?? "enrolled fingers not told"); "
+    }
+    guard let obstacle = capability.obstacle else { return line + "ready" }
+    return line + "\(obstacle.message()) \(obstacle.advice())"
+}
+
+do {
+    print(line("passcode", try await Keychain.current.capability(for: .passcode)))
+    for await capability in Keychain.current.capabilities() {
+        print(line("finger", capability))
+        // Whoever reads a pipe gets the line now.
+        fflush(nil)
+    }
+} catch {
+    print("\(error.message()) \(error.advice())")
+    exit(1)
+}

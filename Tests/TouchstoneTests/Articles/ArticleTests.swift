@@ -1,0 +1,153 @@
+import Foundation
+import Testing
+import Touchstone
+import TouchstoneTesting
+
+@Suite("The samples of the documentation", .timeLimit(.minutes(20)))
+struct ArticleTests {
+    @Test("getting started: a token, its absence, two notes on one prompt, a payment")
+    func gettingStarted() async throws {
+        let world = try await World.withFinger()
+        try await world.use {
+            #expect(try await ArticleSamples().obstacle() == nil)
+            try world.touches(3)
+            #expect(try await ArticleSamples().overview("token") == "token")
+            #expect(try await ArticleSamples().keepToken() == "s3cret")
+            let tokens = SecretStore("com.example.tokens")
+            #expect(try await ArticleSamples().token(in: tokens) == "s3cret")
+            #expect(try await ArticleSamples().token(in: SecretStore("empty")) == nil)
+            #expect(world.prompts == 3)
+            try world.cancels()
+            let error = await failure { () throws(TouchstoneError) in
+                try await ArticleSamples().token(in: tokens)
+            }
+            #expect(error?.code == .userCancelled)
+
+            let notes = SecretStore("com.example.notes")
+            for name in ["first", "second"] { try await notes.write("the \(name)", for: name) }
+            try world.touches()
+            #expect(try await ArticleSamples().twoNotes() == ["the first", "the second"])
+            #expect(world.prompts == 5)
+            try world.touches()
+            let signature = try await ArticleSamples().pay(Data("challenge".utf8))
+            #expect(signature.rawRepresentation.count == 64 && signature.assurance.method == .fingerprint)
+        }
+    }
+
+    @Test("without a sensor the obstacle says so, and what to do")
+    func obstacle() async throws {
+        let world = try await World()
+        try await world.use {
+            let capability = try await Keychain.current.capability()
+            let obstacle = try #require(capability.obstacle)
+            #expect(try await ArticleSamples().obstacle() == "\(obstacle.message()) \(obstacle.advice())")
+        }
+    }
+
+    @Test("choosing a rule: weaker and stronger ones, a change of fingers, a move to another rule")
+    func accessRules() async throws {
+        let world = try await World.withFinger()
+        try await world.use {
+            for store in ArticleSamples().weakerRules() {
+                try await store.write("value", for: "key")
+                #expect(try await store.status() == ["key": .present], "\(store.rule)")
+            }
+            // A chip of a test is none.
+            await #expect(throws: TouchstoneError(.hardwareTooWeak)) {
+                try await ArticleSamples().hardwareKey()
+            }
+
+            let old = SecretStore("old")
+            try await old.write("dear diary", for: "note")
+            let new = SecretStore("new", rule: .biometryOrPasscode)
+            try world.touches()
+            try await ArticleSamples().move(from: old, to: new)
+            #expect(try await old.status().isEmpty)
+            try world.answers()
+            #expect(try await new.read("note", as: String.self) == "dear diary")
+
+            let tokens = SecretStore("tokens")
+            try await tokens.write("before", for: "octocat")
+            try await ArticleSamples().renew(tokens) { throw CancellationError() }
+            try await world.enrol(["right-index-finger", "left-thumb"])
+            try await ArticleSamples().renew(tokens) { "after" }
+            #expect(try await tokens.status() == ["octocat": .present])
+        }
+    }
+
+    @Test("moving: a key that is made once, tokens that rotate, a record that is opened")
+    func moving() async throws {
+        let world = try await World.withFinger()
+        try await world.use {
+            let store = SecretStore("keys")
+            let key = try await ArticleSamples().key(in: store)
+            #expect(key.count == 32)
+            try world.touches()
+            #expect(try await ArticleSamples().key(in: store) == key)
+            try world.cancels()
+            let error = await failure { () throws(TouchstoneError) in
+                try await ArticleSamples().key(in: store)
+            }
+            #expect(error?.code == .userCancelled)
+            try world.touches()
+            #expect(
+                try await store.read("database", as: Data.self) == key,
+                "a cancelled prompt makes no new key"
+            )
+
+            let vault = SecretStore("vault")
+            #expect(try await ArticleSamples().rotate(vault, to: .init(access: "a", refresh: "r1")) == nil)
+            try world.touches()
+            #expect(try await ArticleSamples().rotate(vault, to: .init(access: "a", refresh: "r2")) == "r1")
+
+            let notes = try await DeviceSealingKey.create("notes", rule: .biometryOrPasscode)
+            let record = try await notes.seal(Data("note".utf8))
+            try world.answers()
+            #expect(await ArticleSamples().unlock(record) == "note")
+            try world.cancels()
+            #expect(await ArticleSamples().unlock(record) == "You cancelled. [10]")
+        }
+    }
+
+    @Test("each sample is a part of what runs here, line by line")
+    func sameLines() throws {
+        let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        let root = tests.deletingLastPathComponent().deletingLastPathComponent()
+        let compiled = try files(under: tests, "swift").map { lines(try text($0)) }
+        var samples = 0
+        for module in ["Fronts/Touchstone", "Kit/TouchstoneTesting"] {
+            let articles = try files(under: root.appending(path: "Sources/\(module)"), "md")
+            #expect(!articles.isEmpty, "\(module)")
+            for article in articles {
+                for sample in try text(article).components(separatedBy: "```swift\n").dropFirst() {
+                    let whole = try #require(sample.components(separatedBy: "\n```").first)
+                    // What a page of usual width shows without scrolling.
+                    for line in whole.split(separator: "\n") where line.count > 77 {
+                        Issue.record("\(article.lastPathComponent): \(line.count) columns: \(line)")
+                    }
+                    let sample = lines(whole)
+                    // A manifest is compiled by Scripts/documentation.
+                    if sample.first?.hasPrefix("// swift-tools-version:") == true { continue }
+                    let isThere = compiled.contains { file in
+                        file.indices.contains { file[$0...].starts(with: sample) }
+                    }
+                    #expect(isThere, "\(article.lastPathComponent): \(sample.joined(separator: "\n"))")
+                    samples += 1
+                }
+            }
+        }
+        #expect(samples >= 15)
+    }
+
+    /// Without indentation and without empty lines.
+    private func lines(_ text: String) -> [Substring] {
+        text.split(separator: "\n").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty }
+    }
+
+    private func text(_ file: URL) throws -> String { try String(contentsOf: file, encoding: .utf8) }
+
+    private func files(under folder: URL, _ pathExtension: String) throws -> [URL] {
+        let all = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+        return all.compactMap { $0 as? URL }.filter { $0.pathExtension == pathExtension }
+    }
+}

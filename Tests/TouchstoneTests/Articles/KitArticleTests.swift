@@ -1,0 +1,63 @@
+import Testing
+import Touchstone
+import TouchstoneTesting
+
+/// The app's own token, which only a finger opens.
+private let github = SecretStore("com.example.github-token")
+
+/// The tests of the article "Testing an app", which `ArticleTests` compares with it.
+@Suite("The tests of the test kit's article", .timeLimit(.minutes(10)))
+struct KitArticleTests {
+    @Test func aTokenComesBack() async throws {
+        let keychain = try await TemporaryKeychain()
+        try await keychain.use {
+            try await github.write("s3cret", for: "octocat")
+            #expect(try await github.read("octocat") == "s3cret")
+        }
+    }
+
+    @Test func aNewFingerEndsTheToken() async throws {
+        let keychain = try await TemporaryKeychain(chip: .prepared())
+        try await keychain.use {
+            try await github.write("s3cret", for: "octocat")
+            keychain.person(.cancels)
+            await #expect(throws: TouchstoneError(.userCancelled)) {
+                try await github.read("octocat", as: String.self)
+            }
+            #expect(keychain.prompts.count == 1)
+            try await keychain.enrol(.second)
+            await #expect(throws: TouchstoneError(.invalidated)) {
+                try await github.read("octocat", as: String.self)
+            }
+        }
+    }
+
+    @Test("a store that is handed the keychain is in it in any task, and no task reaches the user's own")
+    func detached() async throws {
+        let keychain = try await TemporaryKeychain(reader: nil)
+        let own = SecretStore("own", rule: .whenUnlocked, in: keychain.keychain)
+        try await Task.detached { try await own.write("s3cret", for: "key") }.value
+        let read: String = try await keychain.use {
+            try await SecretStore("own", rule: .whenUnlocked).read("key")
+        }
+        #expect(read == "s3cret")
+        let error = await failure { () throws(TouchstoneError) in
+            try await SecretStore("own", rule: .whenUnlocked).read("key", as: String.self)
+        }
+        #expect(error?.code == .serviceMissing && error?.part == "touchstone")
+        #expect(error?.details == ["make the call inside TemporaryKeychain.use"])
+        let obstacle = try await Keychain.current.capability().obstacle
+        #expect(obstacle?.code == .serviceMissing)
+    }
+
+    @Test func aSensorIsUnplugged() async throws {
+        let keychain = try await TemporaryKeychain()
+        try await keychain.use {
+            try await github.write("s3cret", for: "octocat")
+            try await keychain.cause(.unplug)
+            let capability = try await Keychain.current.capability()
+            #expect(capability.obstacle == TouchstoneError(.noHardware))
+            #expect(try await github.status() == ["octocat": .present])
+        }
+    }
+}
