@@ -175,6 +175,12 @@ extension TenStepsTests {
                 await #expect(throws: TouchstoneError(.locked)) { try await login.state() }
                 _ = try await login.signIn("Sign in")
                 #expect(try await login.state() == .ready(device))
+                // Signing out reaches the server, though the sealed token cannot be deleted now.
+                let session = try await login.signIn("Sign in")
+                let access = try await session.accessToken()
+                try await world.keychain.cause(.lock)
+                await #expect(throws: TouchstoneError(.locked)) { try await session.signOut() }
+                #expect(try world.call("GET", "/v1/me", access)["code"]?.string == "invalid_token")
                 try await world.keychain.cause(.daemonCrash)
                 await #expect(throws: TouchstoneError(.locked)) { try await login.state() }
                 _ = try await login.signIn("Sign in")

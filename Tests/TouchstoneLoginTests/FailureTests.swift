@@ -249,7 +249,7 @@ extension TenStepsTests {
                     ), ("POST", "/v1/token", .loseAnswer, .unreachable),
                     ("POST", "/v1/token", .answer(503, ["Retry-After": "7"], ""), .unreachable),
                 ] {
-                    let login = world.login(timeout: code == .timedOut ? .seconds(2) : .seconds(60))
+                    let login = world.login(timeout: code == .timedOut ? .seconds(4) : .seconds(60))
                     world.relay.script(method, path, deed)
                     let error = await failure { () async throws(TouchstoneError) in
                         path == "/v1/token"

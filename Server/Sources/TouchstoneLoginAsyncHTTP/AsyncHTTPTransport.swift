@@ -78,6 +78,8 @@ extension TouchstoneError {
         case is NIOTooManyBytesError:
             self = TouchstoneError(.badReply, part: "AsyncHTTPClient", cause: "too many bytes")
             return
+        // The connection ended within a response.
+        case HTTPParserError.invalidEOFState: code = .unreachable
         case is HTTPParserError: code = .badReply
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: code = .untrustedServer
         default: code = .unreachable

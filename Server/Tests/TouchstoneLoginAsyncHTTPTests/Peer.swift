@@ -80,9 +80,10 @@ private final class PathHandler: ChannelInboundHandler {
         }
         switch path {
         case "/echo":
-            let sent = headers.filter { $0.lowercased().hasPrefix("x-") || $0.lowercased().hasPrefix("dpop") }
+            // The names' letters are each client's own.
+            let sent = headers.map { $0.lowercased() }.filter { $0.hasPrefix("x-") || $0.hasPrefix("dpop") }
                 .sorted()
-            respond(200, "X-Two: a\r\nx-two: b\r\nDPoP-Nonce: n\r\n", "\(method) \(sent) \(body)")
+            respond(200, "X-Two: a\r\nX-Two: b\r\nDPoP-Nonce: n\r\n", "\(method) \(sent) \(body)")
         case "/moved": respond(302, "Location: /echo\r\n")
         case "/cookie":
             respond(
