@@ -127,12 +127,17 @@ struct AsyncExampleTests {
         let log = world.keychain.home.appending("watch")
         let process = try await ChildProcess.start(
             "\(Programs.directory)/CapabilityWatch",
-            environment: ["TOUCHSTONE_HOME": world.keychain.home.path, "LANG": "C.UTF-8"],
+            environment: ["TOUCHSTONE_HOME": world.keychain.home.path, "DISPLAY": ":0", "LANG": "C.UTF-8"],
             log: log
         )
         func wait(for text: String) async throws {
-            try await Deadline.wait(for: text) {
-                try String(contentsOfFile: log, encoding: .utf8).contains(text) ? true : nil
+            do {
+                try await Deadline.wait(for: text) {
+                    try String(contentsOfFile: log, encoding: .utf8).contains(text) ? true : nil
+                }
+            } catch {
+                let told = try String(contentsOfFile: log, encoding: .utf8)
+                throw TestKitError.unexpected("\(error); it said: \(told)")
             }
         }
         try await wait(for: "passcode: ")

@@ -280,6 +280,7 @@ struct ScriptedFprintdTests {
             callTimeout: .seconds(10)
         )
         await #expect(throws: FingerprintError(.noReply)) { try await reader.claim() }
+        try await fprintd.waitUntilCalled("Release")
         #expect(fprintd.calls == ["Claim", "Release"])
 
         // fprintd that does not even let go: the connection is dropped, and made again.
