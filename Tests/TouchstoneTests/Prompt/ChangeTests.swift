@@ -58,7 +58,7 @@ struct ChangeTests {
         let world = try await World.withFinger()
         try await world.use {
             let told = Guarded<Set<KeychainChange.Kind>>([])
-            let stop = ChangeWatch.of(world.keychain.client).listen { happening in
+            let stop = ChangeWatch.listen(to: world.keychain.client) { happening in
                 guard case .changes(let changes) = happening else { return }
                 told.withLock { $0.formUnion(changes.changes.map(\.kind)) }
             }
