@@ -646,7 +646,7 @@ case "benchmarks":
             name: "touchstone-bench",
             dependencies: [
                 "AppCalls", "CLinux", "CProcessors", "CTPMLimit", "KeychainClient", "KeychainModel",
-                "SecretMemory", "Security", "TPMDriver", "TouchstoneTesting",
+                "SecretMemory", "Security", "TPMDriver", "Touchstone", "TouchstoneTesting",
             ],
             path: sources + "touchstone-bench",
             swiftSettings: nearC

@@ -83,6 +83,7 @@ enum TouchstoneBench {
             table.run("Apple's functions") {
                 found.bulk = try FrontRows.measure(stages[middle], scale, into: &$0)
             }
+            table.run("the async API") { try StoreRows.measure(stages[middle], scale, into: &$0) }
         }
         if parts.contains(.memory) {
             table.run("resident memory") { try DaemonRows.measureMemory(stages[middle], into: &$0) }

@@ -83,7 +83,7 @@ public struct Keychain: Sendable {
     public func securityEvents() -> AsyncStream<SecurityEvent> {
         let link = link
         return AsyncStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
-            let end = ChangeWatch.of(link.client).listen { happening in
+            let end = ChangeWatch.listen(to: link.client) { happening in
                 switch happening {
                 case .own(let event): continuation.yield(event)
                 case .changes(let changes):

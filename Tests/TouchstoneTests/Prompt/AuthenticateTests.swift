@@ -195,6 +195,14 @@ struct WaitingTests {
             // Each of these needs the thread while the first one waits for a person.
             try await world.waitForPrompt(1)
             for _ in 0..<3 { #expect(try await keychain.capability().sensor != nil) }
+            var capabilities = keychain.capabilities().makeAsyncIterator()
+            #expect(await capabilities.next()?.sensor != nil)
+            let store = SecretStore("one thread", rule: .whenUnlocked, in: keychain)
+            try await store.write("x", for: "k")
+            #expect(try await store.read("k", as: String.self) == "x")
+            let key = try await DeviceSigningKey.create("one thread", rule: .whenUnlocked, in: keychain)
+            _ = try await key.sign(Data())
+            _ = try await key.makeSuccessor()
             let others = await withTaskGroup(of: TouchstoneError?.self) { group in
                 for _ in 0..<4 {
                     group.addTask(executorPreference: executor) {

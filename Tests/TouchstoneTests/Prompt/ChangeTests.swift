@@ -57,33 +57,41 @@ struct ChangeTests {
     func changes() async throws {
         let world = try await World.withFinger()
         try await world.use {
-            /// Waits for an answer, for far less than one is kept without a word of the daemon.
-            func wait(for what: String, _ isSo: (Capability) -> Bool) async throws {
-                let limit = ChangeWatch.longestAge * 0.8
-                var last: Capability?
-                do {
-                    try await Deadline.wait(for: what, atMost: limit) {
-                        let now = try await Keychain.current.capability()
-                        last = now
-                        return isSo(now) ? true : nil
-                    }
-                } catch {
-                    Issue.record("\(what): \(String(describing: last))")
+            let told = Guarded<Set<KeychainChange.Kind>>([])
+            let stop = ChangeWatch.listen(to: world.keychain.client) { happening in
+                guard case .changes(let changes) = happening else { return }
+                told.withLock { $0.formUnion(changes.changes.map(\.kind)) }
+            }
+            defer { stop() }
+            /// Waits for an answer, and for the daemon's word of why it is another one.
+            func wait(
+                for what: String,
+                _ kind: KeychainChange.Kind,
+                _ isSo: (Capability) -> Bool
+            ) async throws {
+                try await Deadline.wait(for: "the word of \(what)") {
+                    told.withLock { $0.contains(kind) } ? true : nil
                 }
+                try await Deadline.wait(for: what) {
+                    isSo(try await Keychain.current.capability()) ? true : nil
+                }
+                told.withLock { $0 = [] }
             }
             #expect(try await warm(world).sensor?.enrolledCount == 1)
             try await world.enrol(["right-index-finger", "left-thumb"])
-            try await wait(for: "a second finger") { $0.sensor?.enrolledCount == 2 }
+            try await wait(for: "a second finger", .enrolment) { $0.sensor?.enrolledCount == 2 }
 
             // Fingers that changed wait for the passcode.
             _ = try await Keychain.current.authenticate("a test", using: .passcode)
-            try await wait(for: "the passcode") { $0.obstacle == nil }
+            try await Deadline.wait(for: "the passcode") {
+                try await Keychain.current.capability().obstacle == nil ? true : nil
+            }
             _ = try await warm(world)
             try world.keychain.client.lock()
-            try await wait(for: "the lock") { $0.obstacle?.code == .lockedOutUntilPasscode }
+            try await wait(for: "the lock", .locked) { $0.obstacle?.code == .lockedOutUntilPasscode }
             _ = try await warm(world)
             try world.keychain.unlock()
-            try await wait(for: "the unlocking") { $0.obstacle == nil }
+            try await wait(for: "the unlocking", .unlocked) { $0.obstacle == nil }
 
             _ = try await warm(world)
             // Five mismatches, of which a box takes some.
@@ -92,11 +100,11 @@ struct ChangeTests {
             for _ in 0..<5 where try !world.keychain.client.status().authentication.isBiometryLockedOut {
                 _ = try? await Keychain.current.authenticate("a test")
             }
-            try await wait(for: "the lockout") { $0.obstacle?.code == .lockedOutUntilPasscode }
+            try await wait(for: "the lockout", .lockout) { $0.obstacle?.code == .lockedOutUntilPasscode }
             _ = try await warm(world)
             try world.keychain.tellPerson([])
             _ = try await Keychain.current.authenticate("a test", using: .passcode)
-            try await wait(for: "its end") { $0.obstacle == nil }
+            try await wait(for: "its end", .lockoutEnd) { $0.obstacle == nil }
         }
     }
 

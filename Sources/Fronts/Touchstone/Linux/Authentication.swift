@@ -20,16 +20,15 @@ extension KeychainLink {
     ) async throws(TouchstoneError) {
         try demand.check()
         let question = ChangeWatch.Question(demand: demand, origin: origin)
-        let watch = ChangeWatch.of(client)
         let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let stop = watch.listen { happening in
+        let stop = ChangeWatch.listen(to: client) { happening in
             if case .changes = happening { signal.yield() }
         }
         defer { stop() }
         var last: Capability?
         var turns = signals.makeAsyncIterator()
         while true {
-            let (now, age) = try await ask(question, watch)
+            let (now, age) = try await ask(question, ChangeWatch.of(client))
             if now != last { tell(now) }
             last = now
             let forget = Timers.after(age) { signal.yield() }

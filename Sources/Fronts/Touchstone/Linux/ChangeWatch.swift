@@ -124,14 +124,20 @@ final class ChangeWatch: Sendable {
     /// Calls `listener` at each change, and for what this process does.
     ///
     /// - Returns: what ends that.
-    func listen(_ listener: @escaping Listener) -> @Sendable () -> Void {
-        let number = state.withLock { state in
-            state.lastListener += 1
-            state.listeners[state.lastListener] = listener
-            return state.lastListener
+    static func listen(to client: RemoteKeychain, _ listener: @escaping Listener) -> @Sendable () -> Void {
+        // With one hold on both, so that it does not end in between.
+        let (watch, number) = all.withLock { all in
+            let watch = all[ObjectIdentifier(client)] ?? ChangeWatch(client)
+            all[ObjectIdentifier(client)] = watch
+            let number = watch.state.withLock { state in
+                state.lastListener += 1
+                state.listeners[state.lastListener] = listener
+                return state.lastListener
+            }
+            return (watch, number)
         }
-        runIfNeeded()
-        return { self.state.withLock { _ = $0.listeners.removeValue(forKey: number) } }
+        watch.runIfNeeded()
+        return { watch.state.withLock { _ = $0.listeners.removeValue(forKey: number) } }
     }
 
     // MARK: The thread

@@ -19,7 +19,13 @@ extension KeychainLink {
         if let waiting { return waiting }
         // As long a time as the key had.
         let expires = key.expires.map { Date() + $0.timeIntervalSince(key.created) }
-        return try await makeKey(key.rule, expires: expires, challenge: challenge, at: place.ofSuccessor)
+        do throws(TouchstoneError) {
+            return try await makeKey(key.rule, expires: expires, challenge: challenge, at: place.ofSuccessor)
+        } catch {
+            // Another program was first.
+            guard error.code == .alreadyExists else { throw error }
+            return try await findKey(at: place.ofSuccessor)
+        }
     }
 
     /// Deletes the record of this key, wherever it is, and gives its name to the successor that waits.

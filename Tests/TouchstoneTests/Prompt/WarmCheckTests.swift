@@ -1,0 +1,69 @@
+import Foundation
+import Glibc
+import Testing
+import TouchstoneTesting
+
+@testable import Touchstone
+
+/// strace(1) holds on to a whole process, so it is one of its own.
+@Suite(
+    "A warm check in strace",
+    .timeLimit(.minutes(20)),
+    .enabled(if: geteuid() == 0 && access("/usr/bin/strace", X_OK) == 0, "needs root and strace")
+)
+struct WarmCheckTests {
+    @Test("makes no system call, a thousand times")
+    func noSystemCall() async {
+        await #expect(processExitsWith: .success) {
+            let world = try await World.withFinger()
+            let log = world.keychain.home.appending("calls")
+            let rounds = 5
+            try await world.use {
+                let watch = ChangeWatch.of(world.keychain.client)
+                let question = ChangeWatch.Question(
+                    demand: .strongBiometry,
+                    origin: KeychainLink.current.origin
+                )
+                _ = try await Keychain.current.capability()
+                try await Deadline.wait(for: "a kept answer") {
+                    _ = try await Keychain.current.capability()
+                    return watch.answer(to: question)
+                }
+                let strace = try await ChildProcess.start(
+                    "/usr/bin/strace",
+                    ["-f", "-qq", "-e", "signal=none", "-o", log, "-p", "\(getpid())"]
+                )
+                try await Deadline.wait(for: "strace") {
+                    let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
+                    let isTraced = threads.allSatisfy { thread in
+                        let status = try? String(
+                            contentsOfFile: "/proc/self/task/\(thread)/status",
+                            encoding: .utf8
+                        )
+                        return status.map { !$0.contains("TracerPid:\t0\n") } ?? true
+                    }
+                    return isTraced ? true : nil
+                }
+                for round in 0..<rounds {
+                    _ = try await Keychain.current.capability()
+                    _ = access("/touchstone-begin-\(round)", F_OK)
+                    for _ in 0..<1000 { _ = try await Keychain.current.capability() }
+                    _ = access("/touchstone-end-\(round)", F_OK)
+                }
+                strace.stop(with: SIGINT)
+            }
+            let lines = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+            func index(_ mark: String) throws -> Int {
+                try #require(lines.firstIndex { $0.contains("\"/touchstone-\(mark)\"") })
+            }
+            // An answer is kept for ten seconds at most, which may end in a round, and a change may be told in another one.
+            let quiet = try (0..<rounds).count { round in
+                let (begin, end) = (try index("begin-\(round)"), try index("end-\(round)"))
+                let thread = lines[begin].prefix { $0 != " " }
+                return lines[(begin + 1)...end].filter { $0.hasPrefix(thread + " ") }.count == 1
+                    && lines[end].hasPrefix(thread + " ")
+            }
+            #expect(quiet >= 1, "\(lines.suffix(50).joined(separator: "\n"))")
+        }
+    }
+}
