@@ -13,9 +13,12 @@ package final class Watchers: Sendable {
     }
 
     private let state = Guarded(State())
+    private let arrival: AsyncStream<Void>.Continuation
+    /// An element each time that somebody watches and nobody did; for one listener.
+    package let arrivals: AsyncStream<Void>
 
     /// Nobody watches yet.
-    package init() {}
+    package init() { (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
 
     /// Whether anybody watches.
     package var isWatched: Bool { state.withLock { !$0.watchers.isEmpty } }
@@ -51,6 +54,7 @@ package final class Watchers: Sendable {
         state.withLock { state in
             guard state.watchers[number] == nil else { return nil }
             let watcher = Watcher()
+            if state.watchers.isEmpty { arrival.yield() }
             state.watchers[number] = watcher
             return watcher
         }

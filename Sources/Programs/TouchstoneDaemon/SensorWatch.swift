@@ -28,16 +28,14 @@ struct SensorWatch: Service {
     }
 
     private func look() async {
-        var last: Seen?
-        while (try? await Task.sleep(for: Self.pause)) != nil {
-            guard watchers.isWatched else {
-                last = nil
-                continue
-            }
-            let now = await Seen(reader)
+        for await _ in watchers.arrivals {
             // What was seen before somebody watched is not known to have been told.
-            if now != last { watchers.tell(.sensor) }
-            last = now
+            var last: Seen?
+            while (try? await Task.sleep(for: Self.pause)) != nil, watchers.isWatched {
+                let now = await Seen(reader)
+                if now != last { watchers.tell(.sensor) }
+                last = now
+            }
         }
     }
 

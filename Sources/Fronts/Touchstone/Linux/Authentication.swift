@@ -1,6 +1,6 @@
 internal import Foundation
 internal import KeychainClient
-internal import KeychainModel
+package import KeychainModel
 
 extension KeychainLink {
     /// What asking would come to, as it was told before and still holds, or as the daemon says now.
@@ -209,7 +209,7 @@ extension AuthenticationMethod {
 
 extension HardwareLevel {
     /// The level of the daemon's keybag.
-    init(_ assurance: KeychainModel.Assurance) {
+    package init(_ assurance: KeychainModel.Assurance) {
         self =
             switch assurance {
             case .test: .test

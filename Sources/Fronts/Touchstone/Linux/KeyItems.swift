@@ -219,31 +219,11 @@ extension KeychainLink {
                         UseKey(representation: representation, use: use, context: context, prompt: fields),
                         cancellation: cancellation
                     )
-                    return (KeyUseResult(result), Assurance(of: key, factors, status))
+                    let assurance = Assurance(ofKeyUnder: key.rule, factors, status, hardware: key.hardware)
+                    return (KeyUseResult(result), assurance)
                 }
             }
         }
-    }
-}
-
-extension Assurance {
-    /// What one use of a key is worth.
-    fileprivate init<Purpose>(
-        of key: DeviceKey<Purpose>,
-        _ factors: Set<AuthenticationFactor>,
-        _ status: StatusReply
-    ) {
-        var facts = Self.facts(of: factors, status)
-        facts.insert(.keyBound)
-        if key.rule.asks { facts.insert(.perUse) }
-        if key.rule.need.hasBiometry, !key.rule.acceptsLaterEnrolments, factors.contains(.biometry) {
-            facts.insert(.currentSet)
-        }
-        self.init(
-            facts: facts,
-            method: factors.isEmpty ? nil : AuthenticationMethod(factors),
-            hardware: min(HardwareLevel(status.assurance), key.hardware)
-        )
     }
 }
 

@@ -56,23 +56,24 @@ extension Assurance {
     /// - Parameters:
     ///   - rule: The key's.
     ///   - factors: What the user showed for this use.
-    ///   - level: What protects the keychain.
-    ///   - isHardware: Whether hardware keeps this key.
+    ///   - status: The daemon's, of this use.
+    ///   - hardware: What keeps this key.
     package init(
         ofKeyUnder rule: AccessRule,
         _ factors: Set<AuthenticationFactor>,
-        _ level: HardwareLevel,
-        isHardware: Bool
+        _ status: StatusReply,
+        hardware: HardwareLevel
     ) {
-        var facts: Set<Fact> = [.keyBound, .perUse]
+        var facts = Self.facts(of: factors, status)
+        facts.insert(.keyBound)
+        if rule.asks { facts.insert(.perUse) }
         if rule.need.hasBiometry, !rule.acceptsLaterEnrolments, factors.contains(.biometry) {
             facts.insert(.currentSet)
         }
-        if factors.contains(.passcode) { facts.insert(.passcodeUsed) }
         self.init(
             facts: facts,
-            method: AuthenticationMethod(factors),
-            hardware: isHardware ? level : min(level, .software)
+            method: factors.isEmpty ? nil : AuthenticationMethod(factors),
+            hardware: min(HardwareLevel(status.assurance), hardware)
         )
     }
 

@@ -94,7 +94,9 @@ struct DeviceKeys: Sendable {
         _ prompt: PromptText
     ) async throws(TouchstoneError) -> (response: JSONValue, assurance: Touchstone.Assurance) {
         try await keychain.perform(prompt) { client, fields, cancellation throws(TouchstoneError) in
-            let level = try HardwareLevel(of: client)
+            let status: StatusReply
+            do throws(KeychainError) { status = try client.status() } catch { throw TouchstoneError(below: error) }
+            let level = HardwareLevel(status.assurance)
             return try onDevice { () throws(DeviceError) in
                 var assurance = Touchstone.Assurance.withoutKey(level)
                 let signed = try authenticator(client, options.relyingParty).assert(
@@ -103,7 +105,12 @@ struct DeviceKeys: Sendable {
                     asking: fields,
                     cancellation: cancellation
                 ) { factors, isHardware in
-                    assurance = Touchstone.Assurance(ofKeyUnder: rule, factors, level, isHardware: isHardware)
+                    assurance = Touchstone.Assurance(
+                        ofKeyUnder: rule,
+                        factors,
+                        status,
+                        hardware: isHardware ? level : .software
+                    )
                     return [("touchstone", assurance.statement)]
                 }
                 return (signed.json, assurance)
