@@ -18,7 +18,9 @@ package final class Watchers: Sendable {
     package let arrivals: AsyncStream<Void>
 
     /// Nobody watches yet.
-    package init() { (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
+    package init() {
+        (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
 
     /// Whether anybody watches.
     package var isWatched: Bool { state.withLock { !$0.watchers.isEmpty } }

@@ -95,7 +95,9 @@ struct DeviceKeys: Sendable {
     ) async throws(TouchstoneError) -> (response: JSONValue, assurance: Touchstone.Assurance) {
         try await keychain.perform(prompt) { client, fields, cancellation throws(TouchstoneError) in
             let status: StatusReply
-            do throws(KeychainError) { status = try client.status() } catch { throw TouchstoneError(below: error) }
+            do throws(KeychainError) { status = try client.status() } catch {
+                throw TouchstoneError(below: error)
+            }
             let level = HardwareLevel(status.assurance)
             return try onDevice { () throws(DeviceError) in
                 var assurance = Touchstone.Assurance.withoutKey(level)
