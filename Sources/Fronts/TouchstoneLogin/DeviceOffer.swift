@@ -21,7 +21,7 @@ public struct DeviceOffer: Sendable {
     ///   - label: What the user calls the device: 1 to 128 bytes without control characters.
     ///   - prompt: What the prompt says.
     /// - Returns: the device.
-    /// - Throws: ``TouchstoneError``: `stepUpNeeded` where the user did not authenticate just now, `hardwareTooWeak` where the
+    /// - Throws: `TouchstoneError`: `stepUpNeeded` where the user did not authenticate just now, `hardwareTooWeak` where the
     ///   server wants a better device, `unsupported` for a rule that asks nobody, those of a prompt and of a server.
     public func accept(label: String, _ prompt: PromptText) async throws(TouchstoneError) -> LoginDevice {
         guard 1...128 ~= label.utf8.count,

@@ -53,7 +53,7 @@ public struct LoginClient: Sendable {
     /// Whether this device can sign in, by its key itself; shows nothing, and asks no server.
     ///
     /// - Returns: the state.
-    /// - Throws: ``TouchstoneError``: `locked`, `damaged`, `ruleMismatch` for a device that was set up under another rule.
+    /// - Throws: `TouchstoneError`: `locked`, `damaged`, `ruleMismatch` for a device that was set up under another rule.
     public func state() async throws(TouchstoneError) -> LoginState {
         let record: DeviceRecord
         do throws(TouchstoneError) {
@@ -77,7 +77,7 @@ public struct LoginClient: Sendable {
     ///   - user: The account's name.
     ///   - password: Its password.
     /// - Returns: the session.
-    /// - Throws: ``TouchstoneError``: `refused` for a wrong name or password, `throttled` with the time to wait,
+    /// - Throws: `TouchstoneError`: `refused` for a wrong name or password, `throttled` with the time to wait,
     ///   `unreachable`, `timedOut`, `untrustedServer`, `badReply`; `damaged` where what is kept of the device cannot be read,
     ///   until ``forgetDevice()``.
     public func signIn(user: String, password: String) async throws(TouchstoneError) -> LoginSession {
@@ -107,7 +107,7 @@ public struct LoginClient: Sendable {
     ///
     /// - Parameter prompt: What the prompt says.
     /// - Returns: the session.
-    /// - Throws: ``TouchstoneError``: `notFound` where the device was not set up, `invalidated`, `refused` where the server does
+    /// - Throws: `TouchstoneError`: `notFound` where the device was not set up, `invalidated`, `refused` where the server does
     ///   not take the device any more, those of a prompt and of a server.
     public func signIn(_ prompt: PromptText) async throws(TouchstoneError) -> LoginSession {
         let record = try await usableRecord(prompt)
@@ -133,7 +133,7 @@ public struct LoginClient: Sendable {
     ///
     /// - Parameter prompt: What the prompt says.
     /// - Returns: the session.
-    /// - Throws: ``TouchstoneError``: `notFound` where no session is kept, `invalidated`, `refused` where the server ended it,
+    /// - Throws: `TouchstoneError`: `notFound` where no session is kept, `invalidated`, `refused` where the server ended it,
     ///   those of a prompt and of a server.
     public func resume(_ prompt: PromptText) async throws(TouchstoneError) -> LoginSession {
         let record = try await usableRecord(prompt)
@@ -163,7 +163,7 @@ public struct LoginClient: Sendable {
     /// The server is told at the next sign-in by password, as it takes no such word without a session; whoever has a session
     /// tells it at once with ``LoginSession/remove(_:)``.
     ///
-    /// - Throws: ``TouchstoneError``: `locked`.
+    /// - Throws: `TouchstoneError`: `locked`.
     public func forgetDevice() async throws(TouchstoneError) {
         do throws(TouchstoneError) {
             if let record = try await store.find(.silent) {

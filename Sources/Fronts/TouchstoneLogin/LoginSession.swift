@@ -41,7 +41,7 @@ public actor LoginSession {
     /// An access token that is good for at least ten seconds, for the header `Authorization: Bearer`.
     ///
     /// - Returns: the token; renewed where it was about to expire.
-    /// - Throws: ``TouchstoneError``: `refused` once the session is over, those of a server.
+    /// - Throws: `TouchstoneError`: `refused` once the session is over, those of a server.
     public func accessToken() async throws(TouchstoneError) -> String {
         guard let tokens else { throw .signedOut }
         if tokens.expires > .now { return tokens.access }
@@ -54,7 +54,7 @@ public actor LoginSession {
     ///
     /// - Returns: the offer; nil where this machine cannot meet the rule, such as without an enrolled finger, where this device
     ///   is set up already, and where the server offers nothing.
-    /// - Throws: ``TouchstoneError`` as ``LoginClient/state()``, but for `ruleMismatch`.
+    /// - Throws: `TouchstoneError` as ``LoginClient/state()``, but for `ruleMismatch`.
     public func offer() async throws(TouchstoneError) -> DeviceOffer? {
         guard tokens != nil else { throw .signedOut }
         if let record = try await client.store.find(.silent), record.user == user {
@@ -81,7 +81,7 @@ public actor LoginSession {
     ///     `cause`.
     ///   - prompt: What the prompt says.
     /// - Returns: what the new authentication is worth.
-    /// - Throws: ``TouchstoneError``: `stepUpNeeded` where this device's key is not what the service wants, `notFound` where the
+    /// - Throws: `TouchstoneError`: `stepUpNeeded` where this device's key is not what the service wants, `notFound` where the
     ///   device was not set up, `limitExceeded` for a header that is no such demand, those of a prompt and of a server.
     @discardableResult
     public func stepUp(
@@ -106,7 +106,7 @@ public actor LoginSession {
     /// The devices that may sign in to the account.
     ///
     /// - Returns: those whose keys count, the server's order.
-    /// - Throws: ``TouchstoneError``.
+    /// - Throws: `TouchstoneError`.
     public func devices() async throws(TouchstoneError) -> [LoginDevice] {
         let answer = try await call("GET", "/v1/credentials")
         guard let credentials = answer["credentials"]?.array else { throw .badReply("credentials") }
@@ -125,7 +125,7 @@ public actor LoginSession {
     /// Takes a device off the account, such as a lost one: its key and its sessions count no more.
     ///
     /// - Parameter device: Of ``devices()``; of this device key and token are deleted here too.
-    /// - Throws: ``TouchstoneError``: `stepUpNeeded` where the user did not authenticate just now, `notFound` where the server
+    /// - Throws: `TouchstoneError`: `stepUpNeeded` where the user did not authenticate just now, `notFound` where the server
     ///   does not know the device.
     public func remove(_ device: LoginDevice) async throws(TouchstoneError) {
         guard Base64URL.decode(device.id) != nil else { throw TouchstoneError(.notFound) }
@@ -151,7 +151,7 @@ public actor LoginSession {
     /// told while the keychain is locked.
     ///
     /// - Parameter everywhere: Whether the account's other sessions end too.
-    /// - Throws: ``TouchstoneError``: those of a server, which was not told then and is told by calling again; `locked` where
+    /// - Throws: `TouchstoneError`: those of a server, which was not told then and is told by calling again; `locked` where
     ///   the sealed token could not be deleted, which the server does not take any more.
     public func signOut(everywhere: Bool = false) async throws(TouchstoneError) {
         guard tokens != nil else { return }

@@ -21,7 +21,7 @@ public struct LoginTransaction: Sendable {
 
     /// Reads a transaction, and sees that its challenge is made of its details.
     ///
-    /// - Throws: ``TouchstoneError``: `badReply`, `refused` for one that is decided or expired.
+    /// - Throws: `TouchstoneError`: `badReply`, `refused` for one that is decided or expired.
     init(_ answer: JSONObject, id: String, _ session: LoginSession) throws(TouchstoneError) {
         guard answer["id"]?.string == id else { throw .badReply("id") }
         guard let status = answer["status"]?.string else { throw .badReply("status") }
@@ -56,7 +56,7 @@ public struct LoginTransaction: Sendable {
     ///
     /// - Parameter prompt: What the prompt says; its items are replaced by the details.
     /// - Returns: the server's receipt, JSON.
-    /// - Throws: ``TouchstoneError``: `limitExceeded` for details that the prompt cannot show whole, `notFound` where the device
+    /// - Throws: `TouchstoneError`: `limitExceeded` for details that the prompt cannot show whole, `notFound` where the device
     ///   was not set up, `refused` where it was decided meanwhile, those of a prompt and of a server.
     public func approve(_ prompt: PromptText) async throws(TouchstoneError) -> Data {
         var shown = prompt
@@ -72,7 +72,7 @@ public struct LoginTransaction: Sendable {
 
     /// Says no to it; asks nobody.
     ///
-    /// - Throws: ``TouchstoneError``: `refused` where it was decided meanwhile, those of a server.
+    /// - Throws: `TouchstoneError`: `refused` where it was decided meanwhile, those of a server.
     public func reject() async throws(TouchstoneError) {
         _ = try await session.call("POST", "/v1/transactions/\(id)/rejection")
     }
@@ -81,7 +81,7 @@ public struct LoginTransaction: Sendable {
 
     /// A prompt is one line of 200 characters; what it would leave out must not be signed.
     ///
-    /// - Throws: ``TouchstoneError`` with `limitExceeded`.
+    /// - Throws: `TouchstoneError` with `limitExceeded`.
     private static func checkIsShownWhole(_ prompt: PromptText) throws(TouchstoneError) {
         let line = prompt.shownLine
         guard line.count <= 200, line.utf8.count <= 400 else {
@@ -143,7 +143,7 @@ extension LoginSession {
     ///
     /// - Parameter id: Its number, which the server told the app.
     /// - Returns: the transaction, whose challenge is made of the details that it shows.
-    /// - Throws: ``TouchstoneError``: `notFound`, `refused` for one that is decided or expired, `badReply` for one whose
+    /// - Throws: `TouchstoneError`: `notFound`, `refused` for one that is decided or expired, `badReply` for one whose
     ///   challenge is of something else.
     public func transaction(_ id: String) async throws(TouchstoneError) -> LoginTransaction {
         guard Base64URL.decode(id)?.isEmpty == false else { throw TouchstoneError(.notFound) }

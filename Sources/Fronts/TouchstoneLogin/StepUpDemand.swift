@@ -10,7 +10,7 @@ struct StepUpDemand: Equatable {
 
     /// Reads the header `WWW-Authenticate`.
     ///
-    /// - Throws: ``TouchstoneError`` with `limitExceeded` for one that is no such demand.
+    /// - Throws: `TouchstoneError` with `limitExceeded` for one that is no such demand.
     init(_ header: String) throws(TouchstoneError) {
         let parameters = Self.parameters(header)
         guard parameters["error"] == "insufficient_user_authentication" else {
@@ -22,7 +22,7 @@ struct StepUpDemand: Equatable {
         contexts = parameters["acr_values"]?.split(separator: " ").map(String.init) ?? []
     }
 
-    /// - Throws: ``TouchstoneError`` with `stepUpNeeded` where the authentication is not what was demanded.
+    /// - Throws: `TouchstoneError` with `stepUpNeeded` where the authentication is not what was demanded.
     func check(_ context: String) throws(TouchstoneError) {
         let serving = Self.ladder.firstIndex(of: context).map { Self.ladder[...$0] } ?? []
         guard contexts.isEmpty || contexts.contains(context) || contexts.contains(where: serving.contains)

@@ -85,7 +85,7 @@ struct DeviceKeys: Sendable {
 
     /// Has a credential's key sign a challenge, after a prompt; what the use is worth is in what is signed.
     ///
-    /// - Throws: ``TouchstoneError``: `invalidated`, `refused` where the server wants another credential, and those of a
+    /// - Throws: `TouchstoneError`: `invalidated`, `refused` where the server wants another credential, and those of a
     ///   prompt.
     func assert(
         _ options: RequestOptions,
@@ -122,7 +122,7 @@ struct DeviceKeys: Sendable {
 
     /// Whether a credential's key can still be used; shows nothing.
     ///
-    /// - Throws: ``TouchstoneError``: `locked`, and whatever else keeps the daemon from telling.
+    /// - Throws: `TouchstoneError`: `locked`, and whatever else keeps the daemon from telling.
     func isUsable(_ credential: Data) async throws(TouchstoneError) -> Bool {
         do throws(TouchstoneError) {
             try await keychain.perform(nil) { client, fields, cancellation throws(TouchstoneError) in

@@ -62,7 +62,7 @@ struct DeviceStore: Sendable {
 
     /// The record, made under the rule that the app has now.
     ///
-    /// - Throws: ``TouchstoneError``: `notFound`, `ruleMismatch`.
+    /// - Throws: `TouchstoneError`: `notFound`, `ruleMismatch`.
     func require(_ permission: SecretStore.Permission) async throws(TouchstoneError) -> DeviceRecord {
         guard let record = try await find(permission) else { throw TouchstoneError(.notFound) }
         guard record.rule == rule.description else {

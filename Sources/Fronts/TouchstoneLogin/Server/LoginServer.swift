@@ -50,7 +50,7 @@ final class LoginServer: Sendable {
     ///   - access: The session's access token.
     ///   - prove: Makes a DPoP proof for method, address and nonce; nil for a request without.
     /// - Returns: the members; none for an answer without content.
-    /// - Throws: ``TouchstoneError``: `unreachable`, `timedOut`, `untrustedServer`, `badReply`, `replayed`, and what the
+    /// - Throws: `TouchstoneError`: `unreachable`, `timedOut`, `untrustedServer`, `badReply`, `replayed`, and what the
     ///   server's refusal means.
     func call(
         _ method: String,
@@ -93,7 +93,7 @@ final class LoginServer: Sendable {
 
     /// Notes something that a server must send once: a challenge, an access token.
     ///
-    /// - Throws: ``TouchstoneError`` with `replayed` the second time.
+    /// - Throws: `TouchstoneError` with `replayed` the second time.
     func checkIsNew(_ value: some Sequence<UInt8>, _ what: String) throws(TouchstoneError) {
         let digest = Array(SHA256.hash(data: Data(value)))
         guard Self.seen.withLock({ $0.insert(digest) }) else {
@@ -101,7 +101,7 @@ final class LoginServer: Sendable {
         }
     }
 
-    /// - Throws: ``TouchstoneError`` with `untrustedServer` for plain HTTP to another machine, `limitExceeded` for what is no
+    /// - Throws: `TouchstoneError` with `untrustedServer` for plain HTTP to another machine, `limitExceeded` for what is no
     ///   address of a server.
     private func address(_ path: String) throws(TouchstoneError) -> URL {
         guard let address = URL(string: base + path), !host.isEmpty, url.query() == nil,

@@ -16,7 +16,7 @@ struct Tokens: Sendable {
 
     /// Reads *tokens* of the API.
     ///
-    /// - Throws: ``TouchstoneError``: `badReply` for members that are missing or wrong, and for tokens that are bound to no
+    /// - Throws: `TouchstoneError`: `badReply` for members that are missing or wrong, and for tokens that are bound to no
     ///   key; `replayed` for an access token that was handed out before.
     init(_ answer: JSONObject, from server: LoginServer) throws(TouchstoneError) {
         guard let access = answer["access_token"]?.string, access.isToken else {
@@ -46,7 +46,7 @@ struct Ceremony: Sendable {
 
     /// Reads `{ceremonyId, publicKey, expiresAt}`.
     ///
-    /// - Throws: ``TouchstoneError``: `badReply`; `replayed` for a challenge that was used before.
+    /// - Throws: `TouchstoneError`: `badReply`; `replayed` for a challenge that was used before.
     init(_ answer: JSONObject, from server: LoginServer) throws(TouchstoneError) {
         guard let id = answer["ceremonyId"]?.string, id.isToken else { throw .badReply("ceremonyId") }
         guard let publicKey = answer["publicKey"] else { throw .badReply("publicKey") }

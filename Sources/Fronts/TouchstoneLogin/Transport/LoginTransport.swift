@@ -11,7 +11,7 @@ public protocol LoginTransport: Sendable {
     ///
     /// - Parameter request: What is sent.
     /// - Returns: what came back.
-    /// - Throws: ``TouchstoneError``: `unreachable`, `untrustedServer` where TLS does not hold, `badReply` for what is no
+    /// - Throws: `TouchstoneError`: `unreachable`, `untrustedServer` where TLS does not hold, `badReply` for what is no
     ///   response or one too large, `taskCancelled`.
     func send(_ request: LoginRequest) async throws(TouchstoneError) -> LoginResponse
 }
@@ -66,7 +66,7 @@ extension LoginTransport {
     ///   - request: What is sent.
     ///   - limit: How long the response may take until its last byte.
     /// - Returns: what came back.
-    /// - Throws: ``TouchstoneError`` as ``send(_:)``, and `timedOut`.
+    /// - Throws: `TouchstoneError` as ``send(_:)``, and `timedOut`.
     public func send(
         _ request: LoginRequest,
         within limit: Duration

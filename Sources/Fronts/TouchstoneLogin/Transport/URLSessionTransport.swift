@@ -19,7 +19,7 @@ public struct URLSessionTransport: LoginTransport {
     ///
     /// - Parameter request: What is sent.
     /// - Returns: what came back.
-    /// - Throws: ``TouchstoneError`` as ``LoginTransport/send(_:)`` says.
+    /// - Throws: `TouchstoneError` as ``LoginTransport/send(_:)`` says.
     public func send(_ request: LoginRequest) async throws(TouchstoneError) -> LoginResponse {
         guard !Task.isCancelled else { throw TouchstoneError(.taskCancelled) }
         var wanted = URLRequest(url: request.url)
