@@ -126,7 +126,7 @@ extension TenStepsTests {
             let world = try await LoginWorld()
             try await world.keychain.use {
                 for cell in Self.cells {
-                    let login = world.login(timeout: cell.hangs ? .seconds(4) : .seconds(60))
+                    let login = world.login(timeout: cell.hangs ? .seconds(15) : .seconds(60))
                     let session = try await world.session(login)
                     let offer = try #require(try await session.offer())
                     world.relay.script { exchange in
@@ -249,7 +249,7 @@ extension TenStepsTests {
                     ), ("POST", "/v1/token", .loseAnswer, .unreachable),
                     ("POST", "/v1/token", .answer(503, ["Retry-After": "7"], ""), .unreachable),
                 ] {
-                    let login = world.login(timeout: code == .timedOut ? .seconds(4) : .seconds(60))
+                    let login = world.login(timeout: code == .timedOut ? .seconds(15) : .seconds(60))
                     world.relay.script(method, path, deed)
                     let error = await failure { () async throws(TouchstoneError) in
                         path == "/v1/token"

@@ -7,7 +7,7 @@ import WebAuthnModel
 
 @testable import TouchstoneLogin
 
-@Suite("Signing in, beside the server's program", .server, .timeLimit(.minutes(20)))
+@Suite("Signing in, beside the server's program", .server, .serialized, .timeLimit(.minutes(20)))
 struct TenStepsTests {
     /// The challenge and the facts that an assertion signed, as the relay saw it.
     private func signedClientData(_ exchange: Relay.Exchange) throws -> JSONObject {

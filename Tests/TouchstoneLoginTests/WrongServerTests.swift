@@ -30,7 +30,7 @@ struct WrongServerTests {
         typealias Cell = (name: String, deed: Relay.Deed, code: TouchstoneError.Code, detail: String?)
         var cells: [Cell] = [
             ("the end at once", .cut, .unreachable, nil),
-            ("nothing", .hang, .timedOut, "no response within 2.0 seconds"),
+            ("nothing", .hang, .timedOut, "no response within 10.0 seconds"),
             ("drops", .drip, .timedOut, nil),
             ("a page", .answer(200, [:], "<html>"), .badReply, "no JSON object"),
             ("no content", .answer(204, [:], ""), .badReply, "access_token"),
@@ -75,7 +75,7 @@ struct WrongServerTests {
             for cell in cells {
                 let login = LoginClient(
                     server: relay.url,
-                    timeout: cell.code == .timedOut ? .seconds(2) : .seconds(60)
+                    timeout: cell.code == .timedOut ? .seconds(10) : .seconds(60)
                 )
                 relay.script { _ in cell.deed }
                 let before = relay.exchanges.count
@@ -91,10 +91,11 @@ struct WrongServerTests {
                         && error?.message(in: "en").isEmpty == false
                 )
                 // No redirection is followed, and a nonce is tried once.
-                #expect(
-                    relay.exchanges.count == before + (cell.name == "nonces without end" ? 2 : 1),
-                    "\(cell.name)"
-                )
+                let wanted = before + (cell.name == "nonces without end" ? 2 : 1)
+                try await Deadline.wait(for: "the request: \(cell.name)") {
+                    relay.exchanges.count >= wanted ? true : nil
+                }
+                #expect(relay.exchanges.count == wanted, "\(cell.name)")
                 if cell.code == .throttled {
                     #expect(error?.retryAfter == .seconds(7) && error?.nextStep == .wait)
                 }
@@ -110,9 +111,9 @@ struct WrongServerTests {
     func addresses() async throws {
         let keychain = try await TemporaryKeychain(reader: nil)
         try await keychain.use {
-            let gone = try Relay().url
             for (address, code) in [
-                ("\(gone)", TouchstoneError.Code.unreachable), ("http://example.org", .untrustedServer),
+                ("http://localhost:1", TouchstoneError.Code.unreachable),
+                ("http://example.org", .untrustedServer),
                 ("http://localhost.example.org", .untrustedServer), ("https://a:b@localhost", .limitExceeded),
                 ("https://localhost/?x=1", .limitExceeded), ("ftp://localhost", .limitExceeded),
                 ("https://", .limitExceeded),

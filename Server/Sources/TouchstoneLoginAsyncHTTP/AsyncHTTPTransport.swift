@@ -18,8 +18,13 @@ public struct AsyncHTTPTransport: LoginTransport {
 
     /// A transport with connections of its own.
     ///
-    /// - Parameter tls: Whom it trusts; the system's certificate authorities unless it says otherwise.
-    public init(tls: TLSConfiguration = .makeClientConfiguration()) { owner = Owner(tls) }
+    /// - Parameter tls: Whom it trusts; the system's certificate authorities unless it says otherwise. Certificates and names are
+    ///   verified whatever it says.
+    public init(tls: TLSConfiguration = .makeClientConfiguration()) {
+        var tls = tls
+        tls.certificateVerification = .fullVerification
+        owner = Owner(tls)
+    }
 
     /// Sends a request and waits for the whole response.
     ///
@@ -81,6 +86,7 @@ extension TouchstoneError {
         // The connection ended within a response.
         case HTTPParserError.invalidEOFState: code = .unreachable
         case is HTTPParserError: code = .badReply
+        case let error as NIOSSLError where error == .uncleanShutdown: code = .unreachable
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: code = .untrustedServer
         default: code = .unreachable
         }

@@ -107,7 +107,11 @@ public final class RemoteKeychain: Sendable {
     }
 
     /// The same keychain on a connection of its own, which starts no daemon.
-    package func separate() -> RemoteKeychain { RemoteKeychain(layout: layout, daemon: .none, room: room) }
+    package func separate() -> RemoteKeychain {
+        let other = RemoteKeychain(layout: layout, daemon: .none, room: room)
+        if isClosedToTests.load(ordering: .acquiring) { other.closeToTests() }
+        return other
+    }
 
     /// Whether there is a connection that can be used.
     var isConnected: Bool {

@@ -121,19 +121,27 @@ extension LoginSession {
 
     /// Keeps what the server confirmed; what cannot be kept is taken back.
     private func keep(_ record: DeviceRecord, _ former: DeviceRecord?) async throws(TouchstoneError) {
+        var isWritten = false
         do throws(TouchstoneError) {
             guard let token = refreshToken else { throw TouchstoneError(.refused, cause: "signedOut") }
             try await client.store.write(record)
+            isWritten = true
             try await client.store.seal(token)
         } catch {
-            try? await client.store.delete()
-            _ = try? await call("DELETE", "/v1/credentials/\(record.device.id)")
+            // A record that could not be written left the former one as it was.
+            if isWritten { try? await client.store.delete() }
+            await giveUp(record)
             throw error
         }
         // The server suspends the former key of the same device by itself; this ends it.
-        if let former, former.user == user, former.id != record.id {
-            _ = try? await call("DELETE", "/v1/credentials/\(former.device.id)")
-        }
+        if let former, former.id != record.id { await giveUp(former) }
+    }
+
+    /// Has the server end a key that is not kept here any more; where it cannot be told now, at the next sign-in by password.
+    private func giveUp(_ record: DeviceRecord) async {
+        let id = record.device.id
+        let isTold = record.user == user ? (try? await call("DELETE", "/v1/credentials/\(id)")) != nil : false
+        if !isTold { try? await client.store.forget(record.user, id) }
     }
 
     /// Has the server's CA certify this chip's attestation key; none without a chip, and for a chip that it does not trust.

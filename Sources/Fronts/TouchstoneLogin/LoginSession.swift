@@ -21,6 +21,9 @@ public actor LoginSession {
     /// nil once the session is over.
     private var tokens: Tokens?
     private var renewal: Task<Result<Tokens, TouchstoneError>, Never>?
+    /// The end of a step-up, while the server answers.
+    private var stepping: Task<Result<Tokens, TouchstoneError>, Never>?
+    private var isSignedOut = false
 
     init(
         _ client: LoginClient,
@@ -90,15 +93,36 @@ public actor LoginSession {
     ) async throws(TouchstoneError) -> Assurance {
         let demand = try StepUpDemand(wwwAuthenticate)
         let record = try await client.store.require(.prompt(prompt))
+        guard record.user == user else { throw TouchstoneError(.notFound) }
         let begun = try await call("POST", "/v1/login/options", ["purpose": "reauth"])
         let ceremony = try Ceremony(begun, from: client.api)
         let (assertion, assurance) = try await client.assert(ceremony.publicKey, by: record, prompt)
-        let answer = try await client.finish(ceremony, assertion, proofKey)
-        let tokens = try Tokens(answer, from: client.api)
-        self.tokens = tokens
-        await seal()
-        try demand.check(tokens.context)
+        // The server replaces the session's tokens now, so its answer is taken in any case, and nothing is renewed meanwhile.
+        let step = Task { () -> Result<Tokens, TouchstoneError> in
+            do throws(TouchstoneError) {
+                let answer = try await client.finish(ceremony, assertion, proofKey)
+                let tokens = try Tokens(answer, from: client.api)
+                try await take(tokens)
+                return .success(tokens)
+            } catch {
+                return .failure(error)
+            }
+        }
+        stepping = step
+        let result = await step.value
+        if stepping == step { stepping = nil }
+        try demand.check(try result.get().context)
         return assurance
+    }
+
+    /// Takes tokens that replace the session's; after the session's end they are given back.
+    private func take(_ new: Tokens) async throws(TouchstoneError) {
+        guard !isSignedOut else {
+            _ = try? await client.api.call("POST", "/v1/logout", access: new.access)
+            throw .signedOut
+        }
+        tokens = new
+        await seal()
     }
 
     // MARK: Devices
@@ -169,7 +193,7 @@ public actor LoginSession {
         } catch {
             guard error.isEndOfSession else { throw error }
         }
-        tokens = nil
+        (tokens, isSignedOut) = (nil, true)
         if let kept { throw kept }
     }
 
@@ -211,6 +235,8 @@ public actor LoginSession {
 
     /// Renews the tokens; calls at the same time share one renewal, which nobody's cancelling ends.
     private func renew() async throws(TouchstoneError) -> Tokens {
+        // The server takes the former tokens no more once it has answered a step-up.
+        if let stepping, case .success(let new) = await stepping.value { return new }
         guard let old = tokens else { throw .signedOut }
         let task =
             renewal
@@ -237,7 +263,9 @@ public actor LoginSession {
             if error.isEndOfSession {
                 if let now = tokens, now.access != old.access { return now }
                 tokens = nil
-                try? await client.store.deleteToken()
+                if let record = try? await client.store.find(.silent), record.user == user {
+                    try? await client.store.deleteToken()
+                }
             }
             throw error
         }

@@ -125,6 +125,8 @@ public struct LoginTransaction: Sendable {
         case .null: return [path: "null"]
         case .number: throw .badReply("details: a fraction")
         }
+        // What is signed is shown.
+        if parts.isEmpty, !path.isEmpty { return [path: "-"] }
         var all: [String: String] = [:]
         for (name, part) in parts {
             for (path, text) in try flat(part, path.isEmpty ? name : "\(path).\(name)") {
@@ -157,6 +159,7 @@ extension LoginSession {
         _ prompt: PromptText
     ) async throws(TouchstoneError) -> JSONObject {
         let record = try await client.store.require(.prompt(prompt))
+        guard record.user == user else { throw TouchstoneError(.notFound) }
         let (assertion, _) = try await client.assert(publicKey, by: record, prompt)
         return try await call("POST", "/v1/transactions/\(id)/approval", ["credential": assertion])
     }

@@ -96,6 +96,11 @@ final class Relay: Sendable {
         while true {
             let connection = clinux_accept(descriptor)
             if connection < 0, errno == EINTR || errno == ECONNABORTED { continue }
+            // Without a descriptor to be had it is tried again; after the end nothing is.
+            if connection < 0, !state.withLock(\.isOver) {
+                usleep(1000)
+                continue
+            }
             guard connection >= 0 else { break }
             Thread.detachNewThread {
                 answer(connection, state)

@@ -13,14 +13,13 @@ struct ChangeTests {
     /// Asks until the daemon tells of changes and the answer is kept.
     private func warm(_ world: World, _ demand: Authenticators = .strongBiometry) async throws -> Capability {
         _ = try await Keychain.current.capability(for: demand)
-        let watch = ChangeWatch.of(world.keychain.client)
         let question = ChangeWatch.Question(
             demand: demand,
             origin: KeychainLink.current.origin
         )
         return try await Deadline.wait(for: "a kept answer") {
             _ = try await Keychain.current.capability(for: demand)
-            return watch.answer(to: question)
+            return ChangeWatch.of(world.keychain.client).answer(to: question)
         }
     }
 

@@ -17,9 +17,8 @@ struct WarmCheckTests {
         await #expect(processExitsWith: .success) {
             let world = try await World.withFinger()
             let log = world.keychain.home.appending("calls")
-            let rounds = 5
+            let rounds = 20
             try await world.use {
-                let watch = ChangeWatch.of(world.keychain.client)
                 let question = ChangeWatch.Question(
                     demand: .strongBiometry,
                     origin: KeychainLink.current.origin
@@ -27,7 +26,7 @@ struct WarmCheckTests {
                 _ = try await Keychain.current.capability()
                 try await Deadline.wait(for: "a kept answer") {
                     _ = try await Keychain.current.capability()
-                    return watch.answer(to: question)
+                    return ChangeWatch.of(world.keychain.client).answer(to: question)
                 }
                 let strace = try await ChildProcess.start(
                     "/usr/bin/strace",

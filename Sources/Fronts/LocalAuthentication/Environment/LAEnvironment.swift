@@ -53,7 +53,7 @@ public final class LAEnvironment: NSObject, @unchecked Sendable {  // all that c
     /// - Parameters:
     ///   - keychain: whose daemon to ask.
     ///   - interval: how often to look while somebody observes. What changes lies in other processes and in
-    ///     hardware, and the daemon calls nobody.
+    ///     hardware; what the daemon tells of it (`watch`) is not listened to here.
     package init(_ keychain: RemoteKeychain, interval: DispatchTimeInterval) {
         self.keychain = keychain
         self.interval = interval

@@ -31,7 +31,7 @@ public struct SecurityEvent: Sendable, Hashable {
         public static let assuranceChanged = Kind(rawValue: "assuranceChanged")
         /// The keychain found something that is not authentic, or older than what it knows.
         public static let rolledBack = Kind(rawValue: "rolledBack")
-        /// More happened than can be told, because it was not read in time.
+        /// More happened than can be told, because it was not read in time or the daemon was away.
         public static let missed = Kind(rawValue: "missed")
     }
 

@@ -40,7 +40,8 @@ final class ChangeWatch: Sendable {
     }
 
     private struct State {
-        var isRunning = false
+        /// Ends the thread; nil while there is none.
+        var running: Cancellation?
         /// Whether the daemon tells of changes now.
         var isHeard = false
         var answers: [Question: Answer] = [:]
@@ -143,12 +144,13 @@ final class ChangeWatch: Sendable {
     // MARK: The thread
 
     private func runIfNeeded() {
+        let cancellation = Cancellation()
         let isDue = state.withLock { state in
-            defer { state.isRunning = true }
-            return !state.isRunning
+            guard state.running == nil else { return false }
+            state.running = cancellation
+            return true
         }
         guard isDue else { return }
-        let cancellation = Cancellation()
         let failure = BlockingThread.start { [self] in
             // Where there is no daemon, or none any more, each question is asked of it anew.
             try? client.separate().watch(cancellation: cancellation) { self.hear($0) }
@@ -171,24 +173,23 @@ final class ChangeWatch: Sendable {
     }
 
     private func ended() {
-        let listeners = state.withLock { state in
-            state.isRunning = false
-            state.isHeard = false
-            state.answers = [:]
+        let (wasHeard, listeners) = state.withLock { state in
+            defer { (state.running, state.isHeard, state.answers) = (nil, false, [:]) }
             state.generation += 1
-            return Array(state.listeners.values)
+            return (state.isHeard, Array(state.listeners.values))
         }
         guard !listeners.isEmpty else {
             Self.all.withLock { all in
                 let key = ObjectIdentifier(client)
                 // Somebody may have begun anew.
-                if all[key] === self, state.withLock({ !$0.isRunning && $0.listeners.isEmpty }) {
+                if all[key] === self, state.withLock({ $0.running == nil && $0.listeners.isEmpty }) {
                     all[key] = nil
                 }
             }
             return
         }
-        for listener in listeners { listener(.changes(ChangesReply())) }
+        // What changes while the daemon is away is missed. Where it was away before, nobody is told of it again.
+        if wasHeard { for listener in listeners { listener(.changes(ChangesReply(isIncomplete: true))) } }
         // The daemon may come back.
         _ = Timers.after(Self.lookInterval) {
             if self.state.withLock({ !$0.listeners.isEmpty }) { self.runIfNeeded() }
@@ -201,7 +202,7 @@ final class ChangeWatch: Sendable {
                 state.listeners.isEmpty && ContinuousClock.now - state.lastUse >= Self.idleTime
             }
             guard isIdle else {
-                if self.state.withLock(\.isRunning) { self.endWhenIdle(cancellation) }
+                if self.state.withLock({ $0.running === cancellation }) { self.endWhenIdle(cancellation) }
                 return
             }
             // Writes to the socket, which may block.

@@ -13,8 +13,14 @@ extension KeychainLink {
         at place: KeyPlace
     ) async throws(TouchstoneError) -> KeyRecord {
         let prompt = fields(nil)
-        let waiting = try await call { client, cancellation throws(TouchstoneError) in
-            try client.record(at: place.ofSuccessor, prompt, cancellation)
+        let waiting: KeyRecord? = try await call { client, cancellation throws(TouchstoneError) in
+            if let waiting = try client.record(at: place.ofSuccessor, prompt, cancellation) { return waiting }
+            // A key that was deleted gets none, which would bring its name back.
+            guard try client.record(at: place, prompt, cancellation)?.representation == key.representation
+            else {
+                throw TouchstoneError(.notFound)
+            }
+            return nil
         }
         if let waiting { return waiting }
         // As long a time as the key had.

@@ -1,7 +1,7 @@
 package import KeychainClient
 package import KeychainModel
 
-// What `TouchstoneLogin` needs of this module beyond what apps need.
+// What `TouchstoneLogin` needs of this module beyond what apps need; some of it is used here, too.
 
 extension Keychain {
     /// Runs calls of the client, which block, on a thread of their own; cancelling the task ends them, and the prompt's time.

@@ -62,6 +62,8 @@ private final class OwnedSession: Sendable {
             await withCheckedContinuation { continuation in
                 exchanges.begin(task, continuation)
                 task.resume()
+                // Cancelled before it was registered: the session's word of its end met nobody.
+                if Task.isCancelled { exchanges.drop(task) }
             }
         } onCancel: {
             task.cancel()
@@ -87,6 +89,12 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, Sendable {
         _ continuation: CheckedContinuation<Result<LoginResponse, TouchstoneError>, Never>
     ) {
         exchanges.withLock { $0[task.taskIdentifier] = Exchange(continuation: continuation) }
+    }
+
+    /// Ends the wait for a request that was cancelled.
+    func drop(_ task: URLSessionTask) {
+        let exchange = exchanges.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+        exchange?.continuation.resume(returning: .failure(TouchstoneError(.taskCancelled)))
     }
 
     func urlSession(
@@ -185,6 +193,6 @@ extension NSError {
     fileprivate var isAboutTLS: Bool {
         let words = localizedDescription
         return ["SSL", "TLS", "certificate"].contains { words.contains($0) }
-            && !["SYSCALL", "unexpected eof"].contains { words.contains($0) }
+            && !["SYSCALL", "unexpected eof", "reset by peer"].contains { words.contains($0) }
     }
 }

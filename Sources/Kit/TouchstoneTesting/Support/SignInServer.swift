@@ -21,6 +21,7 @@ package final class SignInServer: Sendable {
 
     private let directory: TemporaryDirectory
     private let process: ChildProcess
+    private let ports: [HeldPort]
 
     /// The certificate of the server's attestation CA, PEM.
     package var authority: String {
@@ -50,10 +51,11 @@ package final class SignInServer: Sendable {
         settings: [String: String] = [:]
     ) async throws -> SignInServer {
         let directory = try TemporaryDirectory()
-        let (port, adminPort) = (try freePort(), try freePort())
+        let (port, adminPort) = (try HeldPort(), try HeldPort())
         var lines = [
-            "listen": "127.0.0.1:\(port)", "admin-listen": "127.0.0.1:\(adminPort)",
-            "public-url": "http://localhost:\(port)", "data-directory": try directory.makeDirectory("data"),
+            "listen": "127.0.0.1:\(port.number)", "admin-listen": "127.0.0.1:\(adminPort.number)",
+            "public-url": "http://localhost:\(port.number)",
+            "data-directory": try directory.makeDirectory("data"),
             "log-level": "error",
         ]
         if let roots {
@@ -81,7 +83,7 @@ package final class SignInServer: Sendable {
             guard process.isRunning else { throw TestKitError.unexpected("touchstone-server ended: \(text)") }
             return text.firstMatch(of: /ts_bt_[A-Za-z0-9_-]+(?=\s)/).map { String($0.output) }
         }
-        let administration = LoopbackHTTP(port: adminPort)
+        let administration = LoopbackHTTP(port: adminPort.number)
         let token = try await Deadline.wait(for: "the first administrator") { () -> String? in
             guard
                 let answer = try? administration.send(
@@ -112,15 +114,16 @@ package final class SignInServer: Sendable {
     }
 
     private init(
-        _ port: UInt16,
-        _ adminPort: UInt16,
+        _ port: HeldPort,
+        _ adminPort: HeldPort,
         token: String,
         _ directory: TemporaryDirectory,
         _ process: ChildProcess
     ) {
-        url = "http://localhost:\(port)"
-        api = LoopbackHTTP(port: port)
-        administration = LoopbackHTTP(port: adminPort)
+        url = "http://localhost:\(port.number)"
+        api = LoopbackHTTP(port: port.number)
+        administration = LoopbackHTTP(port: adminPort.number)
+        ports = [port, adminPort]
         self.token = token
         self.directory = directory
         self.process = process
@@ -157,22 +160,36 @@ package final class SignInServer: Sendable {
         }
         return answer.body.isEmpty ? .null : try JSONValue(parsing: answer.body)
     }
+}
 
-    /// A port that nobody listens on now.
-    private static func freePort() throws -> UInt16 {
+/// A port that nobody listens on, held by a socket that does not listen: the kernel gives it to nobody else, and a server that sets
+/// `SO_REUSEADDR` may listen on it (socket(7)).
+private final class HeldPort: Sendable {
+    let number: UInt16
+    private let descriptor: CInt
+
+    init() throws {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        defer { close(descriptor) }
+        var isReused: CInt = 1
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let size = socklen_t(MemoryLayout<CInt>.size)
         let status = unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                unsafe bind(descriptor, address, length) == 0
+                unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReused, size) == 0
+                    && bind(descriptor, address, length) == 0
                     && getsockname(descriptor, address, &length) == 0
             }
         }
-        guard status else { throw TestKitError.unexpected("no free port") }
-        return UInt16(bigEndian: address.sin_port)
+        guard status else {
+            close(descriptor)
+            throw TestKitError.unexpected("no free port")
+        }
+        self.descriptor = descriptor
+        number = UInt16(bigEndian: address.sin_port)
     }
+
+    deinit { close(descriptor) }
 }

@@ -2,8 +2,8 @@ public import CBOR
 
 /// What changed since the last one: `[incomplete, [kind, time, …]]`.
 ///
-/// The replies to ``Method/watch``, each with `more`. The first one comes at once and says nothing: whoever watches looks at
-/// how things stand after it.
+/// The replies to ``Method/watch``, each with `more`. The first one comes at once, mostly empty: whoever
+/// watches looks at how things stand after it.
 public struct ChangesReply: WireBody, Sendable, Equatable {
     /// The most changes of one reply.
     public static let mostChanges = 32
