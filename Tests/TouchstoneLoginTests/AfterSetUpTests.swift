@@ -146,16 +146,21 @@ extension TenStepsTests {
             }
         }
 
+        /// The access tokens that so many get who ask at once.
+        private func tokens(of session: LoginSession, askers: Int) async throws -> Set<String> {
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<askers { group.addTask { try await session.accessToken() } }
+                return try await group.reduce(into: []) { $0.insert($1) }
+            }
+        }
+
         @Test("calls at the same time share one renewal of an access token")
         func renewal() async throws {
             // Ten seconds are kept back, so that each token is expired at once.
             let world = try await LoginWorld(settings: ["access-token-lifetime": "10"])
             try await world.keychain.use {
                 let session = try await world.session(world.login())
-                let tokens = try await withThrowingTaskGroup(of: String.self) { group in
-                    for _ in 0..<8 { group.addTask { try await session.accessToken() } }
-                    return try await group.reduce(into: Set<String>()) { $0.insert($1) }
-                }
+                let tokens = try await tokens(of: session, askers: 8)
                 let renewals = world.relay.exchanges.filter { $0.path == "/v1/token" }
                 #expect(
                     renewals.count(where: { $0.answer?.contains("access_token") == true }) == tokens.count
