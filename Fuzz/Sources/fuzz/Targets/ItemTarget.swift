@@ -76,10 +76,8 @@ enum ItemTarget: FuzzTarget {
 
     /// All keys of a keybag.
     static let keys: KeyRing = {
-        var ring = KeyRing()
-        for name in KeybagKeyName.allCases {
-            ring[name] = Key(SecretBytes(copying: octets(32, from: name.rawValue)))
-        }
+        let ring = try? KeyRing { name in Key(SecretBytes(copying: octets(32, from: name.rawValue))) }
+        guard let ring else { fatalError("a ring with all keys is whole") }
         return ring
     }()
     /// A proof that meets every constraint.

@@ -12,10 +12,24 @@ enum PrivateKeyTarget: FuzzTarget {
     private static let storeID = octets(16)
     private static let epoch: UInt64 = 2
     private static let context = ItemContext(
-        storeID: storeID,
-        keys: ItemTarget.keys,
-        epoch: epoch,
-        passcodePublicKey: octets(PasscodeConstraint.publicKeyByteCount)
+        of: KeybagRecord(
+            storeID: storeID,
+            cost: .test,
+            salt: octets(KeybagRecord.saltByteCount),
+            assurance: .test,
+            blob: [],
+            passcodeWrap: [],
+            recoveryWrap: [],
+            keys: [:],
+            epoch: epoch,
+            enrolment: nil,
+            hasFingers: true,
+            passcodePublicKey: octets(PasscodeConstraint.publicKeyByteCount),
+            passcodePrivateWrap: [],
+            passcodePrivateRecoveryWrap: [],
+            hardware: nil
+        ),
+        ItemTarget.keys
     )
     /// What a representation is bound to.
     private static let label = Array("touchstone 1 private key ".utf8) + storeID
@@ -63,10 +77,7 @@ enum PrivateKeyTarget: FuzzTarget {
         }
     }
 
-    private static var metadata: AEADKey {
-        guard let key = try? context.metadata else { fatalError("no metadata key") }
-        return key
-    }
+    private static var metadata: AEADKey { context.metadata }
 
     /// What a record seals.
     private static func content(of record: PrivateKeyRecord) -> [UInt8] {
