@@ -374,6 +374,15 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        // Accounts, bus and namespace of a machine in system mode.
+        .testTarget(
+            name: "SystemModeTests",
+            dependencies: [
+                "FingerprintDriver", "KeychainModel", "TouchstoneTesting", "touchstone", "touchstoned",
+                "touchstoned-testing",
+            ],
+            swiftSettings: settings
+        ),
         // Apart from the others, whose deadlines they would keep waiting.
         .testTarget(
             name: "DaemonLoadTests",

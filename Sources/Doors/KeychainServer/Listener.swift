@@ -72,7 +72,8 @@ public struct Listener: ~Copyable, Sendable {
         guard unsafe getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) == 0,
             isListening == 1
         else { throw ServerError(.notASocket, "descriptor \(socket) does not listen") }
-        try RuntimeDirectory.prepare(layout.runtimeDirectory)
+        // Where the socket is, is the business of whoever made it.
+        try RuntimeDirectory.prepare(ProgramPath.directory(of: layout.lockFile))
         let lock = try Self.takeLock(layout.lockFile)
         guard fcntl(socket, F_SETFD, FD_CLOEXEC) == 0, fcntl(socket, F_SETFL, O_NONBLOCK) == 0,
             clinux_pass_credentials(socket) == 0

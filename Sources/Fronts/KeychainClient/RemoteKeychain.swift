@@ -6,7 +6,7 @@ import Synchronization
 
 /// The daemon, as an app sees it: every call sends one request and blocks until its answer is there.
 ///
-/// Threads share one connection. The daemon is started when none listens; when it goes away, requests under way
+/// Threads share one connection. The daemon is started when none listens, unless it is the system's; when it goes away, requests under way
 /// fail with `errSecInternalComponent` and the remedy `retry`, and the next call connects again. What was
 /// shown in a context before is gone then: the user is asked again.
 ///
@@ -22,6 +22,8 @@ public final class RemoteKeychain: Sendable {
 
     private let layout: Layout?
     private let daemon: DaemonLocation
+    /// Where system mode is looked for, at each connection; nil for a keychain whose places were named.
+    private let system: SystemMode?
     private let connection = Guarded<Connection?>(nil)
     private let isClosedToTests = Atomic<Bool>(false)
     /// Where the secrets of results find room.
@@ -30,21 +32,32 @@ public final class RemoteKeychain: Sendable {
     /// Names a keychain; connects to nothing yet.
     ///
     /// - Parameters:
-    ///   - layout: where it lives; nil for where the environment says.
+    ///   - layout: where it lives; nil for where the environment says, or the system's daemon has it.
     ///   - daemon: what to start when no daemon listens.
     public convenience init(layout: Layout? = nil, daemon: DaemonLocation = .automatic) {
         self.init(layout: layout, daemon: daemon, room: .shared)
     }
 
-    init(layout: Layout?, daemon: DaemonLocation, room: LockedRoom) {
-        self.layout = layout ?? Layout(variable: ProcessEnvironment.variable)
+    convenience init(layout: Layout?, daemon: DaemonLocation, room: LockedRoom) {
+        self.init(
+            layout: layout ?? Layout(variable: ProcessEnvironment.variable),
+            daemon: daemon,
+            system: layout == nil ? SystemMode() : nil,
+            room: room
+        )
+    }
+
+    init(layout: Layout?, daemon: DaemonLocation, system: SystemMode?, room: LockedRoom = .shared) {
+        self.layout = layout
         self.daemon = daemon
+        self.system = system
         self.room = room
     }
 
-    /// What the daemon complains of in this user's settings; nil when it accepts them.
+    /// What the daemon complains of in this user's settings; nil when it accepts them, and in system mode, where a user has
+    /// none.
     public static func configurationFault() -> String? {
-        guard let layout = shared.layout else { return nil }
+        guard shared.systemInForce == nil, let layout = shared.layout else { return nil }
         return DaemonStart.configurationFault(at: shared.daemon, for: layout)
     }
 
@@ -108,7 +121,7 @@ public final class RemoteKeychain: Sendable {
 
     /// The same keychain on a connection of its own, which starts no daemon.
     package func separate() -> RemoteKeychain {
-        let other = RemoteKeychain(layout: layout, daemon: .none, room: room)
+        let other = RemoteKeychain(layout: layout, daemon: .none, system: system, room: room)
         if isClosedToTests.load(ordering: .acquiring) { other.closeToTests() }
         return other
     }
@@ -134,27 +147,55 @@ public final class RemoteKeychain: Sendable {
         }
     }
 
+    /// System mode, where it is in force now: an administrator can turn it on and off while this process runs.
+    private var systemInForce: SystemMode? {
+        system.flatMap { $0.isInForce(variable: ProcessEnvironment.variable) ? $0 : nil }
+    }
+
     private func connect() throws(KeychainError) -> Connection {
+        if let system = systemInForce { return try connect(to: system) }
         guard let layout else { throw .notAvailable(.noHome) }
         if let fault = layout.runtimeFault() { throw .notAvailable(.socketPlace, detail: fault) }
+        try prepareMemory()
         do {
-            try LockedPages.prepare()
-        } catch {
-            throw KeychainError(error)
-        }
-        do {
-            return try Connection.open(layout)
+            return try Connection.open(.perUser(layout))
         } catch is DaemonAbsence {
             try DaemonStart.run(at: daemon, for: layout)
         } catch {
             throw .unintelligible(error)
         }
         do {
-            return try Connection.open(layout)
+            return try Connection.open(.perUser(layout))
         } catch is DaemonAbsence {
             throw .notAvailable(.daemonDoesNotListen)
         } catch {
             throw .unintelligible(error)
+        }
+    }
+
+    /// Connects to the system's daemon, which no client starts: the service manager does, when somebody connects.
+    private func connect(to system: SystemMode) throws(KeychainError) -> Connection {
+        try prepareMemory()
+        // A daemon that just ended, having nothing to do, may have taken the first connection with it.
+        for _ in 0..<2 {
+            do {
+                return try Connection.open(.system(system))
+            } catch is DaemonAbsence {
+                continue
+            } catch let error as KeychainError where error.cause?.known == .daemonSilent {
+                throw system.absence
+            } catch {
+                throw .unintelligible(error)
+            }
+        }
+        throw system.absence
+    }
+
+    private func prepareMemory() throws(KeychainError) {
+        do {
+            try LockedPages.prepare()
+        } catch {
+            throw KeychainError(error)
         }
     }
 }

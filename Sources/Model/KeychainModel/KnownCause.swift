@@ -116,6 +116,13 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case outsideTestKeychain = "touchstone: outsideTestKeychain"
     /// The daemon was started and does not listen.
     case daemonDoesNotListen = "touchstone: daemonDoesNotListen"
+    /// The system's daemon does not answer on its socket; the unit that says why is the detail.
+    case systemDaemonSilent = "touchstone: systemDaemonSilent"
+    /// Only the system's daemon may keep the keychain, and it has no socket for this user; the unit that makes it is the
+    /// detail.
+    case systemSocketMissing = "touchstone: systemSocketMissing"
+    /// Others than root could have put the socket of the system's daemon where it is; which directory, is the detail.
+    case systemDirectory = "touchstone: systemDirectory"
     /// The daemon listens and says nothing.
     case daemonSilent = "touchstone: daemonSilent"
     /// The daemon did not take the client's greeting; what it said, is the detail.

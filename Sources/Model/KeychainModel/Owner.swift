@@ -22,6 +22,11 @@ package struct Owner: Sendable, Hashable {
         return Owner(uid: uid, name: name(of: uid))
     }
 
+    /// The user of a number; nil where the system knows none.
+    package static func user(_ uid: UInt32) -> Owner? {
+        name(of: uid).map { Owner(uid: uid, name: $0) }
+    }
+
     private static func name(of uid: UInt32) -> String? {
         var entry = unsafe passwd()
         var buffer = [CChar](repeating: 0, count: 16 << 10)

@@ -1,7 +1,8 @@
 import Desk
 import KeychainModel
 
-/// The files that grant programs shared access groups: the administrator's for all users, then the user's.
+/// The files that grant programs shared access groups: the administrator's for all users, then the user's; in system mode
+/// the administrator's alone.
 enum AccessGroupFiles {
     /// The user's, beside the settings.
     static let name = "access-groups.conf"
@@ -9,10 +10,14 @@ enum AccessGroupFiles {
     static let mostFiles = 64
 
     /// Reads all of them, the administrator's in `directory`; missing ones grant nothing.
-    static func read(_ layout: Layout, _ directory: String) throws(StartError) -> AccessGroupManifest {
+    static func read(
+        _ layout: Layout,
+        _ mode: DaemonMode,
+        _ directory: String
+    ) throws(StartError) -> AccessGroupManifest {
         let names = try TrustedFile.ofAdministrator(directory).names(endingIn: ".conf", atMost: mostFiles)
         var files = names.map { TrustedFile.ofAdministrator(directory + "/" + $0) }
-        if let slash = layout.configurationFile.lastIndex(of: "/") {
+        if mode == .perUser, let slash = layout.configurationFile.lastIndex(of: "/") {
             files.append(.ofUser(layout.configurationFile[...slash] + name))
         }
         var manifest = AccessGroupManifest()

@@ -1,13 +1,15 @@
 /// The file of the settings.
 extension Configuration {
-    /// Reads the file; a missing one is an empty one.
+    /// Reads the file, in system mode the administrator's; a missing one is an empty one.
     ///
     /// `parts` takes the settings out that are not of every daemon, and makes its parts of them.
     static func read(
         _ path: String,
+        _ mode: DaemonMode,
         _ parts: DaemonProgram.PartsReader
     ) throws(StartError) -> (Configuration, DaemonParts) {
-        let text = try TrustedFile.ofUser(path).text() ?? ""
+        let file = mode == .system ? TrustedFile.ofAdministrator(path) : TrustedFile.ofUser(path)
+        let text = try file.text() ?? ""
         do throws(Setting.Fault) {
             var settings = try Setting.all(in: text)
             let parts = try parts(&settings)

@@ -38,21 +38,27 @@ package enum DaemonProgram {
     }
 
     private static func run(_ options: LaunchOptions, _ parts: PartsReader) throws(StartError) {
-        if case .tell(let text) = options { return print(text, terminator: "") }
-        let environment = LaunchEnvironment.take()
+        let owner: Owner?
+        switch options {
+        case .tell(let text): return print(text, terminator: "")
+        case .serve(_, let named), .checkConfiguration(let named): owner = named
+        }
+        let mode: DaemonMode = owner == nil ? .perUser : .system
+        if case .serve(_, let owner?) = options { try checkAccount(owner) }
+        let environment = LaunchEnvironment.take(systemOwner: owner)
         guard let layout = environment.layout else {
             throw StartError(
                 "there is no home directory",
                 hint: "set HOME or TOUCHSTONE_HOME to an absolute path"
             )
         }
-        if let fault = layout.runtimeFault() {
+        if mode == .perUser, let fault = layout.runtimeFault() {
             throw StartError(
                 "the socket cannot be where the environment says: \(fault)",
                 hint: "unset XDG_RUNTIME_DIR, or log in as this user"
             )
         }
-        let (settings, parts) = try Configuration.read(layout.configurationFile, parts)
+        let (settings, parts) = try Configuration.read(layout.configurationFile, mode, parts)
         // Who may choose the program that draws the boxes could read the passcode.
         if parts.pinentry == nil, let path = settings.pinentryProgram,
             let fault = PinentryProgram([path]).fault()
@@ -62,13 +68,20 @@ package enum DaemonProgram {
                 hint: "name a program that root installed, /usr/bin/pinentry for example"
             )
         }
-        let accessGroups = try AccessGroupFiles.read(layout, parts.accessGroupDirectory)
+        let accessGroups = try AccessGroupFiles.read(layout, mode, parts.accessGroupDirectory)
         let sensors = try SensorTable.read(parts.sensorTable)
-        guard case .serve(let isDetached) = options else { return }
+        guard case .serve(let isDetached, _) = options else { return }
+        if mode == .system, environment.activationSocket == nil {
+            throw StartError(
+                "no listening socket was passed, and in system mode the daemon makes none",
+                hint: "start its socket instead: systemctl start touchstoned@\(owner?.uid ?? 0).socket"
+            )
+        }
         // The last moment at which there is one thread: whatever starts one comes after it.
         let report = isDetached ? try Report.afterForking() : nil
         let launch = Launch(
-            owner: .ofThisProcess(),
+            owner: owner ?? .ofThisProcess(),
+            mode: mode,
             layout: layout,
             settings: settings,
             parts: parts,
@@ -80,5 +93,20 @@ package enum DaemonProgram {
         Hardening.holdEndingSignals()
         Task.detached { await launch.run() }
         while true { pause() }
+    }
+
+    /// In system mode the store is kept from its owner: the daemon runs as another user, and not as root, whose files its
+    /// own account could not open later.
+    private static func checkAccount(_ owner: Owner) throws(StartError) {
+        let hint = "run it under the account touchstone: systemctl start touchstoned@\(owner.uid).socket"
+        if ProcessUser.uid == owner.uid {
+            throw StartError(
+                "in system mode the daemon does not run as the owner, user \(owner.uid)",
+                hint: hint
+            )
+        }
+        if ProcessUser.uid == 0 {
+            throw StartError("in system mode the daemon does not run as root", hint: hint)
+        }
     }
 }

@@ -17,6 +17,7 @@ struct Keychain: Sendable {
     /// Opens the keychain and connects the parts; nothing listens yet, and nobody is on the system bus.
     init(
         owner: Owner,
+        mode: DaemonMode,
         layout: Layout,
         settings: Configuration,
         parts: DaemonParts,
@@ -25,7 +26,7 @@ struct Keychain: Sendable {
         pinentry: PinentryEnvironment,
         audit: AuditTrail
     ) throws(StartError) {
-        let reader = Self.reader(settings, parts, sensors, audit)
+        let reader = Self.reader(settings, parts, sensors, mode == .system ? owner : nil, audit)
         do throws(KeychainError) {
             let directory = try StoreDirectory(path: layout.dataDirectory)
             let (hardware, obstacle) = Hardware.find(
@@ -34,7 +35,7 @@ struct Keychain: Sendable {
                 notes: HardwareNotesFile(directory: directory)
             )
             let sealer = DeviceSealer(
-                file: FileKeySealer(directory: directory),
+                file: FileKeySealer(directory: directory, isKeptFromOwner: mode == .system),
                 hardware: hardware?.sealer,
                 obstacle: obstacle
             )
@@ -99,12 +100,15 @@ struct Keychain: Sendable {
         _ settings: Configuration,
         _ parts: DaemonParts,
         _ sensors: SensorTable,
+        _ systemOwner: Owner?,
         _ audit: AuditTrail
     ) -> any FingerprintReader {
         guard settings.usesBiometry else { return BiometryOff() }
         let forgeries = RepeatedEvent(.forgedSignal, audit)
         return FprintReader(
             busAddress: parts.bus,
+            // Nil lets fprintd take the name of the user who calls, which needs no right to name another.
+            user: systemOwner?.name,
             templateDirectory: parts.templateDirectory,
             grade: { sensors.grade(of: $0) },
             onForgedSignal: { forgeries.record() },

@@ -7,7 +7,7 @@ import PinentryDriver
 struct LaunchEnvironment: Sendable {
     /// Where the keychain is; nil without a home.
     let layout: Layout?
-    /// The session that boxes on a display need.
+    /// The session that boxes on a display need; in system mode none.
     let pinentry: PinentryEnvironment
     /// `NOTIFY_SOCKET`: where the service manager hears that the daemon is ready.
     let notifySocket: String?
@@ -47,10 +47,13 @@ struct LaunchEnvironment: Sendable {
     }
 
     /// Reads what is needed and removes everything else.
-    static func take() -> LaunchEnvironment {
+    ///
+    /// `systemOwner` is whose keychain it is in system mode; nil for the mode in which the environment says where
+    /// everything is.
+    static func take(systemOwner: Owner?) -> LaunchEnvironment {
         let taken = LaunchEnvironment(
-            layout: Layout(variable: variable),
-            pinentry: .current,
+            layout: systemOwner.map { .ofSystem(uid: $0.uid) } ?? Layout(variable: variable),
+            pinentry: systemOwner == nil ? .current : PinentryEnvironment(),
             notifySocket: variable("NOTIFY_SOCKET"),
             activationSocket: activationSocket()
         )

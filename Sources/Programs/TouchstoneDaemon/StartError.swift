@@ -24,7 +24,7 @@ struct StartError: Error {
             case .alreadyRunning:
                 "it serves already: touchstone status shows its process; end that first to start another"
             case .unsafePath:
-                "make it yours alone: chown it to your user, chmod 700 a directory, remove a link"
+                "make it the daemon's alone: chown it to the user that runs it, chmod 700 a directory, remove a link"
             case .pathTooLong: "set XDG_RUNTIME_DIR or TOUCHSTONE_HOME to a shorter path"
             case .notASocket: "start the daemon through its socket unit"
             case .system: "look at the system's log and at the directory's permissions"
@@ -44,7 +44,8 @@ struct StartError: Error {
         let reason = error.cause.map { "\($0.domain): \($0.code)" } ?? "status \(error.status.rawValue)"
         self.init(
             "the keychain in \(path) cannot be opened (\(reason))",
-            hint: "the directory must be yours alone with mode 700, its files with mode 600"
+            hint:
+                "the directory must belong to the user that runs the daemon, mode 700, its files with mode 600"
         )
     }
 

@@ -3,19 +3,34 @@ public import SecretMemory
 
 /// Seals the device part of a keybag where there is no hardware for it: with a file beside the keybag.
 ///
-/// What it gives: a copied keybag alone opens nothing. What it does not: whoever can read one file of this user
-/// can read the other, and guesses are limited by the cost of the passcode's derivation alone.
+/// What it gives: a copied keybag alone opens nothing. What it does not: whoever can read one file of the user that runs
+/// the daemon can read the other, and guesses are limited by the cost of the passcode's derivation alone.
 public struct FileKeySealer: KeySealer {
     private let deviceKey: DeviceKeyFile
+    private let isKeptFromOwner: Bool
 
     /// Seals with the device key of this directory.
-    public init(directory: StoreDirectory) {
+    ///
+    /// - Parameters:
+    ///   - directory: where the keybag is.
+    ///   - isKeptFromOwner: whether the daemon runs as another user than the keychain's owner, whose programs cannot
+    ///     read its files then.
+    public init(directory: StoreDirectory, isKeptFromOwner: Bool = false) {
         deviceKey = DeviceKeyFile(directory: directory)
+        self.isKeptFromOwner = isKeptFromOwner
     }
 
-    /// Software, in a file of the user.
+    /// Software, in a file of the user, or of the daemon's own account.
     public func assurance(of blob: [UInt8]?) async -> AssuranceReport {
-        AssuranceReport(
+        guard !isKeptFromOwner else {
+            return AssuranceReport(
+                .softwareSystem,
+                reasons: [
+                    "The device key is a file of the daemon's account: no hardware limits how often root tries a passcode."
+                ]
+            )
+        }
+        return AssuranceReport(
             .softwareUser,
             reasons: [
                 "The device key is a file of this user: no hardware limits how often a passcode is tried."

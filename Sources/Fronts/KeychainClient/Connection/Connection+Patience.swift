@@ -11,27 +11,28 @@ extension Connection {
     /// Connects and greets; tries again with growing pauses while the daemon has too many connections.
     ///
     /// - Throws: ``DaemonAbsence`` when there is no daemon, ``KeychainError``.
-    static func open(_ layout: Layout) throws -> Connection {
+    static func open(_ place: DaemonPlace) throws -> Connection {
         do {
-            return try open(at: layout)
+            return try open(at: place)
         } catch let absence as DaemonAbsence {
+            guard case .perUser(let layout) = place else { throw absence }
             // A daemon that was started without a runtime directory, as under cron before the user logged in.
             let other = Layout(
                 runtimeDirectory: layout.fallbackRuntimeDirectory,
                 dataDirectory: layout.dataDirectory,
                 configurationFile: layout.configurationFile
             )
-            guard other != layout, let connection = try? open(at: other) else { throw absence }
+            guard other != layout, let connection = try? open(at: .perUser(other)) else { throw absence }
             return connection
         }
     }
 
-    private static func open(at layout: Layout) throws -> Connection {
+    private static func open(at place: DaemonPlace) throws -> Connection {
         let deadline = ContinuousClock.now + placePatience
         var pause = firstPause
         while true {
             do {
-                return try Connection(DaemonSocket(layout: layout))
+                return try Connection(DaemonSocket(place))
             } catch let error as KeychainError where error.cause == .tooManyConnections {
                 // Half of it at random: clients that were refused together do not come back together.
                 let wait: Duration = pause * Double.random(in: 0.5...1)

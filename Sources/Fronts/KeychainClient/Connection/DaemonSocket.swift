@@ -4,6 +4,21 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
+/// Which daemon a client talks to.
+enum DaemonPlace: Sendable {
+    /// The user's own, which a client may start.
+    case perUser(Layout)
+    /// The one under an account of its own, which the service manager starts.
+    case system(SystemMode)
+
+    var layout: Layout {
+        switch self {
+        case .perUser(let layout): layout
+        case .system(let mode): mode.layout
+        }
+    }
+}
+
 /// A connected socket whose other end is this user's daemon, or root's.
 struct DaemonSocket: ~Copyable, Sendable {
     /// How long a daemon may take to greet, and to make room for what is sent.
@@ -11,15 +26,18 @@ struct DaemonSocket: ~Copyable, Sendable {
 
     private let descriptor: CInt
 
-    /// Connects; the directory and the peer must be this user's.
+    /// Connects; the directory and the peer must be this user's, in system mode root's and root's or the account's.
     ///
     /// - Throws: ``DaemonAbsence`` when there is nobody to connect to, ``KeychainError`` when there is
     ///   somebody else.
-    init(layout: Layout) throws {
-        try Self.checkDirectory(layout.runtimeDirectory)
-        let connected = try Self.connect(layout.socket)
+    init(_ place: DaemonPlace) throws {
+        switch place {
+        case .perUser(let layout): try Self.checkDirectory(layout.runtimeDirectory)
+        case .system(let mode): try mode.checkDirectory()
+        }
+        let connected = try Self.connect(place.layout.socket)
         do {
-            try Self.checkPeer(connected)
+            try Self.checkPeer(connected, of: place)
         } catch {
             close(connected)
             throw error
@@ -183,12 +201,17 @@ extension DaemonSocket {
         }
     }
 
-    private static func checkPeer(_ descriptor: CInt) throws {
+    private static func checkPeer(_ descriptor: CInt, of place: DaemonPlace) throws {
         var peer = clinux_peer()
         guard unsafe clinux_peer_credentials(descriptor, &peer) == 0 else {
             throw KeychainError.notAvailable(.peerUnknown, detail: SystemError.name(of: errno))
         }
-        guard peer.uid == ProcessUser.uid || peer.uid == 0 else {
+        let isTrusted =
+            switch place {
+            case .perUser: peer.uid == ProcessUser.uid || peer.uid == 0
+            case .system(let mode): mode.trusts(peer: peer.uid)
+            }
+        guard isTrusted else {
             throw KeychainError.notAvailable(.foreignDaemon, detail: "uid \(peer.uid)")
         }
     }

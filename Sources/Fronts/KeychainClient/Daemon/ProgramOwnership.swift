@@ -44,16 +44,5 @@ enum ProgramOwnership {
     }
 
     /// The text of `/etc/group`, which is read without the name services: they are not in a static program.
-    private static func groups() -> String {
-        let file = unsafe open("/etc/group", O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return "" }
-        defer { close(file) }
-        var text: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 4096)
-        while true {
-            let count = unsafe read(file, &part, part.count)
-            guard count > 0 else { return count == 0 ? String(decoding: text, as: UTF8.self) : "" }
-            text += part[..<count]
-        }
-    }
+    private static func groups() -> String { SystemFile.text("/etc/group") }
 }

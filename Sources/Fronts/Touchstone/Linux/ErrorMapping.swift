@@ -73,7 +73,8 @@ extension TouchstoneError.Code {
             case .damaged, .rolledBack, .logDamaged, .setDamaged, .exportDamaged: .damaged
             case .owned: .notFound
             case .withoutKeyUsage: .unsupported
-            case .otherGroup, .ownerAuthorizationSet, .daemonUnsafe, .foreignDaemon: .denied
+            case .otherGroup, .ownerAuthorizationSet, .daemonUnsafe, .foreignDaemon, .systemDirectory:
+                .denied
             case .enrolmentChanged, .passcodeDue: .lockedOutUntilPasscode
             case .timeout: .timedOut
             case .tooManyPrompts, .promptRate, .callerSilenced, .tooManyConnections: .throttled
@@ -92,8 +93,9 @@ extension TouchstoneError.Code {
             case .otherHardware, .missingHardware, .missingIndex: .hardwareChanged
             case .silentHardware: .hardwareUnavailable
             case .chipLockout: .hardwareLockedOut
-            case .noHome, .daemonMissing, .daemonNotRunning, .outsideTestKeychain: .serviceMissing
-            case .daemonNotStarted, .daemonDoesNotListen, .daemonSilent, .daemonRefused,
+            case .noHome, .daemonMissing, .daemonNotRunning, .outsideTestKeychain, .systemSocketMissing:
+                .serviceMissing
+            case .daemonNotStarted, .systemDaemonSilent, .daemonDoesNotListen, .daemonSilent, .daemonRefused,
                 .layoutHasNoVariables,
                 .socketFailed, .connectFailed, .peerUnknown, .socketPlace, .runtimeDirectory, .connectionLost:
                 .serviceFailed

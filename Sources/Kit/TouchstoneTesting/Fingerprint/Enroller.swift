@@ -7,11 +7,13 @@ package struct Enroller: Sendable {
 
     private let bus: PrivateBus
     private let sensor: PrivateBus.Sensor
+    private let user: String
 
-    /// Enrols on a sensor of the bus.
-    package init(_ bus: PrivateBus, sensor: PrivateBus.Sensor = .image) {
+    /// Enrols on a sensor of the bus; the fingers of another user than this process's where one is named.
+    package init(_ bus: PrivateBus, sensor: PrivateBus.Sensor = .image, user: String = "") {
         self.bus = bus
         self.sensor = sensor
+        self.user = user
     }
 
     /// Enrols impressions of a finger on the image sensor.
@@ -124,7 +126,7 @@ package struct Enroller: Sendable {
     private func claim(_ device: FprintSensor) async throws {
         try await Deadline.wait(for: "the sensor") {
             do {
-                try await device.call("Claim", [.string("")])
+                try await device.call("Claim", [.string(user)])
                 return true
             } catch BusError.remote(name: "\(Fprint.errorPrefix)AlreadyInUse", _) {
                 return nil

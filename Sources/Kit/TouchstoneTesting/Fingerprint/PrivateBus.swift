@@ -48,6 +48,11 @@ package actor PrivateBus {
     /// The sensors that fprintd has.
     package nonisolated let sensors: [Sensor]
 
+    /// A command that runs the programs in another place, such as a namespace.
+    private nonisolated let wrapper: [String]
+    /// polkit's rules.
+    private nonisolated let rules: String
+
     private var daemon: ChildProcess
     private var polkit: ChildProcess?
     private var scriptedPolkit: BusPeer?
@@ -65,11 +70,18 @@ package actor PrivateBus {
 
     /// Starts the bus, and polkit and fprintd where there are sensors.
     ///
-    /// - Parameter sensors: none for a bus without fprintd.
+    /// - Parameters:
+    ///   - sensors: none for a bus without fprintd.
+    ///   - wrapper: a command that runs the programs, for example in a namespace.
+    ///   - rules: polkit's; nil for some that let everybody do everything with fprintd.
     /// - Returns: the bus, with everything on it ready.
     /// - Throws: ``TestKitError`` when a program is missing or does not come up.
-    package static func start(sensors: [Sensor] = [.image]) async throws -> PrivateBus {
-        try await start(sensors: sensors, mayStartPolkit: geteuid() == 0)
+    package static func start(
+        sensors: [Sensor] = [.image],
+        through wrapper: [String] = [],
+        rules: String? = nil
+    ) async throws -> PrivateBus {
+        try await start(sensors: sensors, mayStartPolkit: geteuid() == 0, wrapper, rules)
     }
 
     /// Starts the same with a scripted polkit, which ``deny()`` makes refuse.
@@ -77,13 +89,26 @@ package actor PrivateBus {
         try await start(sensors: sensors, mayStartPolkit: false)
     }
 
-    private static func start(sensors: [Sensor], mayStartPolkit: Bool) async throws -> PrivateBus {
+    private static func start(
+        sensors: [Sensor],
+        mayStartPolkit: Bool,
+        _ wrapper: [String] = [],
+        _ rules: String? = nil
+    ) async throws -> PrivateBus {
         let directory = try TemporaryDirectory(mode: 0o711)
         let socket = directory.appending("bus.sock")
         _ = try directory.write(busConfiguration(socket: socket), to: "bus.conf")
-        let daemon = try await startDaemon(in: directory)
+        let daemon = try await startDaemon(in: directory, wrapper)
         let templateDirectory = try directory.makeDirectory("state")
-        let bus = PrivateBus(directory, socket, templateDirectory, sensors, daemon)
+        let bus = PrivateBus(
+            directory,
+            socket,
+            templateDirectory,
+            sensors,
+            daemon,
+            wrapper,
+            rules ?? Self.openRules
+        )
         try await bus.waitForBus()
         if !sensors.isEmpty {
             try await bus.startPolkit(mayStart: mayStartPolkit)
@@ -97,8 +122,12 @@ package actor PrivateBus {
         _ socket: String,
         _ templateDirectory: String,
         _ sensors: [Sensor],
-        _ daemon: ChildProcess
+        _ daemon: ChildProcess,
+        _ wrapper: [String],
+        _ rules: String
     ) {
+        self.wrapper = wrapper
+        self.rules = rules
         self.directory = directory
         self.templateDirectory = templateDirectory
         self.sensors = sensors
@@ -106,12 +135,33 @@ package actor PrivateBus {
         address = "unix:path=\(socket)"
     }
 
-    private static func startDaemon(in directory: TemporaryDirectory) async throws -> ChildProcess {
-        try await ChildProcess.start(
+    /// Starts a program through a wrapper.
+    private static func start(
+        _ program: String,
+        _ arguments: [String],
+        through wrapper: [String],
+        environment: [String: String] = [:],
+        log: String
+    ) async throws -> ChildProcess {
+        let command = wrapper + [program] + arguments
+        return try await ChildProcess.start(
+            command[0],
+            Array(command.dropFirst()),
+            environment: environment,
+            log: log
+        )
+    }
+
+    private static func startDaemon(
+        in directory: TemporaryDirectory,
+        _ wrapper: [String]
+    ) async throws -> ChildProcess {
+        try await start(
             "/usr/bin/dbus-daemon",
             [
                 "--config-file=\(directory.appending("bus.conf"))", "--nofork", "--nopidfile", "--nosyslog",
             ],
+            through: wrapper,
             log: directory.appending("bus.log")
         )
     }
@@ -127,7 +177,7 @@ package actor PrivateBus {
 
     /// Starts the bus anew at its address, with nobody on it.
     package func startBus() async throws {
-        daemon = try await Self.startDaemon(in: directory)
+        daemon = try await Self.startDaemon(in: directory, wrapper)
         try await waitForBus()
     }
 
@@ -151,6 +201,12 @@ package actor PrivateBus {
 
     // MARK: polkit
 
+    private static let openRules = """
+        polkit.addRule(function(action, subject) {
+            if (action.id.indexOf("net.reactivated.fprint.device.") == 0) return polkit.Result.YES;
+        });
+        """
+
     /// polkitd with rules of ours where this process may mount, else a peer that says yes.
     private func startPolkit(mayStart: Bool) async throws {
         if mayStart, let polkit = try await startPolkitDaemon() {
@@ -171,20 +227,14 @@ package actor PrivateBus {
         }
         let settings = try directory.makeDirectory("polkit", mode: 0o755)
         _ = try directory.makeDirectory("polkit/rules.d", mode: 0o755)
-        _ = try directory.write(
-            """
-            polkit.addRule(function(action, subject) {
-                if (action.id.indexOf("net.reactivated.fprint.device.") == 0) return polkit.Result.YES;
-            });
-            """,
-            to: "polkit/rules.d/10-fprint.rules"
-        )
-        let polkit = try await ChildProcess.start(
+        _ = try directory.write(rules, to: "polkit/rules.d/10-fprint.rules")
+        let polkit = try await Self.start(
             "/usr/bin/unshare",
             [
                 "-m", "/bin/sh", "-c", "mount --bind \"$0\" /etc/polkit-1 && exec \"$1\" --no-debug",
                 settings, program,
             ],
+            through: wrapper,
             environment: environment,
             log: directory.appending("polkit.log")
         )
@@ -206,9 +256,10 @@ package actor PrivateBus {
         var environment = environment
         environment["STATE_DIRECTORY"] = templateDirectory
         for sensor in sensors { environment[sensor.variable] = socket(of: sensor) }
-        let fprintd = try await ChildProcess.start(
+        let fprintd = try await Self.start(
             "/usr/libexec/fprintd",
             ["-t"],
+            through: wrapper,
             environment: environment,
             log: directory.appending("fprintd.log")
         )

@@ -22,6 +22,7 @@ package final class ChildProcess: Sendable {
     ///   - path: the program.
     ///   - arguments: what follows the program's name.
     ///   - environment: all of its environment.
+    ///   - input: what it has as standard input; -1 for nothing.
     ///   - log: a file for its output and errors; nil to drop them.
     /// - Returns: the running program.
     /// - Throws: ``TestKitError`` when it is missing or cannot be started.
@@ -29,6 +30,7 @@ package final class ChildProcess: Sendable {
         _ path: String,
         _ arguments: [String] = [],
         environment: [String: String] = [:],
+        input: CInt = -1,
         log: String? = nil
     ) async throws -> ChildProcess {
         guard unsafe access(path, X_OK) == 0 else { throw TestKitError.missingProgram(path) }
@@ -36,6 +38,7 @@ package final class ChildProcess: Sendable {
             path,
             [path] + arguments,
             environment.map { "\($0)=\($1)" },
+            input: input,
             log: log
         )
         return ChildProcess(processID: processID)
@@ -98,6 +101,7 @@ private actor Nursery {
         _ path: String,
         _ arguments: [String],
         _ environment: [String],
+        input: CInt,
         log: String?
     ) throws -> Int32 {
         var output: CInt = -1
@@ -109,7 +113,7 @@ private actor Nursery {
         var argv = unsafe arguments.map { unsafe strdup($0) } + [nil]
         var envp = unsafe environment.map { unsafe strdup($0) } + [nil]
         defer { unsafe (argv + envp).forEach { unsafe free($0) } }
-        let processID = unsafe clinux_spawn(path, &argv, &envp, -1, output, output)
+        let processID = unsafe clinux_spawn(path, &argv, &envp, input, output, output)
         guard processID > 0 else { throw TestKitError.system("clinux_spawn \(path)", errno: errno) }
         return processID
     }

@@ -70,6 +70,18 @@ package actor SoftwareTPM {
 
     private init(_ directory: TemporaryDirectory) { self.directory = directory }
 
+    /// Lets a group use the chip until it is started anew, as the group `tss` may use the machine's.
+    package nonisolated func admit(group: UInt32) throws {
+        guard unsafe chmod(directory.path, 0o711) == 0 else {
+            throw TestKitError.system("chmod", errno: errno)
+        }
+        for name in [socket, "\(socket).ctrl"] {
+            guard unsafe chown(name, 0, group) == 0, unsafe chmod(name, 0o660) == 0 else {
+                throw TestKitError.system("chown", errno: errno)
+            }
+        }
+    }
+
     // MARK: Power
 
     /// Starts the chip, after ``powerOff()``.

@@ -148,6 +148,18 @@ enum CauseText {
         case .outsideTestKeychain: ("a test called outside of its test keychain", "\(why)")
         case .daemonNotStarted: ("the daemon's program could not be started (\(why))", "touchstone doctor")
         case .daemonDoesNotListen: ("the daemon was started and does not listen", "touchstone doctor")
+        case .systemDaemonSilent:
+            ("the system's keychain daemon does not answer", "see why: systemctl status \(why)")
+        case .systemSocketMissing:
+            (
+                "only the system's keychain daemon may be used here, and it has no socket for this user",
+                "as root: systemctl enable --now \(why)"
+            )
+        case .systemDirectory:
+            (
+                "the socket of the system's keychain daemon is not believed: \(why)",
+                "as root: make the directory root's, with mode 755, and see who changed it"
+            )
         case .daemonSilent: ("the daemon does not answer", "try again; if it stays silent: touchstone doctor")
         case .daemonRefused: ("the daemon refused the connection (\(why))", "touchstone doctor")
         case .layoutHasNoVariables:

@@ -1,0 +1,327 @@
+import Foundation
+import Glibc
+import SecretMemory
+
+/// A machine in system mode without systemd: the daemons' account, two users and the groups, in a mount namespace of its own,
+/// with the directories of an installed system.
+///
+/// ```swift
+/// let machine = try await SystemModeMachine.start(configuration: ["biometry = off"])
+/// let daemon = try await machine.startDaemon(for: .alice)
+/// let status = try await machine.run([SystemModeMachine.command, "status"], as: .alice)
+/// ```
+///
+/// Nothing of it is on the machine itself, and all of it ends with the value.
+package final class SystemModeMachine: Sendable {
+    /// A user of the machine.
+    package struct Account: Sendable, Hashable {
+        /// The name.
+        package let name: String
+        /// The number of the user, and of the group of the same name.
+        package let uid: UInt32
+        /// Further groups.
+        package let groups: [UInt32]
+
+        init(_ name: String, _ uid: UInt32, groups: [UInt32] = []) {
+            (self.name, self.uid, self.groups) = (name, uid, groups)
+        }
+
+        /// The administrator.
+        package static let root = Account("root", 0)
+        /// The account of the daemons.
+        package static let touchstone = Account("touchstone", 64_801, groups: [Group.tss])
+        /// A user.
+        package static let alice = Account("alice", 64_811)
+        /// Another user.
+        package static let bob = Account("bob", 64_812)
+    }
+
+    /// Groups without members but for the TPM's.
+    package enum Group {
+        /// Who may use the TPM.
+        package static let tss: UInt32 = 64_805
+        /// The agent's programs.
+        package static let agent: UInt32 = 64_806
+        /// The doors' programs.
+        package static let door: UInt32 = 64_807
+    }
+
+    /// What a program left behind.
+    package struct Finished: Sendable {
+        /// Its exit status, or minus the signal that ended it.
+        package let status: Int32
+        /// What it wrote, errors among it.
+        package let output: String
+    }
+
+    /// Whether this process may make one.
+    package static var isPossible: Bool { MachineNamespace.isPossible }
+    /// Where the machine's programs are.
+    package static let programs = "/usr/libexec/touchstone"
+    /// The command line.
+    package static let command = programs + "/touchstone"
+
+    /// What of the machine lies outside of its namespace.
+    package let directory: TemporaryDirectory
+    private let namespace: MachineNamespace
+    /// The listening sockets, as the service manager holds them while daemons come and go.
+    private let sockets = Guarded<[UInt32: CInt]>([:])
+    private let runs = Guarded(0)
+
+    /// Makes the machine, with the programs installed and settings in `/etc/touchstone/touchstoned.conf`.
+    ///
+    /// - Parameters:
+    ///   - configuration: the settings' lines.
+    ///   - daemon: the program that is installed as `touchstoned`; the one of tests unless another is named.
+    /// - Returns: the machine; no daemon runs yet.
+    /// - Throws: ``TestKitError``.
+    package static func start(
+        configuration: [String] = [],
+        daemon: String = Programs.touchstoned
+    ) async throws -> SystemModeMachine {
+        let directory = try TemporaryDirectory(mode: 0o711)
+        let users = [Account.touchstone, .alice, .bob]
+        var passwd: [String] = []
+        for user in users {
+            let home = try directory.makeDirectory("home-\(user.name)")
+            guard unsafe chown(home, user.uid, user.uid) == 0 else {
+                throw TestKitError.system("chown", errno: errno)
+            }
+            passwd.append("\(user.name):x:\(user.uid):\(user.uid)::\(home):/bin/sh")
+        }
+        let groups =
+            users.map { "\($0.name):x:\($0.uid):" } + [
+                "tss:x:\(Group.tss):touchstone", "touchstone-agent:x:\(Group.agent):",
+                "touchstone-door:x:\(Group.door):",
+            ]
+        let namespace = try await MachineNamespace(
+            in: directory,
+            users: passwd,
+            groups: groups,
+            commands: """
+                cp '\(daemon)' \(programs)/touchstoned
+                cp '\(Programs.touchstone)' \(command)
+                chmod 755 \(programs)/*
+
+                """
+        )
+        let machine = SystemModeMachine(directory, namespace)
+        try machine.write(
+            configuration.joined(separator: "\n") + "\n",
+            to: "/etc/touchstone/touchstoned.conf"
+        )
+        return machine
+    }
+
+    private init(_ directory: TemporaryDirectory, _ namespace: MachineNamespace) {
+        (self.directory, self.namespace) = (directory, namespace)
+    }
+
+    deinit { closeSockets() }
+
+    /// Listens no more, with the sockets' names left behind.
+    package func closeSockets() {
+        sockets.withLock { sockets in
+            // Not by the close alone: a process that is just being started may hold a copy.
+            for socket in sockets.values {
+                shutdown(socket, CInt(SHUT_RDWR))
+                close(socket)
+            }
+            sockets = [:]
+        }
+    }
+
+    // MARK: Files
+
+    /// Where a file of the machine is found from outside, as root.
+    package func outside(_ path: String) -> String { namespace.root + path }
+
+    /// Writes a file of root's, mode 0644.
+    package func write(_ text: String, to path: String) throws {
+        let file = unsafe open(outside(path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard file >= 0 else { throw TestKitError.system("open \(path)", errno: errno) }
+        defer { close(file) }
+        let octets = Array(text.utf8)
+        guard unsafe Glibc.write(file, octets, octets.count) == octets.count else {
+            throw TestKitError.system("write \(path)", errno: errno)
+        }
+    }
+
+    /// The home of a user.
+    package func home(of user: Account) -> String { directory.appending("home-\(user.name)") }
+
+    // MARK: Programs
+
+    /// A command that runs another one in the machine as a user, as one and the same process.
+    package func wrapper(as user: Account) -> [String] {
+        guard user != .root else { return namespace.wrapper }
+        let groups =
+            user.groups.isEmpty
+            ? "--clear-groups" : "--groups=\(user.groups.map(String.init).joined(separator: ","))"
+        return namespace.wrapper + [
+            "/usr/bin/setpriv", "--reuid=\(user.uid)", "--regid=\(user.uid)", groups, "--pdeathsig=KILL",
+            "--",
+        ]
+    }
+
+    /// Starts a program of a user's.
+    package func start(
+        _ command: [String],
+        as user: Account,
+        environment: [String: String] = [:],
+        input: CInt = -1,
+        log: String
+    ) async throws -> ChildProcess {
+        let usual = ["HOME": home(of: user), "PATH": "/usr/bin:/bin"]
+        let whole = wrapper(as: user) + command
+        return try await ChildProcess.start(
+            whole[0],
+            Array(whole.dropFirst()),
+            environment: usual.merging(environment) { $1 },
+            input: input,
+            log: log
+        )
+    }
+
+    /// Runs a program of a user's to its end.
+    package func run(
+        _ command: [String],
+        as user: Account,
+        environment: [String: String] = [:],
+        input text: String = ""
+    ) async throws -> Finished {
+        let number = runs.withLock { runs in
+            runs += 1
+            return runs
+        }
+        let log = directory.appending("run-\(number).log")
+        let input = try directory.write(text, to: "run-\(number).input")
+        let descriptor = unsafe open(input, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw TestKitError.system("open", errno: errno) }
+        defer { close(descriptor) }
+        let process = try await start(
+            command,
+            as: user,
+            environment: environment,
+            input: descriptor,
+            log: log
+        )
+        let wait = try await process.waitUntilEnd()
+        return Finished(
+            status: wait & 0x7F != 0 ? -(wait & 0x7F) : wait >> 8,
+            output: try String(contentsOfFile: log, encoding: .utf8)
+        )
+    }
+
+    /// A system bus in the machine, where programs look for it, with polkitd and fprintd on it.
+    ///
+    /// - Parameters:
+    ///   - sensors: fprintd's.
+    ///   - rules: polkit's.
+    /// - Returns: the bus, with everything on it ready.
+    /// - Throws: ``TestKitError``.
+    package func startBus(sensors: [PrivateBus.Sensor], rules: String) async throws -> PrivateBus {
+        let bus = try await PrivateBus.start(sensors: sensors, through: namespace.wrapper, rules: rules)
+        let name = outside("/run/dbus/system_bus_socket")
+        guard unsafe symlink(bus.directory.appending("bus.sock"), name) == 0 else {
+            throw TestKitError.system("symlink", errno: errno)
+        }
+        return bus
+    }
+
+    // MARK: The daemon
+
+    /// Makes a user's socket as the service manager does, and the store's directory; starts nothing.
+    package func listen(for user: Account) throws -> CInt {
+        try sockets.withLock { sockets throws(TestKitError) in
+            if let socket = sockets[user.uid] { return socket }
+            let place = outside("/run/touchstone/\(user.uid)")
+            let store = outside("/var/lib/touchstone/\(user.uid)")
+            guard unsafe mkdir(place, 0o755) == 0, unsafe chmod(place, 0o755) == 0,
+                unsafe mkdir(store, 0o700) == 0,
+                unsafe chown(store, Account.touchstone.uid, Account.touchstone.uid) == 0
+            else { throw TestKitError.system("mkdir", errno: errno) }
+            let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            unsafe withUnsafeMutableBytes(of: &address.sun_path) { room in
+                unsafe room.copyBytes(from: (place + "/socket").utf8)
+            }
+            let isBound = unsafe withUnsafeBytes(of: &address) { octets in
+                unsafe bind(
+                    descriptor,
+                    octets.assumingMemoryBound(to: sockaddr.self).baseAddress,
+                    socklen_t(octets.count)
+                ) == 0
+            }
+            guard isBound, unsafe chmod(place + "/socket", 0o600) == 0,
+                unsafe chown(place + "/socket", user.uid, 0) == 0, Glibc.listen(descriptor, 64) == 0
+            else {
+                let number = errno
+                close(descriptor)
+                throw TestKitError.system("bind", errno: number)
+            }
+            sockets[user.uid] = descriptor
+            return descriptor
+        }
+    }
+
+    /// Starts a user's daemon under its account, with the socket passed to it, and waits until it listens.
+    ///
+    /// - Parameters:
+    ///   - user: whose keychain it keeps.
+    ///   - environment: what the service manager gives it beside its own.
+    /// - Returns: the daemon.
+    /// - Throws: ``TestKitError`` with its log where it ends.
+    package func startDaemon(
+        for user: Account,
+        environment: [String: String] = [:]
+    ) async throws -> SystemDaemon {
+        let socket = try listen(for: user)
+        let log = directory.appending("daemon-\(user.uid)-\(UUID().uuidString).log")
+        let pass = "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\""
+        let process = try await start(
+            [
+                "/bin/sh", "-c", pass, "sh", Self.programs + "/touchstoned", "--foreground", "--owner",
+                "\(user.uid)",
+            ],
+            as: .touchstone,
+            environment: environment,
+            input: socket,
+            log: log
+        )
+        let daemon = SystemDaemon(process, log)
+        try await Deadline.wait(for: "the daemon of \(user.name)") { () -> Bool? in
+            if daemon.log.contains(" listening ") { return true }
+            guard process.isRunning else {
+                throw TestKitError.unexpected("the daemon ended: \(daemon.log)")
+            }
+            return nil
+        }
+        return daemon
+    }
+}
+
+/// A daemon of a ``SystemModeMachine``, killed with the value.
+package final class SystemDaemon: Sendable {
+    /// Its process.
+    package let process: ChildProcess
+    private let path: String
+
+    init(_ process: ChildProcess, _ path: String) {
+        (self.process, self.path) = (process, path)
+    }
+
+    /// What it wrote to standard error.
+    package var log: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+
+    /// Waits until whole lines of the log have a text, and returns them.
+    @discardableResult
+    package func expectLogged(_ text: String, count: Int = 1) async throws -> [Substring] {
+        try await Deadline.wait(for: "'\(text)' in the log") {
+            let lines = log.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+            let found = lines.filter { $0.contains(text) }
+            return found.count >= count ? found : nil
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import Glibc
+import Testing
+import TouchstoneTesting
+
+/// What is installed for system mode: `dist/system`.
+enum ShippedFiles {
+    static let directory =
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().path + "/dist/system"
+
+    static func text(_ name: String) throws -> String {
+        try String(contentsOfFile: "\(directory)/\(name)", encoding: .utf8)
+    }
+
+    static func isProgram(_ path: String) -> Bool { access(path, X_OK) == 0 }
+}
+
+/// A program's end.
+struct Outcome {
+    let status: Int32
+    let output: String
+
+    /// Runs a program; minus the signal that ended it, or its exit status.
+    static func of(_ command: [String], environment: [String: String] = [:]) async throws -> Outcome {
+        let directory = try TemporaryDirectory()
+        let log = directory.appending("output")
+        let process = try await ChildProcess.start(
+            command[0],
+            Array(command.dropFirst()),
+            environment: environment,
+            log: log
+        )
+        let wait = try await process.waitUntilEnd()
+        let status = wait & 0x7F != 0 ? -(wait & 0x7F) : wait >> 8
+        return Outcome(status: status, output: try String(contentsOfFile: log, encoding: .utf8))
+    }
+}
+
+@Suite("The files of system mode")
+struct UnitFileTests {
+    private static let analyze = "/usr/bin/systemd-analyze"
+    private static let sysusers = "/usr/bin/systemd-sysusers"
+    private static let tmpfiles = "/usr/bin/systemd-tmpfiles"
+
+    @Test(
+        "let the daemon do so little that systemd counts at most 1.0 of 10 against it",
+        .enabled(if: ShippedFiles.isProgram(analyze), "systemd is not installed")
+    )
+    func exposure() async throws {
+        let security = [Self.analyze, "security", "--no-pager", "--offline=true"]
+        let unit = "\(ShippedFiles.directory)/touchstoned@.service"
+        let good = try await Outcome.of(security + ["--threshold=10", unit])
+        #expect(good.status == 0, "\(good.output)")
+        // The limit is one that can be missed: without its filter the unit is over it.
+        let directory = try TemporaryDirectory()
+        let lines = try ShippedFiles.text("touchstoned@.service").split(separator: "\n")
+        let weak = try directory.write(
+            lines.filter { !$0.hasPrefix("SystemCallFilter=") }.joined(separator: "\n") + "\n",
+            to: "touchstoned@.service"
+        )
+        let bad = try await Outcome.of(security + ["--threshold=10", weak])
+        #expect(bad.status != 0, "\(bad.output)")
+    }
+
+    @Test(
+        "are units that systemd has nothing to say about",
+        .enabled(if: ShippedFiles.isProgram(analyze), "systemd is not installed")
+    )
+    func verify() async throws {
+        let directory = try TemporaryDirectory()
+        // The program is installed elsewhere than it was built.
+        let service = try ShippedFiles.text("touchstoned@.service").replacing(
+            "ExecStart=/usr/libexec/touchstone/touchstoned ",
+            with: "ExecStart=\(Programs.installedTouchstoned) "
+        )
+        var units: [String] = []
+        for (name, text) in [
+            ("touchstoned@1000.service", service),
+            ("touchstoned@1000.socket", try ShippedFiles.text("touchstoned@.socket")),
+        ] {
+            // A template and its instance, which the other unit names.
+            _ = try directory.write(text, to: name.replacing("1000", with: ""))
+            units.append(try directory.write(text, to: name))
+        }
+        let good = try await Outcome.of([Self.analyze, "verify", "--man=no"] + units)
+        #expect(good.status == 0, "\(good.output)")
+        #expect(!good.output.contains(directory.path), "\(good.output)")
+        let wrong = try directory.write(service + "[Service]\nNoSuchLine=yes\n", to: "wrong@1000.service")
+        let bad = try await Outcome.of([Self.analyze, "verify", "--man=no", wrong])
+        #expect(bad.output.contains("NoSuchLine"))
+    }
+
+    @Test(
+        "make the account, a member of tss, and groups that nobody is in",
+        .enabled(if: geteuid() == 0 && ShippedFiles.isProgram(sysusers), "needs root and systemd-sysusers")
+    )
+    func accounts() async throws {
+        let directory = try TemporaryDirectory()
+        _ = try directory.makeDirectory("etc", mode: 0o755)
+        _ = try directory.write("root:x:0:0:root:/root:/bin/sh\n", to: "etc/passwd")
+        _ = try directory.write("root:x:0:\n", to: "etc/group")
+        let file = "\(ShippedFiles.directory)/touchstone.sysusers"
+        let made = try await Outcome.of([Self.sysusers, "--root=\(directory.path)", file])
+        #expect(made.status == 0, "\(made.output)")
+        let users = try String(contentsOfFile: directory.appending("etc/passwd"), encoding: .utf8)
+        let account = try #require(users.split(separator: "\n").first { $0.hasPrefix("touchstone:") })
+            .split(separator: ":", omittingEmptySubsequences: false)
+        #expect(account[5] == "/var/lib/touchstone")
+        #expect(account[6].hasSuffix("nologin"))
+        let groups = try String(contentsOfFile: directory.appending("etc/group"), encoding: .utf8)
+            .split(separator: "\n").map { $0.split(separator: ":", omittingEmptySubsequences: false) }
+        let members = Dictionary(groups.map { ($0[0], $0[3]) }) { first, _ in first }
+        #expect(members["tss"] == "touchstone")
+        #expect(members["touchstone"] == "")
+        #expect(members["touchstone-agent"] == "")
+        #expect(members["touchstone-door"] == "")
+    }
+
+    @Test(
+        "make directories that are root's, and that nobody else can write to",
+        .enabled(if: geteuid() == 0 && ShippedFiles.isProgram(tmpfiles), "needs root and systemd-tmpfiles")
+    )
+    func directories() async throws {
+        let directory = try TemporaryDirectory()
+        let file = "\(ShippedFiles.directory)/touchstone.tmpfiles"
+        let made = try await Outcome.of([Self.tmpfiles, "--create", "--root=\(directory.path)", file])
+        #expect(made.status == 0, "\(made.output)")
+        for path in ["run/touchstone", "var/lib/touchstone"] {
+            var status = stat()
+            #expect(lstat(directory.appending(path), &status) == 0)
+            #expect(status.st_uid == 0)
+            #expect(status.st_mode & 0o777 == 0o755)
+        }
+    }
+}
