@@ -69,6 +69,7 @@ package enum DaemonProgram {
         let report = isDetached ? try Report.afterForking() : nil
         let launch = Launch(
             owner: .ofThisProcess(),
+            mode: .perUser,
             layout: layout,
             settings: settings,
             parts: parts,

@@ -13,6 +13,7 @@ import UnixSignals
 /// The life of the daemon: socket, keychain, readiness, services, and the end in the opposite order.
 struct Launch: Sendable {
     let owner: Owner
+    let mode: DaemonMode
     let layout: Layout
     let settings: Configuration
     let parts: DaemonParts
@@ -54,6 +55,7 @@ struct Launch: Sendable {
         do throws(StartError) {
             keychain = try Keychain(
                 owner: owner,
+                mode: mode,
                 layout: layout,
                 settings: settings,
                 parts: parts,
