@@ -384,7 +384,7 @@ let package = Package(
             dependencies: [
                 "CBOR", "CLinux", "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneDaemon",
                 "TouchstoneTesting",
-                "touchstone",
+                "touchstone", "touchstone-agent",
                 "touchstoned", "touchstoned-testing",
             ],
             swiftSettings: settings
