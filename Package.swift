@@ -555,7 +555,8 @@ let layers: KeyValuePairs = [
     ],
     "Kit": ["LoopbackHTTP", "TouchstoneTesting"],
     "Programs": [
-        "TouchstoneAgent", "touchstone-agent", "TouchstoneDaemon", "touchstoned", "touchstoned-testing", "touchstone",
+        "TouchstoneAgent", "touchstone-agent", "TouchstoneDaemon", "touchstoned", "touchstoned-testing",
+        "touchstone",
         "touchstone-demo",
     ],
 ]

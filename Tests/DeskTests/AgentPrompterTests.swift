@@ -9,12 +9,20 @@ import TouchstoneTesting
 /// Boxes on their way through a scripted agent, over the calls that the socket brings.
 @Suite("Boxes that an agent draws")
 struct AgentPrompterTests {
-    private static let terminal = AgentRegistration.Place.terminal(path: "/dev/pts/7", session: 4711, start: 99)
+    private static let terminal = AgentRegistration.Place.terminal(
+        path: "/dev/pts/7",
+        session: 4711,
+        start: 99
+    )
     private static let graphical = AgentRegistration.Place.graphical(display: ":0", waylandDisplay: nil)
     private let roster = AgentRoster(AgentAdmission(pinentryProgram: nil, isForTests: true))
 
     private func desk() throws -> Desk {
-        Desk(services: try DeskWorld().desk.services, limits: DeskLimits(longestRequest: Frame.longest), agents: roster)
+        Desk(
+            services: try DeskWorld().desk.services,
+            limits: DeskLimits(longestRequest: Frame.longest),
+            agents: roster
+        )
     }
 
     private func asker(_ role: AskerRole) -> Asker {
@@ -41,9 +49,11 @@ struct AgentPrompterTests {
             let answer = try await prompter.ask(prompt, at: origin) { _ in }
             switch consume answer {
             case .entered(let secret):
-                return .entered(secret.withOctets { octets in
-                    String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self)
-                })
+                return .entered(
+                    secret.withOctets { octets in
+                        String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self)
+                    }
+                )
             case .confirmed: return .confirmed
             case .fallback: return .fallback
             case .cancelled: return .cancelled
@@ -88,7 +98,9 @@ struct AgentPrompterTests {
         let touched = Task { await ask(AgentPrompter(roster), touch) }
         let second = try await agent.nextBox().number
         try await agent.boxIsShown(BoxNumber(second))
-        await #expect(throws: KeychainError(.param)) { try await agent.boxIsAnswered(answer(second, "typed")) }
+        await #expect(throws: KeychainError(.param)) {
+            try await agent.boxIsAnswered(answer(second, "typed"))
+        }
         #expect(await touched.value == .failed(.prompterFailed))
         // One that is over, and one that never was.
         await #expect(throws: KeychainError(.param)) { try await agent.boxIsShown(BoxNumber(second + 7)) }
@@ -136,7 +148,11 @@ struct AgentPrompterTests {
         silent.end()
 
         let stubborn = try await agent(Self.terminal, at: desk)
-        let slow = AgentPrompter.Patience(shown: .seconds(60), overtime: .seconds(60), takenAway: .milliseconds(300))
+        let slow = AgentPrompter.Patience(
+            shown: .seconds(60),
+            overtime: .seconds(60),
+            takenAway: .milliseconds(300)
+        )
         let asked = Task { await ask(AgentPrompter(roster, patience: slow), prompt) }
         let number = try await stubborn.nextBox().number
         try await stubborn.boxIsShown(BoxNumber(number))
@@ -160,7 +176,10 @@ struct AgentPrompterTests {
         let onTerminal = try await agent(Self.terminal, at: desk)
         #expect(await channels(origin) == 1)
         #expect(await channels(PromptOrigin(terminal: "/dev/pts/7", display: ":0")) == 2)
-        #expect(await channels(PromptOrigin(terminal: "/dev/pts/8")) == nil, "a terminal that nobody registered")
+        #expect(
+            await channels(PromptOrigin(terminal: "/dev/pts/8")) == nil,
+            "a terminal that nobody registered"
+        )
         display.end()
         onTerminal.end()
     }
@@ -183,7 +202,9 @@ struct AgentPrompterTests {
         for visit in crowd + [second] { visit.end() }
     }
 
-    @Test("agents call their own methods and nothing else, apps all others; without a roster there are no agents")
+    @Test(
+        "agents call their own methods and nothing else, apps all others; without a roster there are no agents"
+    )
     func roles() throws {
         let desk = try desk()
         let (agent, app) = (desk.visit(by: asker(.agent)), desk.visit(by: asker(.app)))

@@ -20,7 +20,11 @@ struct AgentRoleTests {
             let reply = try await client.call(.agentRegister, Self.registration)
             #expect(reply.error == KeychainError(.missingEntitlement))
             #expect(try await client.isClosed())
-            #expect(server.audit.events.contains { $0.kind == .clientRefused && $0.detail.contains("agentRegister") })
+            #expect(
+                server.audit.events.contains {
+                    $0.kind == .clientRefused && $0.detail.contains("agentRegister")
+                }
+            )
             // An app it is.
             let app = try await server.greetedClient()
             #expect(try await app.call(.status, EmptyBody()).status == .success)
@@ -33,7 +37,9 @@ struct AgentRoleTests {
         let client = try await server.greetedClient()
         #expect(try await client.call(.agentRegister, Self.registration).status == .success)
         let other = try await server.greetedClient()
-        #expect(try await other.call(.agentRegister, Self.registration).error == KeychainError(.duplicateItem))
+        #expect(
+            try await other.call(.agentRegister, Self.registration).error == KeychainError(.duplicateItem)
+        )
         #expect(try await other.call(.status, EmptyBody()).error == KeychainError(.missingEntitlement))
         #expect(try await other.isClosed())
     }

@@ -14,6 +14,7 @@ extension ClientIdentity {
     /// - Parameters:
     ///   - socket: connected.
     ///   - agentGroup: the group by which agents are known; nil where there are none.
+    /// - Returns: who asks, and whose methods that may call.
     /// - Throws: ``ServerError`` when the kernel does not know the peer.
     func asker(on socket: CInt, agentGroup: UInt32? = nil) throws(ServerError) -> Asker {
         let peer = try PeerCredentials(of: socket)

@@ -23,6 +23,7 @@ public struct PinentryEnvironment: Sendable, Equatable {
     /// The session of an environment.
     ///
     /// - Parameter variable: looks a variable up; nil for one that is empty.
+    /// - Returns: the session that its variables name.
     package static func of(_ variable: (String) -> String?) -> PinentryEnvironment {
         var session = PinentryEnvironment(
             runtimeDirectory: variable("XDG_RUNTIME_DIR"),

@@ -22,7 +22,9 @@ struct AgentEnvironment {
 
     /// Reads what is needed and removes everything.
     static func take() -> AgentEnvironment {
-        let home = unsafe clinux_secure_getenv("TOUCHSTONE_HOME").flatMap { unsafe String(validatingCString: $0) }
+        let home = unsafe clinux_secure_getenv("TOUCHSTONE_HOME").flatMap {
+            unsafe String(validatingCString: $0)
+        }
         let taken = AgentEnvironment(
             display: variable("DISPLAY"),
             waylandDisplay: variable("WAYLAND_DISPLAY"),

@@ -25,7 +25,9 @@ enum AgentOptions: Equatable {
     /// Reads the arguments after the program's name.
     init(_ arguments: some Collection<String>) throws(AgentFailure) {
         if let unknown = arguments.first(where: { Self(named: $0) == nil }) {
-            throw Self.refused("there is no option \(unknown.unicodeScalars.filter { $0.value > 0x1F && $0.value != 0x7F })")
+            throw Self.refused(
+                "there is no option \(unknown.unicodeScalars.filter { $0.value > 0x1F && $0.value != 0x7F })"
+            )
         }
         guard arguments.count <= 1 else { throw Self.refused("the options exclude each other") }
         self = arguments.first.flatMap(Self.init(named:)) ?? .serve(isOnTerminal: false)

@@ -34,7 +34,10 @@ final class AgentService: Sendable {
     /// Serves until it is told to end, or, on a terminal, until the daemon is gone.
     func run() throws(AgentFailure) {
         guard BlockingThread.start({ [self] in listen() }) == 0 else {
-            throw AgentFailure(message: "no thread can be started", hint: "raise the limit on processes (ulimit -u)")
+            throw AgentFailure(
+                message: "no thread can be started",
+                hint: "raise the limit on processes (ulimit -u)"
+            )
         }
         var wasServed = false
         while true {
@@ -130,7 +133,8 @@ extension AgentFailure {
         case .missingEntitlement:
             self.init(
                 message: "the daemon does not take this program for its agent (\(cause))",
-                hint: "its file must be root's with the group touchstone-agent and mode 2755, and the daemon the system's"
+                hint:
+                    "its file must be root's with the group touchstone-agent and mode 2755, and the daemon the system's"
             )
         case .duplicateItem:
             self.init(message: "another agent draws here already", hint: "end that one first")

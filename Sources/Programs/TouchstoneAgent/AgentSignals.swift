@@ -22,7 +22,10 @@ struct AgentSignals: Sendable {
         let held = [SIGTERM, SIGINT, SIGHUP]
         descriptor = unsafe clinux_hold_signals(held, held.count)
         guard descriptor >= 0 else {
-            throw AgentFailure(message: "signals cannot be held", hint: "raise the limit on open files (ulimit -n)")
+            throw AgentFailure(
+                message: "signals cannot be held",
+                hint: "raise the limit on open files (ulimit -n)"
+            )
         }
         hasLifeline = Self.isPipe(STDIN_FILENO)
     }
@@ -39,7 +42,11 @@ struct AgentSignals: Sendable {
         while true {
             var watched = [
                 pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: hasLifeline && withLifeline ? STDIN_FILENO : -1, events: Int16(POLLIN), revents: 0),
+                pollfd(
+                    fd: hasLifeline && withLifeline ? STDIN_FILENO : -1,
+                    events: Int16(POLLIN),
+                    revents: 0
+                ),
             ]
             guard unsafe poll(&watched, 2, -1) > 0 else { continue }
             var isFromTerminal = false

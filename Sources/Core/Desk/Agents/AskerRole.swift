@@ -30,7 +30,8 @@ extension Visit {
         }
         let isTheirs = method.role == asker.role && (asker.role == .app || desk.agents != nil)
         if !isTheirs {
-            let detail = "\(method) called by \(asker.role == .agent ? "an agent" : "a program that is no agent")"
+            let detail =
+                "\(method) called by \(asker.role == .agent ? "an agent" : "a program that is no agent")"
             services.audit.record(AuditEvent(.clientRefused, caller: caller, detail: detail))
         }
         return isTheirs

@@ -86,7 +86,9 @@ final class RegisteredAgent: Sendable {
     ///
     /// - Throws: `errSecParam` where that is another one, or over.
     func box(_ number: UInt64) throws(KeychainError) -> PendingBox {
-        guard let box = state.withLock({ $0.current }), box.number == number else { throw KeychainError(.param) }
+        guard let box = state.withLock({ $0.current }), box.number == number else {
+            throw KeychainError(.param)
+        }
         return box
     }
 
