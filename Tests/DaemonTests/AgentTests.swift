@@ -137,4 +137,48 @@ struct AgentTests {
         }
         withExtendedLifetime(scene) {}
     }
+
+    /// Runs a script in a session on a terminal, and returns its exit status.
+    private func run(_ script: String, on terminal: PseudoTerminal, _ keychain: PrivateKeychain) async throws
+        -> Int32
+    {
+        let process = try await ChildProcess.start(
+            "/bin/sh",
+            ["-c", "exec 9<>\"$0\" 9>&-; " + script, terminal.name],
+            environment: [
+                "TOUCHSTONE_HOME": keychain.home.path, "TOUCHSTONE_DAEMON": "/nonexistent", "TERM": "xterm",
+                "PATH": "\(Programs.directory):/usr/bin:/bin",
+            ],
+            log: keychain.home.appending("session.log")
+        )
+        return try await process.waitUntilEnd() >> 8
+    }
+
+    @Test("the agent of a terminal serves that terminal's session, no other one, and ends with it")
+    func terminal() async throws {
+        let keychain = try PrivateKeychain(settings: ["test.agent-group = \(Self.group)"])
+        try await keychain.start()
+        let (terminal, other) = (try PseudoTerminal(), try PseudoTerminal())
+        // Its boxes are possible once it has registered; until then the command says 8, and nothing was drawn.
+        let status = try await run(
+            """
+            setpriv --regid=\(Self.group) --clear-groups touchstone-agent --terminal < /dev/null & \
+            echo $! > $TOUCHSTONE_HOME/agent.pid; \
+            for try in $(seq 600); do touchstone setup; code=$?; [ $code = 8 ] || exit $code; sleep 0.1; done
+            """,
+            on: terminal,
+            keychain
+        )
+        let log = try String(contentsOfFile: keychain.home.appending("session.log"), encoding: .utf8)
+        #expect(status == 0, "\(log)")
+        #expect(try keychain.client.status().keybag == .unlocked)
+        let text = try String(contentsOfFile: keychain.home.appending("agent.pid"), encoding: .utf8)
+        let agent = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+        try await Deadline.wait(for: "the agent's end with its session") {
+            ChildProcess.hasEnded(agent) ? true : nil
+        }
+        let boxes = keychain.prompts
+        #expect(try await run("touchstone lock; touchstone unlock", on: other, keychain) == 8)
+        #expect(keychain.prompts == boxes)
+    }
 }
