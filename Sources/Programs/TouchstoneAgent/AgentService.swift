@@ -63,7 +63,7 @@ final class AgentService: Sendable {
         wasServed = true
         let prompter = PinentryPrompter(
             program: Self.program(admission),
-            user: getuid(),
+            user: ProcessUser.uid,
             environment: environment.session
         )
         while true {
@@ -141,7 +141,7 @@ extension AgentFailure {
         default:
             self.init(
                 message: "the daemon cannot be served (\(cause))",
-                hint: "systemctl status touchstoned@\(getuid())"
+                hint: "systemctl status touchstoned@\(ProcessUser.uid)"
             )
         }
     }
