@@ -65,6 +65,7 @@ let package = Package(
         // An app's side of WebAuthn, on keys that the daemon holds.
         .library(name: "WebAuthnDevice", targets: ["WebAuthnDevice", "WebAuthnModel"]),
         .executable(name: "touchstone", targets: ["touchstone"]),
+        .executable(name: "touchstone-agent", targets: ["touchstone-agent"]),
         .executable(name: "touchstoned", targets: ["touchstoned"]),
         // For tests of apps, which name it as a dependency beside the kit; never installed.
         .executable(name: "touchstoned-testing", targets: ["touchstoned-testing"]),
@@ -241,6 +242,20 @@ let package = Package(
             swiftSettings: nearC,
             linkerSettings: daemonLinkage
         ),
+        // Draws boxes in the user's session for a daemon of another account; its program is set-gid.
+        .target(
+            name: "TouchstoneAgent",
+            dependencies: [
+                "CLinux", "KeychainClient", "KeychainModel", "PinentryDriver", "SecretMemory", "Threads",
+            ],
+            swiftSettings: nearC
+        ),
+        .executableTarget(
+            name: "touchstone-agent",
+            dependencies: ["TouchstoneAgent"],
+            swiftSettings: nearC,
+            linkerSettings: commandLinkage
+        ),
         .executableTarget(
             name: "touchstone",
             dependencies: [
@@ -369,7 +384,7 @@ let package = Package(
             dependencies: [
                 "CBOR", "CLinux", "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneDaemon",
                 "TouchstoneTesting",
-                "touchstone",
+                "touchstone", "touchstone-agent",
                 "touchstoned", "touchstoned-testing",
             ],
             swiftSettings: settings
@@ -548,7 +563,11 @@ let layers: KeyValuePairs = [
         "LocalAuthentication", "CryptoKit",
     ],
     "Kit": ["LoopbackHTTP", "TouchstoneTesting"],
-    "Programs": ["TouchstoneDaemon", "touchstoned", "touchstoned-testing", "touchstone", "touchstone-demo"],
+    "Programs": [
+        "TouchstoneAgent", "touchstone-agent", "TouchstoneDaemon", "touchstoned", "touchstoned-testing",
+        "touchstone",
+        "touchstone-demo",
+    ],
 ]
 /// Those that do not import each other, because they meet through ports; a door imports the desk, which it is one to.
 let workers = Set(

@@ -34,7 +34,7 @@ struct KnownCauseTests {
 
     @Test("of the prompt is named as the prompt's errors are")
     func prompts() {
-        for code in [PromptError.Code.prompterMissing, .inBackground, .prompterFailed] {
+        for code in [PromptError.Code.prompterMissing, .inBackground, .prompterFailed, .noAgent] {
             #expect(DriverCause(domain: "prompt", code: code.rawValue).known != nil)
         }
     }

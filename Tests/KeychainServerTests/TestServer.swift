@@ -20,6 +20,8 @@ final class TestServer: Sendable {
         keys: ScriptedKeys = ScriptedKeys(),
         identity: ClientIdentity = ClientIdentity(),
         owner: Owner = .ofThisProcess(),
+        agents: AgentRoster? = nil,
+        agentGroup: UInt32? = nil,
         adjust: (inout TestLimits) -> Void = { _ in }
     ) throws {
         var limits = TestLimits()
@@ -41,10 +43,17 @@ final class TestServer: Sendable {
                 daemonVersion: "test",
                 promptFault: { $0 == nil ? nil : "somewhere" }
             ),
-            limits: limits.desk
+            limits: limits.desk,
+            agents: agents
         )
         watchers = desk.watchers
-        server = try KeychainServer(desk: desk, limits: limits.door, identity: identity, owner: owner)
+        server = try KeychainServer(
+            desk: desk,
+            limits: limits.door,
+            identity: identity,
+            owner: owner,
+            agentGroup: agentGroup
+        )
     }
 
     /// A client that has not said hello.

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
+
+bool clinux_is_secure(void) { return getauxval(AT_SECURE) != 0; }
 
 const char *clinux_secure_getenv(const char *name) { return secure_getenv(name); }
 

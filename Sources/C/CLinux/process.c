@@ -1,5 +1,6 @@
 #define _GNU_SOURCE 1
 #include "CLinux.h"
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -18,6 +19,21 @@ int clinux_process_forbid_core(void) {
 
 int clinux_process_refuse_exec_gain(void) {
     return prctl(PR_SET_MDWE, (unsigned long)PR_MDWE_REFUSE_EXEC_GAIN, 0L, 0L, 0L);
+}
+
+void clinux_process_begin_signals(const int *ignored, size_t count) {
+    for (int number = 1; number < NSIG; number++) (void)signal(number, SIG_DFL);
+    for (size_t index = 0; index < count; index++) (void)signal(ignored[index], SIG_IGN);
+    sigset_t none;
+    sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void clinux_process_allow_descriptors(uint64_t most) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max < most ? limit.rlim_max : most;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int clinux_process_no_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L); }

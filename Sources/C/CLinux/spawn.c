@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,10 +40,20 @@ static int place_descriptors(const int given[3]) {
     return close_range(FIRST_CLOSED_FD, ~0U, 0);
 }
 
+// Gives the group of a set-gid program up, for good. The system call itself: glibc's function would have all threads of the
+// process do the same. Before the death signal is asked for, which the kernel takes back with a change of rights.
+static int drop_set_group(void) {
+    gid_t real, effective, saved;
+    if (syscall(SYS_getresgid, &real, &effective, &saved) != 0) return -1;
+    if (real == effective && real == saved) return 0;
+    return (int)syscall(SYS_setresgid, real, real, real);
+}
+
 static void become(
     const char *path, char *const argv[], char *const envp[], const int given[3], pid_t parent
 ) {
     if (setsid() < 0) return;
+    if (drop_set_group() != 0) return;
     if (prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L) != 0) return;
     if (getppid() != parent) {  // the parent died before the line above took effect
         errno = ESRCH;

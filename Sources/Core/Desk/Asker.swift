@@ -7,6 +7,8 @@ import Synchronization
 /// runs that program. A process that executes another program, or lends its channel to another process, is an unknown
 /// program from then on: whoever has the channel then may have had it before.
 package final class Asker: Sendable {
+    /// Whose methods it may call.
+    package let role: AskerRole
     private let named: Caller
     private let namedGroups: EntitledGroups
     /// Whether the process still runs the program that came; nil when that program could not be told.
@@ -17,10 +19,12 @@ package final class Asker: Sendable {
     /// Takes over what a door found; `isStill` looks again.
     init(
         _ caller: Caller,
+        role: AskerRole,
         groups: EntitledGroups,
         unknownGroup: AccessGroup,
         isStill: (@Sendable () -> Bool)?
     ) {
+        self.role = role
         named = caller
         namedGroups = groups
         self.isStill = isStill

@@ -27,6 +27,7 @@ package struct ClientIdentity: Sendable {
     ///   - pid: the process.
     ///   - processStart: when that started, in clock ticks since boot; 0 when unknown.
     ///   - program: its path; nil where it cannot be told for sure.
+    ///   - role: whose methods it may call.
     ///   - isStill: looks whether the process still runs that program; nil where it cannot be told.
     /// - Returns: who asks, with the groups that it may use.
     package func asker(
@@ -34,6 +35,7 @@ package struct ClientIdentity: Sendable {
         pid: Int32,
         processStart: UInt64,
         program: String?,
+        role: AskerRole = .app,
         isStill: (@Sendable () -> Bool)?
     ) -> Asker {
         let caller = Caller(
@@ -43,7 +45,13 @@ package struct ClientIdentity: Sendable {
             program: program,
             accessGroup: group(of: program)
         )
-        return Asker(caller, groups: groups(of: caller), unknownGroup: group(of: nil), isStill: isStill)
+        return Asker(
+            caller,
+            role: role,
+            groups: groups(of: caller),
+            unknownGroup: group(of: nil),
+            isStill: isStill
+        )
     }
 
     /// The groups that a caller may use.

@@ -23,13 +23,16 @@ package final class Desk: Sendable {
     package let memory: LockedMemory
     /// Those who are told what changed.
     package let watchers = Watchers()
+    /// Those who draw boxes for a daemon that cannot; nil where the daemon draws them itself.
+    package let agents: AgentRoster?
     let limits: DeskLimits
     let failures: FailureLog
     private let state = Guarded(State())
 
     /// Opens for visits.
-    package init(services: KeychainServices, limits: DeskLimits) {
+    package init(services: KeychainServices, limits: DeskLimits, agents: AgentRoster? = nil) {
         self.services = services
+        self.agents = agents
         self.limits = limits
         memory = LockedMemory(limits)
         failures = FailureLog(services.audit, pause: limits.failurePause)
@@ -53,5 +56,6 @@ package final class Desk: Sendable {
 
     func end(_ visit: UInt64) {
         state.withLock { $0.contexts.removeValue(forKey: visit) }?.removeAll()
+        agents?.remove(visit: visit)
     }
 }

@@ -34,6 +34,8 @@ package final class Visit: Sendable {
 
     /// Who asks, as of the last look.
     package var caller: Caller { asker.caller }
+    /// Whose methods the caller may call.
+    package var role: AskerRole { asker.role }
     /// What it may use, as of the last look.
     var groups: EntitledGroups { asker.groups }
 

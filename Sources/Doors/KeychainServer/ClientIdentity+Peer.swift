@@ -11,8 +11,12 @@ extension ClientIdentity {
 
     /// Who is at the other end of `socket`.
     ///
+    /// - Parameters:
+    ///   - socket: connected.
+    ///   - agentGroup: the group by which agents are known; nil where there are none.
+    /// - Returns: who asks, and whose methods that may call.
     /// - Throws: ``ServerError`` when the kernel does not know the peer.
-    func asker(on socket: CInt) throws(ServerError) -> Asker {
+    func asker(on socket: CInt, agentGroup: UInt32? = nil) throws(ServerError) -> Asker {
         let peer = try PeerCredentials(of: socket)
         var isStill: (@Sendable () -> Bool)?
         if let program = peer.program {
@@ -23,6 +27,7 @@ extension ClientIdentity {
             pid: peer.pid,
             processStart: peer.processStart,
             program: peer.program?.path,
+            role: agentGroup == peer.gid ? .agent : .app,
             isStill: isStill
         )
     }

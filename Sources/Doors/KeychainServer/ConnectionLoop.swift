@@ -114,6 +114,12 @@ struct ConnectionLoop: ~Copyable {
         room: LockedMemoryBudget.Reservation
     ) {
         let id = head.id
+        // Before the greeting, nothing is told of what could be called.
+        guard helloDeadline != nil || connection.visit.admits(head.method) else {
+            send(KeychainError(.missingEntitlement), to: id)
+            connection.giveUp()
+            return stopReading()
+        }
         switch consume request {
         case .hello(let hello):
             guard helloDeadline != nil, ConstantTime.areEqual(hello.nonce, nonce) else {

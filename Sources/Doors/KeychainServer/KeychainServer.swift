@@ -30,20 +30,25 @@ package final class KeychainServer: Sendable {
     private let limits: RequestLimits
     private let identity: ClientIdentity
     private let owner: Owner
+    private let agentGroup: UInt32?
     private let stopSignal: CInt
     private let state = Guarded(State())
 
     /// Gets ready to serve the programs of `owner`, and of nobody else.
+    ///
+    /// A program of `owner` whose group is `agentGroup` is an agent; nil where there are none.
     package init(
         desk: Desk,
         limits: RequestLimits = RequestLimits(),
         identity: ClientIdentity = ClientIdentity(),
-        owner: Owner
+        owner: Owner,
+        agentGroup: UInt32? = nil
     ) throws(ServerError) {
         self.desk = desk
         self.limits = limits
         self.identity = identity
         self.owner = owner
+        self.agentGroup = agentGroup
         stopSignal = clinux_eventfd(0)
         guard stopSignal >= 0 else { throw ServerError(call: "eventfd", errno: errno) }
     }
@@ -179,7 +184,7 @@ package final class KeychainServer: Sendable {
 
     private func admit(_ socket: CInt) throws(ServerError) {
         guard fcntl(socket, F_SETFL, 0) == 0 else { throw ServerError(call: "fcntl", errno: errno) }
-        let asker = try identity.asker(on: socket)
+        let asker = try identity.asker(on: socket, agentGroup: agentGroup)
         let caller = asker.caller
         // Who sends is told with each message. Accepted sockets have it from their listener.
         guard clinux_pass_credentials(socket) == 0 else {
@@ -190,7 +195,11 @@ package final class KeychainServer: Sendable {
             return refuse(socket, caller, "another user", .missingEntitlement)
         }
         let isFull = state.withLock { state in
-            state.connections.values.count { $0.caller.uid == caller.uid } >= limits.connectionsPerUser
+            // Agents have places of their own, which programs without end cannot take.
+            let others = state.connections.values.count {
+                $0.caller.uid == caller.uid && $0.visit.role == asker.role
+            }
+            return others >= limits.connections(of: asker.role)
         }
         guard !isFull else {
             return refuse(socket, caller, "too many connections", .allocate, cause: .tooManyConnections)

@@ -4,6 +4,8 @@ import Glibc
 /// The process at the other end of a socket, as the kernel recorded it when it connected.
 struct PeerCredentials {
     let uid: UInt32
+    /// Its effective group: that of the program's file where that is set-gid.
+    let gid: UInt32
     let pid: Int32
     /// When the process started, in clock ticks since boot; 0 when it cannot be told.
     let processStart: UInt64
@@ -27,6 +29,7 @@ struct PeerCredentials {
             throw ServerError(call: "getsockopt SO_PEERCRED", errno: errno)
         }
         uid = peer.uid
+        gid = peer.gid
         pid = peer.pid
         var handle = clinux_peer_pidfd(socket)
         if handle < 0 { handle = clinux_pidfd_open(peer.pid) }

@@ -37,12 +37,20 @@ enum Request: ~Copyable, Sendable {
     case listApps
     case moveItems(MoveItems)
     case repair(RepairRequest)
+    case agentRegister(AgentRegistration)
+    case agentNext
+    case agentShown(BoxNumber)
+    case agentAnswer(AgentAnswer)
+    case agentGone(BoxNumber)
+    case agentJudge(AgentDraft)
 
     /// Whether a secret came with it, which it holds until it is done.
     var holdsSecret: Bool {
         switch self {
         case .addItem: true
         case .updateItems: true
+        case .agentAnswer: true
+        case .agentJudge: true
         default: false
         }
     }
@@ -104,6 +112,14 @@ enum Request: ~Copyable, Sendable {
             self = .listApps
         case .moveItems: self = .moveItems(try MoveItems(from: &reader))
         case .repair: self = .repair(try RepairRequest(from: &reader))
+        case .agentRegister: self = .agentRegister(try AgentRegistration(from: &reader))
+        case .agentNext:
+            try reader.readNull()
+            self = .agentNext
+        case .agentShown: self = .agentShown(try BoxNumber(from: &reader))
+        case .agentAnswer: self = .agentAnswer(try AgentAnswer(from: &reader))
+        case .agentGone: self = .agentGone(try BoxNumber(from: &reader))
+        case .agentJudge: self = .agentJudge(try AgentDraft(from: &reader))
         }
     }
 }

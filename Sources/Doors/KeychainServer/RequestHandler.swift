@@ -63,6 +63,20 @@ struct RequestHandler: Sendable {
             try reply(head.message(EmptyBody()))
         case .listApps: try reply(head.message(try await visit.apps()))
         case .moveItems(let body): try reply(head.message(try await visit.move(body, request: id)))
+        case .agentRegister(let body): try reply(head.message(try await visit.registerAgent(body)))
+        case .agentNext:
+            let box = try await visit.nextBox()
+            try reply(head.message(box))
+        case .agentShown(let body):
+            try await visit.boxIsShown(body)
+            try reply(head.message(EmptyBody()))
+        case .agentAnswer(let body):
+            try await visit.boxIsAnswered(body)
+            try reply(head.message(EmptyBody()))
+        case .agentGone(let body):
+            try await visit.boxIsUnwanted(body)
+            try reply(head.message(EmptyBody()))
+        case .agentJudge(let body): try reply(head.message(try await visit.judge(body)))
         case let other: try await dispatchKeybag(other, head, reply)
         }
     }

@@ -1,7 +1,11 @@
+import Desk
+
 /// What clients may have of the socket; everything from outside is limited where it is read.
 package struct RequestLimits: Sendable {
     /// Connections of one user at a time; the next one is refused.
     package var connectionsPerUser = 256
+    /// Connections of one user's agents at a time.
+    package var agentConnections = 72
     /// The time in which the first request must have arrived.
     package var helloDeadline = Duration.seconds(5)
     /// The time in which a frame must have arrived, from its first byte on.
@@ -15,4 +19,7 @@ package struct RequestLimits: Sendable {
 
     /// The limits that the daemon works with.
     package init() {}
+
+    /// Connections of one user at a time, by what they are.
+    func connections(of role: AskerRole) -> Int { role == .agent ? agentConnections : connectionsPerUser }
 }

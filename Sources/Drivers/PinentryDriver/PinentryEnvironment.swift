@@ -18,7 +18,13 @@ public struct PinentryEnvironment: Sendable, Equatable {
     }
 
     /// The session that this process belongs to.
-    public static var current: PinentryEnvironment {
+    public static var current: PinentryEnvironment { of(variable) }
+
+    /// The session of an environment.
+    ///
+    /// - Parameter variable: looks a variable up; nil for one that is empty.
+    /// - Returns: the session that its variables name.
+    package static func of(_ variable: (String) -> String?) -> PinentryEnvironment {
         var session = PinentryEnvironment(
             runtimeDirectory: variable("XDG_RUNTIME_DIR"),
             sessionBus: variable("DBUS_SESSION_BUS_ADDRESS"),

@@ -18,6 +18,9 @@ extension PromptOrigin {
             characterType: ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(ProcessEnvironment.variable).first
         )
     }
+
+    /// `/dev/…` of this process's controlling terminal, by the number that the kernel tells; nil without one.
+    package static func controllingTerminal() -> String? { Terminal.controlling() }
 }
 
 /// Finds terminals by their names under `/dev`.

@@ -46,6 +46,8 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case inBackground = "prompt: inBackground"
     /// The program that draws the box failed.
     case prompterFailed = "prompt: prompterFailed"
+    /// No agent is there that draws the box for a daemon of another account.
+    case noAgent = "prompt: noAgent"
 
     // MARK: The keybag
 

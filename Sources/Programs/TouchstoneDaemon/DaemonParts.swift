@@ -19,6 +19,10 @@ package struct DaemonParts: Sendable {
     package var clock: any BootClock = SystemBootClock()
     /// What draws the boxes; nil for what the settings name, or the system's.
     package var pinentry: PinentryProgram?
+    /// The path of a program of tests that draws the boxes, for agents.
+    package var agentPinentry: String?
+    /// The group of agents, which then draw the boxes; nil for that of the system, in system mode alone.
+    package var agentGroup: UInt32?
     /// A chip in the place of the machine's, in the form of `Tss2_TctiLdr_Initialize`.
     package var tpm: String?
     /// The cost of new keybags' derivation; nil measures it.

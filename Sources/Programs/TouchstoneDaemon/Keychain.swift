@@ -26,6 +26,7 @@ struct Keychain: Sendable {
         pinentry: PinentryEnvironment,
         audit: AuditTrail
     ) throws(StartError) {
+        let agents = try Agents.find(mode, settings, parts)
         let reader = Self.reader(settings, parts, sensors, mode == .system ? owner : nil, audit)
         do throws(KeychainError) {
             let directory = try StoreDirectory(path: layout.dataDirectory)
@@ -54,7 +55,7 @@ struct Keychain: Sendable {
             )
             authenticator = AuthenticationEngine(
                 reader: reader,
-                prompter: Self.prompter(settings, parts, pinentry, owner),
+                prompter: Self.prompter(settings, parts, pinentry, owner, agents),
                 keybag: engine,
                 attempts: engine.attempts,
                 clock: parts.clock,
@@ -64,7 +65,7 @@ struct Keychain: Sendable {
         } catch {
             throw StartError(error, opening: layout.dataDirectory)
         }
-        let fault = PromptFault(Self.prompter(settings, parts, pinentry, owner))
+        let fault = PromptFault(Self.prompter(settings, parts, pinentry, owner, agents))
         let desk = Desk(
             services: KeychainServices(
                 authenticator: authenticator,
@@ -77,13 +78,15 @@ struct Keychain: Sendable {
                 daemonVersion: ProductVersion.text,
                 promptFault: { await fault(at: $0) }
             ),
-            limits: DeskLimits(longestRequest: Frame.longest)
+            limits: DeskLimits(longestRequest: Frame.longest),
+            agents: agents?.roster
         )
         do throws(ServerError) {
             server = try KeychainServer(
                 desk: desk,
                 identity: ClientIdentity(manifest: accessGroups),
-                owner: owner
+                owner: owner,
+                agentGroup: agents?.groupNumber
             )
         } catch {
             throw StartError(error)
@@ -120,8 +123,10 @@ struct Keychain: Sendable {
         _ settings: Configuration,
         _ parts: DaemonParts,
         _ session: PinentryEnvironment,
-        _ owner: Owner
-    ) -> PinentryPrompter {
+        _ owner: Owner,
+        _ agents: Agents?
+    ) -> any SecretPrompter {
+        if let agents { return AgentPrompter(agents.roster) }
         let program =
             parts.pinentry ?? settings.pinentryProgram.map { PinentryProgram([$0]) } ?? PinentryProgram()
         return PinentryPrompter(program: program, user: owner.uid, environment: session)

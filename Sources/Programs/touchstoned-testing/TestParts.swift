@@ -38,7 +38,11 @@ struct TestParts {
                 blockSize: 8,
                 parallelism: 1
             )
-        case "test.pinentry-program": daemonParts.pinentry = .testing(try setting.path())
+        case "test.pinentry-program":
+            daemonParts.pinentry = .testing(try setting.path())
+            daemonParts.agentPinentry = try setting.path()
+        case "test.agent-group":
+            daemonParts.agentGroup = UInt32(try setting.number(in: 0...Int(UInt32.max) - 1))
         case "test.clock-offset-file": daemonParts.clock = OffsetClock(file: try setting.path())
         case "test.template-directory": daemonParts.templateDirectory = try setting.path()
         case "test.access-group-directory": daemonParts.accessGroupDirectory = try setting.path()

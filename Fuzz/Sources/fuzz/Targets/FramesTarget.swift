@@ -83,6 +83,12 @@ enum FramesTarget: FuzzTarget {
         case .repair(let body): return try head(.repair).message(body)
         case .listApps: return try head(.listApps).message(EmptyBody())
         case .moveItems(let body): return try head(.moveItems).message(body)
+        case .agentRegister(let body): return try head(.agentRegister).message(body)
+        case .agentNext: return try head(.agentNext).message(EmptyBody())
+        case .agentShown(let body): return try head(.agentShown).message(body)
+        case .agentAnswer(let body): return try head(.agentAnswer).message(body)
+        case .agentGone(let body): return try head(.agentGone).message(body)
+        case .agentJudge(let body): return try head(.agentJudge).message(body)
         }
     }
 }

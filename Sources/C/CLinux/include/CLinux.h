@@ -28,6 +28,9 @@ int clinux_random(void *_Nullable buffer, size_t length);
 
 // MARK: environment.c
 
+/// Whether the program runs with more rights than its caller: `AT_SECURE` of getauxval(3).
+bool clinux_is_secure(void);
+
 /// secure_getenv(3): null where the program runs with more rights than its caller (set-id, capabilities).
 const char *_Nullable clinux_secure_getenv(const char *name);
 
@@ -86,6 +89,12 @@ int clinux_process_forbid_core(void);
 /// Best effort: -1 with `EINVAL` on a kernel before 6.3. It cannot be taken back and children inherit it.
 int clinux_process_refuse_exec_gain(void);
 
+/// Gives all signals their default action but those of `ignored`, and blocks none.
+void clinux_process_begin_signals(const int *ignored, size_t count);
+
+/// setrlimit(2) `RLIMIT_NOFILE`, soft, to what the hard limit allows, at most `most`; as it was where that fails.
+void clinux_process_allow_descriptors(uint64_t most);
+
 /// prctl(2) `PR_SET_NO_NEW_PRIVS`: execve(2) grants nothing any more. pam_unix stops working after it.
 int clinux_process_no_new_privileges(void);
 
@@ -124,6 +133,7 @@ int clinux_pidfd_signal(int pidfd, int signal);
 ///
 /// The child has default signal handlers, an empty signal mask, a session of its own (setsid(2)) and the given
 /// descriptors as 0, 1 and 2 (-1 stands for `/dev/null`); every other descriptor is closed (close_range(2)).
+/// The group of a set-gid program is given up first.
 /// It is killed when the *thread* that called this function ends (prctl(2) `PR_SET_PDEATHSIG` follows the thread,
 /// not the process): call from a thread that lives as long as the helper should. A set-id helper loses that.
 /// Failure in the child, including execve(2)'s, is returned here as `errno`. Reap the child with waitpid(2).
@@ -202,6 +212,11 @@ int clinux_eventfd(unsigned int value);
 
 /// memfd_create(2), close-on-exec and sealable: a descriptor or -1.
 int clinux_memfd(const char *name);
+
+/// Closes all descriptors above 2 (close_range(2)), and opens `/dev/null` in the place of those below that are closed.
+///
+/// For the start of a program whose caller may not be its friend. 0 or -1.
+int clinux_keep_standard_descriptors(void);
 
 /// accept4(2), close-on-exec: the connection or -1.
 int clinux_accept(int socket);

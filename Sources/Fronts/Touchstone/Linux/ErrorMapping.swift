@@ -82,7 +82,7 @@ extension TouchstoneError.Code {
             case .suspended: .systemCancelled
             case .attemptsUnavailable, .prompterFailed, .exportParts: .serviceFailed
             case .weakPasscode: .refused
-            case .prompterMissing, .inBackground: .noPromptPlace
+            case .prompterMissing, .inBackground, .noAgent: .noPromptPlace
             case .locked: .locked
             case .notSetUp: .passcodeNotSet
             case .alreadySetUp: .alreadyExists

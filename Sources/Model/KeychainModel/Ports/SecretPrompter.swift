@@ -181,6 +181,8 @@ public struct PromptError: Error, Sendable, Equatable {
         case notInteractive
         /// The client is not in the foreground process group of its terminal: a box would take the shell's keys.
         case inBackground
+        /// No agent is there that draws for a daemon of another account.
+        case noAgent
         /// The program that draws is not installed.
         case prompterMissing
         /// The program failed.

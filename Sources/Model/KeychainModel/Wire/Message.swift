@@ -86,6 +86,18 @@ public enum Method: UInt64, Sendable, CaseIterable {
     case listApps = 60
     /// ``MoveItems``; answered by ``MoveReply``. For the daemon's own command alone.
     case moveItems = 61
+    /// ``AgentRegistration``; answered by ``AgentAdmission``. This one and those after it are for agents alone.
+    case agentRegister = 70
+    /// No body: wait for a box; answered by ``AgentBox``.
+    case agentNext = 71
+    /// ``BoxNumber``: the box is up, which arms the sensor.
+    case agentShown = 72
+    /// ``AgentAnswer``: what became of a box.
+    case agentAnswer = 73
+    /// ``BoxNumber``; answered when the box is to be taken away, or is over.
+    case agentGone = 74
+    /// ``AgentDraft``; answered by ``DraftVerdict``.
+    case agentJudge = 75
 }
 
 /// A body of a request or a reply.

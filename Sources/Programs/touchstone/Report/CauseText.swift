@@ -69,6 +69,11 @@ enum CauseText {
                 "bring it to the foreground with fg"
             )
         case .prompterFailed: ("the program that draws the prompt failed", "touchstone doctor")
+        case .noAgent:
+            (
+                "no touchstone-agent is there that draws the prompt",
+                "run touchstone from a terminal, or start the agent: systemctl --user start touchstone-agent"
+            )
         case .locked:
             ("the keychain is locked, and the passcode cannot be asked for here", "touchstone unlock")
         case .closed: ("ten wrong passcodes have closed the keychain", "touchstone recover")

@@ -1,0 +1,164 @@
+import KeychainModel
+import SecretMemory
+
+/// One box on its way through an agent: what it says, how far it is, and how it ended.
+final class PendingBox: Sendable {
+    private struct State: ~Copyable {
+        var isShown = false
+        var isTakenAway = false
+        var isOver = false
+        /// How it ended, until that is taken.
+        var outcome: Result<PromptAnswer, PromptError>?
+        /// Who asked for it.
+        var asker: CheckedContinuation<Void, Never>?
+        /// The agent's open call that is answered when the box has to go.
+        var watcher: CheckedContinuation<Void, Never>?
+    }
+
+    let number: UInt64
+    let prompt: Prompt
+    let origin: PromptOrigin
+    /// A secret to show; nil for a box that asks.
+    let secret: SecretBytes?
+    private let whenShown: @Sendable (() -> PromptChannel?) -> Void
+    private let state = Guarded(State())
+
+    init(
+        number: UInt64,
+        prompt: Prompt,
+        origin: PromptOrigin,
+        secret: consuming SecretBytes? = nil,
+        whenShown: @escaping @Sendable (() -> PromptChannel?) -> Void = { _ in }
+    ) {
+        self.number = number
+        self.prompt = prompt
+        self.origin = origin
+        self.secret = secret
+        self.whenShown = whenShown
+    }
+
+    /// The box as it is sent.
+    func message() -> AgentBox {
+        switch secret {
+        case .some(let secret):
+            AgentBox(number: number, prompt: prompt, origin: origin, secret: secret.copy())
+        case .none:
+            AgentBox(number: number, prompt: prompt, origin: origin, secret: nil)
+        }
+    }
+
+    // MARK: How far it is
+
+    /// Whether it was put up.
+    var isShown: Bool { state.withLock { $0.isShown } }
+    /// Whether it has ended.
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// It is up, on a channel: who asked is told, once.
+    ///
+    /// - Returns: false where it is over already, or to be taken away.
+    func noteShown(on channel: PromptChannel) -> Bool {
+        let (isFirst, isWanted) = state.withLock { state in
+            defer { state.isShown = true }
+            return (!state.isShown, !state.isOver && !state.isTakenAway)
+        }
+        guard isWanted else { return false }
+        if isFirst { whenShown { channel } }
+        return true
+    }
+
+    /// Whether this can be how it ends: what a person does needs a box that is up, and one in which that can be done.
+    func takes(_ outcome: borrowing AgentAnswer.Outcome) -> Bool {
+        switch outcome {
+        case .failed: true
+        case .answered(let answer): isShown && takes(answer)
+        }
+    }
+
+    private func takes(_ answer: borrowing PromptAnswer) -> Bool {
+        let isAsking = secret == nil
+        return switch answer {
+        case .cancelled: true
+        case .timedOut: true
+        case .entered: isAsking && prompt.input.takesSecret
+        case .confirmed: !isAsking || prompt.input == .confirmation
+        case .fallback: isAsking && prompt.input == .touch
+        }
+    }
+
+    /// Ends it; only the first end counts.
+    ///
+    /// - Returns: whether this was the first.
+    @discardableResult
+    func end(_ result: consuming sending Result<PromptAnswer, PromptError>) -> Bool {
+        var result: Result<PromptAnswer, PromptError>? = result
+        let (asker, watcher, isFirst) = state.withLock { state in
+            guard !state.isOver else { return (nil, nil, false) as Waiters }
+            state.isOver = true
+            state.outcome = result.take()
+            defer { (state.asker, state.watcher) = (nil, nil) }
+            return (state.asker, state.watcher, true)
+        }
+        asker?.resume()
+        watcher?.resume()
+        return isFirst
+    }
+
+    private typealias Waiters = (CheckedContinuation<Void, Never>?, CheckedContinuation<Void, Never>?, Bool)
+
+    /// Has the agent take it away; it ends when the agent says so.
+    func takeAway() {
+        let watcher = state.withLock { state in
+            state.isTakenAway = true
+            return state.watcher.take()
+        }
+        watcher?.resume()
+    }
+
+    // MARK: Waiting
+
+    /// Waits for its end; one task does.
+    func waitForEnd() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if !state.isOver { state.asker = continuation }
+                return state.isOver
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    /// How it ended; for one who has waited for it.
+    func takeOutcome() throws(PromptError) -> PromptAnswer {
+        guard let outcome = state.withLock({ $0.outcome.take() }) else {
+            throw PromptError(.prompterFailed, detail: "no answer")
+        }
+        return try outcome.get()
+    }
+
+    /// Waits until it is over or has to be taken away, or the task is cancelled; a second one ends the first.
+    func waitForTakeaway() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let former = state.withLock { state -> CheckedContinuation<Void, Never>? in
+                    if state.isOver || state.isTakenAway || Task.isCancelled { return continuation }
+                    defer { state.watcher = continuation }
+                    return state.watcher
+                }
+                former?.resume()
+            }
+        } onCancel: {
+            state.withLock { $0.watcher.take() }?.resume()
+        }
+    }
+}
+
+extension Prompt.Input {
+    /// Whether the box has a field to type into.
+    fileprivate var takesSecret: Bool {
+        switch self {
+        case .secret, .newSecret, .touchOrSecret: true
+        case .confirmation, .touch: false
+        }
+    }
+}

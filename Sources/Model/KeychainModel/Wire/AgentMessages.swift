@@ -1,0 +1,422 @@
+public import CBOR
+public import SecretMemory
+
+/// Says which places an agent draws at:
+/// `[kind, terminal, session, session start, display, wayland display, version]`.
+///
+/// An agent is the one program of the user's that may draw boxes for a daemon of another account; the daemon knows it by
+/// the group of its peer. It has looked its terminal up itself, from what the kernel says of its own process.
+public struct AgentRegistration: WireBody, Sendable, Equatable {
+    /// Where an agent draws.
+    public enum Place: Sendable, Hashable {
+        /// On its controlling terminal `/dev/…`, of the session whose leader has this process number and started then
+        /// (clock ticks since boot, `/proc/PID/stat`, field 22).
+        case terminal(path: String, session: Int32, start: UInt64)
+        /// On the display of the user's graphical session: `DISPLAY` and `WAYLAND_DISPLAY`, of which there is one at least.
+        case graphical(display: String?, waylandDisplay: String?)
+    }
+
+    /// The longest name of a place, in bytes.
+    public static let longestName = 255
+
+    /// Where it draws.
+    public let place: Place
+    /// The agent's version, for people.
+    public let version: String
+
+    /// Describes an agent.
+    public init(_ place: Place, version: String) {
+        self.place = place
+        self.version = version
+    }
+
+    /// Writes the description.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 7)
+        switch place {
+        case .terminal(let path, let session, let start):
+            writer.write(unsigned: 1)
+            writer.write(text: path)
+            writer.write(Int64(session))
+            writer.write(unsigned: start)
+            writer.writeNull()
+            writer.writeNull()
+        case .graphical(let display, let waylandDisplay):
+            writer.write(unsigned: 2)
+            writer.writeNull()
+            writer.writeNull()
+            writer.writeNull()
+            writer.write(optionalText: display)
+            writer.write(optionalText: waylandDisplay)
+        }
+        writer.write(text: version)
+    }
+
+    /// Reads a description.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(7)
+        switch try reader.readUnsigned() {
+        case 1:
+            let path = try reader.readName()
+            guard path.hasPrefix("/dev/"), let session = Int32(exactly: try reader.readInteger()), session > 0
+            else { throw WireError.malformed }
+            place = .terminal(path: path, session: session, start: try reader.readUnsigned())
+            for _ in 0..<2 { try reader.readNull() }
+        case 2:
+            for _ in 0..<3 { try reader.readNull() }
+            let display = try reader.readOptional { try $0.readName() }
+            let waylandDisplay = try reader.readOptional { try $0.readName() }
+            guard display != nil || waylandDisplay != nil else { throw WireError.malformed }
+            place = .graphical(display: display, waylandDisplay: waylandDisplay)
+        default: throw WireError.malformed
+        }
+        version = try reader.readName()
+    }
+}
+
+/// What a registered agent draws with: `[program, is for tests]`.
+public struct AgentAdmission: WireBody, Sendable, Equatable {
+    /// The pinentry program that the daemon's settings name; nil for the system's.
+    public let pinentryProgram: String?
+    /// Whether the daemon is one of tests, whose program anybody may own; no agent with rights of its own believes it.
+    public let isForTests: Bool
+
+    /// Describes the daemon's choice.
+    public init(pinentryProgram: String?, isForTests: Bool) {
+        self.pinentryProgram = pinentryProgram
+        self.isForTests = isForTests
+    }
+
+    /// Writes the choice.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 2)
+        writer.write(optionalText: pinentryProgram)
+        writer.write(isForTests)
+    }
+
+    /// Reads a choice.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(2)
+        pinentryProgram = try reader.readOptional { try $0.readText() }
+        isForTests = try reader.readBool()
+    }
+}
+
+/// A box of an agent, by the number that the daemon gave it.
+public struct BoxNumber: WireBody, Sendable, Equatable {
+    /// The number.
+    public let number: UInt64
+
+    /// Names a box.
+    public init(_ number: UInt64) { self.number = number }
+
+    /// Writes the number.
+    public func encode(to writer: inout WireWriter) { writer.write(unsigned: number) }
+
+    /// Reads a number.
+    public init(from reader: inout CBORReader) throws { number = try reader.readUnsigned() }
+}
+
+/// A box to draw: `[number, prompt, rule, terminal type, character type, client, client start, secret]`.
+public struct AgentBox: WireBody, ~Copyable, Sendable {
+    /// The box's number, which no other has.
+    public let number: UInt64
+    /// What it says; without its judge, which stays with the daemon.
+    public let prompt: Prompt
+    /// The rule of the judge of a new secret; nil where there is none.
+    public let rule: String?
+    /// `TERM` of the request's terminal, for a box on that.
+    public let terminalType: String?
+    /// `LC_CTYPE` of the request.
+    public let characterType: String?
+    /// The process that asks.
+    public let client: PromptClient?
+    /// A secret to show until the person has noted it; nil for a box that asks.
+    public let secret: SecretBytes?
+
+    /// Describes a box for a request from `origin`.
+    public init(number: UInt64, prompt: Prompt, origin: PromptOrigin, secret: consuming SecretBytes?) {
+        self.init(
+            number: number,
+            prompt: prompt,
+            rule: prompt.judge?.rule,
+            terminalType: origin.terminalType,
+            characterType: origin.characterType,
+            client: origin.client,
+            secret: secret
+        )
+    }
+
+    private init(
+        number: UInt64,
+        prompt: Prompt,
+        rule: String?,
+        terminalType: String?,
+        characterType: String?,
+        client: PromptClient?,
+        secret: consuming SecretBytes?
+    ) {
+        self.number = number
+        self.prompt = prompt
+        self.rule = rule
+        self.terminalType = terminalType
+        self.characterType = characterType
+        self.client = client
+        self.secret = secret
+    }
+
+    /// Writes the box.
+    public borrowing func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 8)
+        writer.write(unsigned: number)
+        writer.write(prompt)
+        writer.write(optionalText: rule)
+        writer.write(optionalText: terminalType)
+        writer.write(optionalText: characterType)
+        writer.write(Int64(client?.process ?? 0))
+        writer.write(unsigned: client?.start ?? 0)
+        writer.write(optionalSecret: secret)
+    }
+
+    /// Reads a box.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(8)
+        let number = try reader.readUnsigned()
+        let prompt = try reader.readPrompt()
+        let rule = try reader.readOptional { try $0.readText() }
+        let terminalType = try reader.readOptional { try $0.readText() }
+        let characterType = try reader.readOptional { try $0.readText() }
+        guard let process = Int32(exactly: try reader.readInteger()) else { throw WireError.malformed }
+        let start = try reader.readUnsigned()
+        self.init(
+            number: number,
+            prompt: prompt,
+            rule: rule,
+            terminalType: terminalType,
+            characterType: characterType,
+            client: process > 0 ? PromptClient(process: process, start: start) : nil,
+            secret: try reader.readTypedSecret()
+        )
+    }
+}
+
+/// What became of a box: `[number, outcome, secret, failure, detail]`.
+public struct AgentAnswer: WireBody, ~Copyable, Sendable {
+    /// How a box ended.
+    public enum Outcome: ~Copyable, Sendable {
+        /// The person did something, or let the time pass.
+        case answered(PromptAnswer)
+        /// There was no box, or it went.
+        case failed(PromptError)
+    }
+
+    /// The longest secret, in bytes: what pinentry gives at most.
+    public static let longestSecret = 4096
+
+    /// The box's number.
+    public let number: UInt64
+    /// How it ended.
+    public let outcome: Outcome
+
+    /// Describes an end.
+    public init(number: UInt64, outcome: consuming Outcome) {
+        self.number = number
+        self.outcome = outcome
+    }
+
+    /// Hands the outcome over.
+    public consuming func take() -> Outcome { outcome }
+
+    /// Writes the answer.
+    public borrowing func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 5)
+        writer.write(unsigned: number)
+        switch outcome {
+        case .answered(let answer):
+            switch answer {
+            case .confirmed: writer.writeOutcome(1)
+            case .fallback: writer.writeOutcome(2)
+            case .cancelled: writer.writeOutcome(3)
+            case .timedOut: writer.writeOutcome(4)
+            case .entered(let secret):
+                writer.write(unsigned: 5)
+                secret.withOctets { writer.write(bytes: $0) }
+                writer.writeNull()
+                writer.writeNull()
+            }
+        case .failed(let error):
+            writer.write(unsigned: 6)
+            writer.writeNull()
+            writer.write(text: error.code.rawValue)
+            writer.write(text: error.detail)
+        }
+    }
+
+    /// Reads an answer.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(5)
+        let number = try reader.readUnsigned()
+        let outcome = try reader.readUnsigned()
+        let secret = try reader.readTypedSecret()
+        let failure = try reader.readOptional { try $0.readName() }
+        let detail = try reader.readOptional { try $0.readText() }
+        if outcome == 6 {
+            guard secret == nil, let code = failure.flatMap(PromptError.Code.init), let detail,
+                detail.utf8.count <= PromptFields.longestText
+            else { throw WireError.malformed }
+            self.init(number: number, outcome: .failed(PromptError(code, detail: detail)))
+            return
+        }
+        guard failure == nil, detail == nil, let answer = PromptAnswer(outcome, secret) else {
+            throw WireError.malformed
+        }
+        self.init(number: number, outcome: .answered(answer))
+    }
+}
+
+/// A new secret while it is typed, to be judged: `[number, secret]`.
+public struct AgentDraft: WireBody, ~Copyable, Sendable {
+    /// The box's number.
+    public let number: UInt64
+    /// What was typed so far.
+    public let secret: SecretBytes
+
+    /// Describes what was typed.
+    public init(number: UInt64, secret: consuming SecretBytes) {
+        self.number = number
+        self.secret = secret
+    }
+
+    /// Writes it.
+    public borrowing func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 2)
+        writer.write(unsigned: number)
+        secret.withOctets { writer.write(bytes: $0) }
+    }
+
+    /// Reads it.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(2)
+        let number = try reader.readUnsigned()
+        guard let secret = try reader.readTypedSecret() else { throw WireError.malformed }
+        self.init(number: number, secret: secret)
+    }
+}
+
+/// What the judge says of it: `[percent, refusal]`.
+public struct DraftVerdict: WireBody, Sendable, Equatable {
+    /// The verdict.
+    public let verdict: NewSecretJudge.Verdict
+
+    /// Wraps a verdict.
+    public init(_ verdict: NewSecretJudge.Verdict) { self.verdict = verdict }
+
+    /// Writes the verdict.
+    public func encode(to writer: inout WireWriter) {
+        writer.writeArrayHead(count: 2)
+        writer.write(Int64(verdict.percent))
+        writer.write(optionalText: verdict.refusal)
+    }
+
+    /// Reads a verdict.
+    public init(from reader: inout CBORReader) throws {
+        try reader.readFields(2)
+        let percent = Int(try reader.readInteger())
+        verdict = NewSecretJudge.Verdict(
+            percent: percent,
+            refusal: try reader.readOptional { try $0.readText() }
+        )
+    }
+}
+
+extension PromptAnswer {
+    /// The answer of an outcome's number; nil for another number, and where a secret is missing or too many.
+    fileprivate init?(_ outcome: UInt64, _ secret: consuming SecretBytes?) {
+        if outcome == 5 {
+            guard let secret else { return nil }
+            self = .entered(secret)
+            return
+        }
+        guard secret == nil else { return nil }
+        switch outcome {
+        case 1: self = .confirmed
+        case 2: self = .fallback
+        case 3: self = .cancelled
+        case 4: self = .timedOut
+        default: return nil
+        }
+    }
+}
+
+extension Prompt.Input {
+    fileprivate static let numbers: [(Prompt.Input, UInt64)] = [
+        (.secret, 1), (.newSecret, 2), (.confirmation, 3), (.touch, 4), (.touchOrSecret, 5),
+    ]
+}
+
+extension WireWriter {
+    /// Writes an outcome that nothing comes with.
+    fileprivate mutating func writeOutcome(_ number: UInt64) {
+        write(unsigned: number)
+        for _ in 0..<3 { writeNull() }
+    }
+
+    /// Writes what a box says: `[input, requester, others waiting, reason, heading, field label, error, cancel title,
+    /// fallback title, milliseconds]`.
+    fileprivate mutating func write(_ prompt: Prompt) {
+        writeArrayHead(count: 10)
+        write(unsigned: Prompt.Input.numbers.first { $0.0 == prompt.input }?.1 ?? 0)
+        write(text: prompt.requester)
+        write(Int64(prompt.othersWaiting))
+        write(text: prompt.reason)
+        write(text: prompt.heading)
+        write(text: prompt.fieldLabel)
+        write(optionalText: prompt.error)
+        write(optionalText: prompt.cancelTitle)
+        write(optionalText: prompt.fallbackTitle)
+        let (seconds, attoseconds) = prompt.timeout.components
+        write(min(max(seconds, 0), 86_400) * 1000 + attoseconds / 1_000_000_000_000_000)
+    }
+}
+
+extension CBORReader {
+    fileprivate mutating func readPrompt() throws -> Prompt {
+        try readFields(10)
+        let number = try readUnsigned()
+        guard let input = Prompt.Input.numbers.first(where: { $0.1 == number })?.0 else {
+            throw WireError.malformed
+        }
+        let requester = try readText()
+        let othersWaiting = Int(try readInteger())
+        var prompt = Prompt(
+            input,
+            requester: requester,
+            reason: try readText(),
+            heading: try readText(),
+            fieldLabel: try readText(),
+            error: try readOptional { try $0.readText() },
+            cancelTitle: try readOptional { try $0.readText() },
+            fallbackTitle: try readOptional { try $0.readText() },
+            timeout: .milliseconds(try readInteger())
+        )
+        prompt.othersWaiting = othersWaiting
+        return prompt
+    }
+
+    fileprivate mutating func readName() throws -> String {
+        let name = try readText()
+        guard !name.isEmpty, name.utf8.count <= AgentRegistration.longestName, !name.utf8.contains(0) else {
+            throw WireError.malformed
+        }
+        return name
+    }
+
+    /// Reads what a person typed or is to note, into memory that is locked and wiped, or null.
+    fileprivate mutating func readTypedSecret() throws -> SecretBytes? {
+        if try readNullIfPresent() { return nil }
+        return try readBytes { (octets: Span<UInt8>) throws(KeychainError) -> SecretBytes in
+            guard octets.count <= AgentAnswer.longestSecret else { throw KeychainError(.dataTooLarge) }
+            return try SecretBytes(received: octets)
+        }
+    }
+}

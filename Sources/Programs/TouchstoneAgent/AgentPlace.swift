@@ -1,0 +1,80 @@
+import Glibc
+import KeychainClient
+import KeychainModel
+import PinentryDriver
+
+/// Where the agent draws, as it tells the daemon and as it tells the program that draws.
+struct AgentPlace: Sendable {
+    /// As the daemon knows it.
+    let registered: AgentRegistration.Place
+    private let xAuthority: String?
+
+    /// The controlling terminal, which the kernel names, and the leader of its session.
+    ///
+    /// No variable, argument or descriptor has a say in it: a box that another program asks for must not come up on a terminal
+    /// that the agent was lent.
+    static func terminal() throws(AgentFailure) -> AgentPlace {
+        guard let stat = ProcessStat(of: getpid()), stat.terminal != 0,
+            let path = PromptOrigin.controllingTerminal(), device(of: path) == stat.terminal,
+            let leader = ProcessStat(of: stat.session)
+        else {
+            throw AgentFailure(
+                message: "there is no controlling terminal",
+                hint: "run it from a terminal, or with --graphical in a desktop session"
+            )
+        }
+        return AgentPlace(
+            registered: .terminal(path: path, session: stat.session, start: leader.start),
+            xAuthority: nil
+        )
+    }
+
+    /// The display of the environment.
+    static func graphical(_ environment: AgentEnvironment) throws(AgentFailure) -> AgentPlace {
+        let (display, waylandDisplay) = (environment.display, environment.waylandDisplay)
+        let isWellFormed = [display, waylandDisplay].allSatisfy {
+            ($0?.utf8.count ?? 0) <= AgentRegistration.longestName
+        }
+        guard isWellFormed, display != nil || waylandDisplay != nil else {
+            throw AgentFailure(
+                message: "there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set",
+                hint: "start it in a desktop session, or with --terminal"
+            )
+        }
+        return AgentPlace(
+            registered: .graphical(display: display, waylandDisplay: waylandDisplay),
+            xAuthority: environment.session.xAuthority
+        )
+    }
+
+    /// Where the box goes; the request chose none of it but how its terminal and its letters are called.
+    func origin(of box: borrowing AgentBox) -> PromptOrigin {
+        switch registered {
+        case .terminal(let path, _, _):
+            PromptOrigin(
+                terminal: path,
+                terminalType: box.terminalType,
+                characterType: box.characterType,
+                client: box.client
+            )
+        case .graphical(let display, let waylandDisplay):
+            PromptOrigin(
+                display: display,
+                waylandDisplay: waylandDisplay,
+                xAuthority: xAuthority,
+                characterType: box.characterType
+            )
+        }
+    }
+
+    /// Whether it is the controlling terminal.
+    var isTerminal: Bool {
+        if case .terminal = registered { true } else { false }
+    }
+
+    private static func device(of path: String) -> UInt64? {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFCHR else { return nil }
+        return UInt64(status.st_rdev)
+    }
+}

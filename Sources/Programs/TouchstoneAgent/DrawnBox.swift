@@ -1,0 +1,141 @@
+import Glibc
+import KeychainClient
+import KeychainModel
+import PinentryDriver
+import SecretMemory
+import Threads
+
+/// One box, from the daemon's word to the person's.
+final class DrawnBox: Sendable {
+    private let number: UInt64
+    private let keychain: RemoteKeychain
+    private let task = Guarded<(task: Task<Void, Never>?, isUnwanted: Bool)>((nil, false))
+    private let outcome = Guarded<AgentAnswer.Outcome?>(nil)
+
+    init(_ number: UInt64, _ keychain: RemoteKeychain) {
+        self.number = number
+        self.keychain = keychain
+    }
+
+    /// Draws it and waits for its end, which losing the daemon brings too; the terminal is as it was then.
+    func draw(
+        _ box: borrowing AgentBox,
+        at origin: PromptOrigin,
+        by prompter: PinentryPrompter
+    ) -> AgentAnswer {
+        guard BlockingThread.start({ [self] in takeAwayOnceUnwanted() }) == 0 else {
+            return AgentAnswer(
+                number: number,
+                outcome: .failed(PromptError(.prompterFailed, detail: "no thread"))
+            )
+        }
+        let isOver = Semaphore()
+        let secret = SharedSecret(box)
+        let prompt = prompt(of: box)
+        let task = Task { [self] in
+            await ask(prompt, showing: secret, at: origin, by: prompter)
+            isOver.signal()
+        }
+        let isUnwanted = self.task.withLock { state in
+            state.task = task
+            return state.isUnwanted
+        }
+        if isUnwanted { task.cancel() }
+        isOver.wait()
+        let outcome =
+            self.outcome.withLock { $0.take() }
+            ?? .failed(PromptError(.prompterFailed, detail: "no answer"))
+        return AgentAnswer(number: number, outcome: outcome)
+    }
+
+    /// Takes it away; it ends as dismissed.
+    func takeAway() {
+        task.withLock { state in
+            state.isUnwanted = true
+            return state.task
+        }?.cancel()
+    }
+
+    private func takeAwayOnceUnwanted() {
+        // A daemon that is gone wants no box either.
+        try? keychain.waitUntilBoxIsUnwanted(number)
+        takeAway()
+    }
+
+    private func ask(
+        _ prompt: Prompt,
+        showing secret: SharedSecret?,
+        at origin: PromptOrigin,
+        by prompter: PinentryPrompter
+    ) async {
+        do throws(PromptError) {
+            let answer: PromptAnswer
+            if let secret {
+                // What shows a secret says nothing of itself; its channel is nobody's question.
+                try? keychain.boxIsShown(number)
+                answer = try await prompter.show(secret.octets, in: prompt, at: origin)
+            } else {
+                answer = try await prompter.ask(prompt, at: origin) { [keychain, number] _ in
+                    try? keychain.boxIsShown(number)
+                }
+            }
+            put(.answered(answer))
+        } catch {
+            put(.failed(error))
+        }
+    }
+
+    private func put(_ value: consuming sending AgentAnswer.Outcome) {
+        var value: AgentAnswer.Outcome? = value
+        outcome.withLock { $0 = value.take() }
+    }
+
+    /// The prompt with a judge where it has a rule: the daemon judges.
+    private func prompt(of box: borrowing AgentBox) -> Prompt {
+        var prompt = box.prompt
+        guard let rule = box.rule else { return prompt }
+        let (keychain, number) = (keychain, number)
+        prompt.judge = NewSecretJudge(rule: rule) { octets in
+            guard let secret = try? SecretBytes(lockedCopy: octets),
+                let verdict = try? keychain.judge(AgentDraft(number: number, secret: secret))
+            else {
+                return NewSecretJudge.Verdict(percent: 0, refusal: "It cannot be judged now. Try again.")
+            }
+            return verdict
+        }
+        return prompt
+    }
+}
+
+/// A secret that its box and the task share.
+private final class SharedSecret: Sendable {
+    let octets: SecretBytes
+
+    /// The secret of a box; nil for a box that asks.
+    init?(_ box: borrowing AgentBox) {
+        switch box.secret {
+        case .some(let secret): octets = secret.copy()
+        case .none: return nil
+        }
+    }
+}
+
+/// Lets the main thread, which is none of Swift's pool, wait for a task.
+@safe
+private final class Semaphore: @unchecked Sendable {  // sem_overview(7): made for threads
+    private let semaphore: UnsafeMutablePointer<sem_t>
+
+    init() {
+        unsafe semaphore = .allocate(capacity: 1)
+        unsafe sem_init(semaphore, 0, 0)
+    }
+
+    deinit {
+        unsafe sem_destroy(semaphore)
+        unsafe semaphore.deallocate()
+    }
+
+    func signal() { unsafe sem_post(semaphore) }
+
+    func wait() { while unsafe sem_wait(semaphore) != 0 {} }
+}

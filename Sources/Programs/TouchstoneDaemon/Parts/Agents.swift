@@ -1,0 +1,53 @@
+import Desk
+import Glibc
+import KeychainModel
+
+/// Who draws the boxes of a daemon that runs under an account of its own.
+struct Agents: Sendable {
+    /// The group that the program of agents sets, and that no user is in.
+    static let groupName = "touchstone-agent"
+
+    /// Those that are there.
+    let roster: AgentRoster
+    /// The number of their group.
+    let groupNumber: UInt32
+
+    /// Those of a daemon; nil in per-user mode, where it draws the boxes itself.
+    ///
+    /// - Throws: ``StartError`` where the system does not know the group.
+    static func find(
+        _ mode: DaemonMode,
+        _ settings: Configuration,
+        _ parts: DaemonParts
+    ) throws(StartError) -> Agents? {
+        var number = parts.agentGroup
+        if number == nil { number = try installedGroup(mode) }
+        guard let number else { return nil }
+        let admission = AgentAdmission(
+            pinentryProgram: parts.agentPinentry ?? settings.pinentryProgram,
+            isForTests: parts.areForTests
+        )
+        return Agents(roster: AgentRoster(admission), groupNumber: number)
+    }
+
+    private static func installedGroup(_ mode: DaemonMode) throws(StartError) -> UInt32? {
+        guard mode == .system else { return nil }
+        guard let group = number(of: groupName) else {
+            throw StartError(
+                "there is no group \(groupName), by which the program that draws prompts is known",
+                hint: "make it: systemd-sysusers /usr/lib/sysusers.d/touchstone.conf"
+            )
+        }
+        return group
+    }
+
+    private static func number(of name: String) -> UInt32? {
+        var entry = unsafe group()
+        var buffer = [CChar](repeating: 0, count: 64 << 10)
+        var found: UnsafeMutablePointer<group>?
+        guard unsafe getgrnam_r(name, &entry, &buffer, buffer.count, &found) == 0, unsafe found != nil else {
+            return nil
+        }
+        return unsafe entry.gr_gid
+    }
+}

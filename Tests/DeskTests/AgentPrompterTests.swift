@@ -1,0 +1,221 @@
+import Glibc
+import KeychainModel
+import SecretMemory
+import Testing
+import TouchstoneTesting
+
+@testable import Desk
+
+/// Boxes on their way through a scripted agent, over the calls that the socket brings.
+@Suite("Boxes that an agent draws")
+struct AgentPrompterTests {
+    private static let terminal = AgentRegistration.Place.terminal(
+        path: "/dev/pts/7",
+        session: 4711,
+        start: 99
+    )
+    private static let graphical = AgentRegistration.Place.graphical(display: ":0", waylandDisplay: nil)
+    private let roster = AgentRoster(AgentAdmission(pinentryProgram: nil, isForTests: true))
+
+    private func desk() throws -> Desk {
+        Desk(
+            services: try DeskWorld().desk.services,
+            limits: DeskLimits(longestRequest: Frame.longest),
+            agents: roster
+        )
+    }
+
+    private func asker(_ role: AskerRole) -> Asker {
+        // A start that no process has: the kernel is not asked about the scripted agent's terminal.
+        ClientIdentity(ownProgram: nil)
+            .asker(uid: geteuid(), pid: getpid(), processStart: 0, program: nil, role: role, isStill: nil)
+    }
+
+    private func agent(_ place: AgentRegistration.Place, at desk: Desk) async throws -> Visit {
+        let visit = desk.visit(by: asker(.agent))
+        _ = try await visit.registerAgent(AgentRegistration(place, version: "test"))
+        return visit
+    }
+
+    private let prompt = Prompt(.secret, requester: "app", heading: "Unlock", timeout: .seconds(60))
+    private let origin = PromptOrigin(terminal: "/dev/pts/7", terminalType: "xterm")
+
+    private enum End: Equatable, Sendable {
+        case entered(String), confirmed, fallback, cancelled, timedOut, failed(PromptError.Code)
+    }
+
+    private func ask(_ prompter: AgentPrompter, _ prompt: Prompt) async -> End {
+        do throws(PromptError) {
+            let answer = try await prompter.ask(prompt, at: origin) { _ in }
+            switch consume answer {
+            case .entered(let secret):
+                return .entered(
+                    secret.withOctets { octets in
+                        String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self)
+                    }
+                )
+            case .confirmed: return .confirmed
+            case .fallback: return .fallback
+            case .cancelled: return .cancelled
+            case .timedOut: return .timedOut
+            }
+        } catch {
+            return .failed(error.code)
+        }
+    }
+
+    private func answer(_ number: UInt64, _ text: String) -> AgentAnswer {
+        AgentAnswer(number: number, outcome: .answered(.entered(SecretBytes(copying: Array(text.utf8)))))
+    }
+
+    @Test("a typed passcode comes back, and the box is told as shown on the terminal's channel")
+    func typed() async throws {
+        let desk = try desk()
+        let agent = try await agent(Self.terminal, at: desk)
+        let asked = Task { await ask(AgentPrompter(roster), prompt) }
+        let box = try await agent.nextBox()
+        #expect(box.prompt == prompt)
+        #expect(box.terminalType == "xterm")
+        let number = box.number
+        try await agent.boxIsShown(BoxNumber(number))
+        try await agent.boxIsAnswered(answer(number, "marble"))
+        #expect(await asked.value == .entered("marble"))
+        let channels = try await AgentPrompter(roster).checkCanPrompt(at: origin)
+        #expect(channels == [PromptChannel("agent on /dev/pts/7 session 4711 started 99")])
+        agent.end()
+    }
+
+    @Test("an answer before the box is up, or one that it cannot have, ends it as failed")
+    func impossibleAnswers() async throws {
+        let desk = try desk()
+        let agent = try await agent(Self.terminal, at: desk)
+        let early = Task { await ask(AgentPrompter(roster), prompt) }
+        let first = try await agent.nextBox().number
+        await #expect(throws: KeychainError(.param)) { try await agent.boxIsAnswered(answer(first, "early")) }
+        #expect(await early.value == .failed(.prompterFailed))
+
+        let touch = Prompt(.touch, requester: "app", heading: "Touch", timeout: .seconds(60))
+        let touched = Task { await ask(AgentPrompter(roster), touch) }
+        let second = try await agent.nextBox().number
+        try await agent.boxIsShown(BoxNumber(second))
+        await #expect(throws: KeychainError(.param)) {
+            try await agent.boxIsAnswered(answer(second, "typed"))
+        }
+        #expect(await touched.value == .failed(.prompterFailed))
+        // One that is over, and one that never was.
+        await #expect(throws: KeychainError(.param)) { try await agent.boxIsShown(BoxNumber(second + 7)) }
+        agent.end()
+    }
+
+    @Test("an agent that dies in the middle ends the box as dismissed, and is not asked again")
+    func dies() async throws {
+        let desk = try desk()
+        let agent = try await agent(Self.terminal, at: desk)
+        let asked = Task { await ask(AgentPrompter(roster), prompt) }
+        let number = try await agent.nextBox().number
+        try await agent.boxIsShown(BoxNumber(number))
+        agent.end()
+        #expect(await asked.value == .failed(.dismissed))
+        #expect(await ask(AgentPrompter(roster), prompt) == .failed(.noAgent))
+    }
+
+    @Test("a cancelled box is taken away by the open call, and ends when the agent says so")
+    func cancelled() async throws {
+        let desk = try desk()
+        let agent = try await agent(Self.terminal, at: desk)
+        let asked = Task { await ask(AgentPrompter(roster), prompt) }
+        let number = try await agent.nextBox().number
+        try await agent.boxIsShown(BoxNumber(number))
+        let gone = Task { try await agent.boxIsUnwanted(BoxNumber(number)) }
+        asked.cancel()
+        try await gone.value
+        try await agent.boxIsAnswered(AgentAnswer(number: number, outcome: .failed(PromptError(.dismissed))))
+        #expect(await asked.value == .failed(.dismissed))
+        agent.end()
+    }
+
+    @Test("an agent that shows nothing, or takes nothing away, gets no other box")
+    func stopped() async throws {
+        let patience = AgentPrompter.Patience(
+            shown: .milliseconds(300),
+            overtime: .seconds(60),
+            takenAway: .milliseconds(300)
+        )
+        let desk = try desk()
+        let silent = try await agent(Self.terminal, at: desk)
+        #expect(await ask(AgentPrompter(roster, patience: patience), prompt) == .failed(.prompterFailed))
+        #expect(await ask(AgentPrompter(roster), prompt) == .failed(.noAgent))
+        silent.end()
+
+        let stubborn = try await agent(Self.terminal, at: desk)
+        let slow = AgentPrompter.Patience(
+            shown: .seconds(60),
+            overtime: .seconds(60),
+            takenAway: .milliseconds(300)
+        )
+        let asked = Task { await ask(AgentPrompter(roster, patience: slow), prompt) }
+        let number = try await stubborn.nextBox().number
+        try await stubborn.boxIsShown(BoxNumber(number))
+        asked.cancel()
+        #expect(await asked.value == .failed(.dismissed))
+        #expect(await ask(AgentPrompter(roster), prompt) == .failed(.noAgent))
+        stubborn.end()
+    }
+
+    @Test("the terminal's own agent comes first, the display's only where its box would be seen")
+    func choice() async throws {
+        let desk = try desk()
+        func channels(_ origin: PromptOrigin) async -> Int? {
+            try? await AgentPrompter(roster).checkCanPrompt(at: origin).count
+        }
+        #expect(await channels(origin) == nil)
+        let display = try await agent(Self.graphical, at: desk)
+        #expect(await channels(origin) == nil, "over ssh, the box would be on the desk's screen")
+        #expect(await channels(PromptOrigin()) == 1)
+        #expect(await channels(PromptOrigin(terminal: "/dev/pts/7", display: ":0")) == 1)
+        let onTerminal = try await agent(Self.terminal, at: desk)
+        #expect(await channels(origin) == 1)
+        #expect(await channels(PromptOrigin(terminal: "/dev/pts/7", display: ":0")) == 2)
+        #expect(
+            await channels(PromptOrigin(terminal: "/dev/pts/8")) == nil,
+            "a terminal that nobody registered"
+        )
+        display.end()
+        onTerminal.end()
+    }
+
+    @Test("the first agent of the display stays; one that comes after its end is a new channel")
+    func registrations() async throws {
+        let desk = try desk()
+        let first = try await agent(Self.graphical, at: desk)
+        let before = try await AgentPrompter(roster).checkCanPrompt(at: PromptOrigin())
+        let second = desk.visit(by: asker(.agent))
+        let registration = AgentRegistration(Self.graphical, version: "test")
+        await #expect(throws: KeychainError(.duplicateItem)) { try await second.registerAgent(registration) }
+        await #expect(throws: KeychainError(.badReq)) { _ = try await second.nextBox().number }
+        first.end()
+        _ = try await second.registerAgent(registration)
+        #expect(try await AgentPrompter(roster).checkCanPrompt(at: PromptOrigin()) != before)
+        var crowd: [Visit] = []
+        for _ in 0..<AgentRoster.mostOnOneTerminal { crowd.append(try await agent(Self.terminal, at: desk)) }
+        await #expect(throws: KeychainError(.allocate)) { _ = try await agent(Self.terminal, at: desk) }
+        for visit in crowd + [second] { visit.end() }
+    }
+
+    @Test(
+        "agents call their own methods and nothing else, apps all others; without a roster there are no agents"
+    )
+    func roles() throws {
+        let desk = try desk()
+        let (agent, app) = (desk.visit(by: asker(.agent)), desk.visit(by: asker(.app)))
+        let perUser = try DeskWorld().desk.visit(by: asker(.agent))
+        let everybody: Set<Method> = [.hello, .cancel]
+        for method in Method.allCases where !everybody.contains(method) {
+            let isAgents = (70...75).contains(method.rawValue)
+            #expect(agent.admits(method) == isAgents, "\(method)")
+            #expect(app.admits(method) == !isAgents, "\(method)")
+            #expect(!perUser.admits(method), "\(method)")
+        }
+        for visit in [agent, app, perUser] { visit.end() }
+    }
+}

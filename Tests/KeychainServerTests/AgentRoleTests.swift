@@ -1,0 +1,46 @@
+import Desk
+import Glibc
+import KeychainModel
+import Testing
+
+/// Who is an agent, by the group of the socket's peer: here all peers are this process.
+@Suite("Who may call an agent's methods")
+struct AgentRoleTests {
+    private static let registration = AgentRegistration(
+        .graphical(display: ":0", waylandDisplay: nil),
+        version: "test"
+    )
+    private let roster = AgentRoster(AgentAdmission(pinentryProgram: nil, isForTests: true))
+
+    @Test("another group, and per-user mode, are refused, told to the log, and the connection ends")
+    func refused() async throws {
+        for (agents, group) in [(roster, getegid() + 1), (nil, nil)] as [(AgentRoster?, UInt32?)] {
+            let server = try TestServer(agents: agents, agentGroup: group)
+            let client = try await server.greetedClient()
+            let reply = try await client.call(.agentRegister, Self.registration)
+            #expect(reply.error == KeychainError(.missingEntitlement))
+            #expect(try await client.isClosed())
+            #expect(
+                server.audit.events.contains {
+                    $0.kind == .clientRefused && $0.detail.contains("agentRegister")
+                }
+            )
+            // An app it is.
+            let app = try await server.greetedClient()
+            #expect(try await app.call(.status, EmptyBody()).status == .success)
+        }
+    }
+
+    @Test("the group of agents registers, and is refused what is an app's")
+    func agent() async throws {
+        let server = try TestServer(agents: roster, agentGroup: getegid())
+        let client = try await server.greetedClient()
+        #expect(try await client.call(.agentRegister, Self.registration).status == .success)
+        let other = try await server.greetedClient()
+        #expect(
+            try await other.call(.agentRegister, Self.registration).error == KeychainError(.duplicateItem)
+        )
+        #expect(try await other.call(.status, EmptyBody()).error == KeychainError(.missingEntitlement))
+        #expect(try await other.isClosed())
+    }
+}
