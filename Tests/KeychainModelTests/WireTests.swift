@@ -278,4 +278,29 @@ struct LayoutTests {
         #expect(bare?.runtimeDirectory == "/h/.local/share/touchstone/run")
         #expect(Layout { _ in nil } == nil)
     }
+
+    @Test("the lock is beside the socket, wherever the environment puts it")
+    func lock() {
+        let environments = [
+            ["TOUCHSTONE_HOME": "/t"], ["HOME": "/h"], ["HOME": "/h", "XDG_RUNTIME_DIR": "/r"],
+        ]
+        for variables in environments {
+            let layout = Layout(variable: { variables[$0] }, userDirectory: { nil })
+            #expect(layout?.lockFile == layout.map { $0.runtimeDirectory + "/lock" })
+        }
+    }
+
+    @Test(
+        "in system mode each user has a socket in root's directory, and store and lock in the account's",
+        arguments: [0, 1000, UInt32.max]
+    )
+    func system(user: UInt32) {
+        let layout = Layout.ofSystem(uid: user)
+        #expect(layout.runtimeDirectory == "/run/touchstone/\(user)")
+        #expect(layout.socket == "/run/touchstone/\(user)/socket")
+        #expect(layout.dataDirectory == "/var/lib/touchstone/\(user)")
+        #expect(layout.lockFile == "/var/lib/touchstone/\(user)/lock")
+        #expect(layout.configurationFile == "/etc/touchstone/touchstoned.conf")
+        #expect(layout != .ofSystem(uid: user ^ 1))
+    }
 }

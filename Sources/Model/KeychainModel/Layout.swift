@@ -4,26 +4,57 @@
 /// Otherwise the XDG base directories count: the socket in `$XDG_RUNTIME_DIR/touchstone`, the store in
 /// `$XDG_DATA_HOME/touchstone`, the configuration in `$XDG_CONFIG_HOME/touchstone`. Where `XDG_RUNTIME_DIR` is not set,
 /// `/run/user/UID` stands for it if it is there and this user's alone.
+///
+/// In system mode no environment counts: ``ofSystem(uid:)`` has the places.
 public struct Layout: Sendable, Equatable {
-    /// The directory of the socket and the lock, mode 0700.
+    /// The directory of the socket, mode 0700; in system mode root's, mode 0755.
     public let runtimeDirectory: String
     /// The directory of keybag and items, mode 0700.
     public let dataDirectory: String
     /// The daemon's configuration file; need not exist.
     public let configurationFile: String
+    /// The file whose lock makes the daemon the only one: beside the socket, in system mode beside the keybag.
+    public let lockFile: String
 
     /// The socket that the daemon listens on.
     public var socket: String { runtimeDirectory + "/socket" }
-    /// The file whose lock makes the daemon the only one.
-    public var lockFile: String { runtimeDirectory + "/lock" }
     /// The longest socket path that `sockaddr_un` holds, without its NUL.
     public static let longestSocketPath = 107
 
-    /// Names the places one by one.
+    /// Names the places one by one; the lock is beside the socket.
     public init(runtimeDirectory: String, dataDirectory: String, configurationFile: String) {
+        self.init(
+            runtimeDirectory: runtimeDirectory,
+            dataDirectory: dataDirectory,
+            configurationFile: configurationFile,
+            lockDirectory: runtimeDirectory
+        )
+    }
+
+    private init(
+        runtimeDirectory: String,
+        dataDirectory: String,
+        configurationFile: String,
+        lockDirectory: String
+    ) {
         self.runtimeDirectory = runtimeDirectory
         self.dataDirectory = dataDirectory
         self.configurationFile = configurationFile
+        lockFile = lockDirectory + "/lock"
+    }
+
+    /// The places of a user's keychain in system mode, where the daemon runs under an account of its own.
+    ///
+    /// The service manager makes the socket, in a directory that is root's: nobody else can put another one there. The
+    /// store is the account's alone, and so is the lock in it.
+    public static func ofSystem(uid: UInt32) -> Layout {
+        let dataDirectory = "/var/lib/touchstone/\(uid)"
+        return Layout(
+            runtimeDirectory: "/run/touchstone/\(uid)",
+            dataDirectory: dataDirectory,
+            configurationFile: "/etc/touchstone/touchstoned.conf",
+            lockDirectory: dataDirectory
+        )
     }
 
     /// Finds the places from the environment.
