@@ -51,7 +51,9 @@ struct PrivateMove {
 
     static func content(_ path: String) -> [String: String] {
         var files: [String: String] = [:]
-        for name in names(path) { files[name] = try? String(contentsOfFile: path + "/" + name, encoding: .utf8) }
+        for name in names(path) {
+            files[name] = try? String(contentsOfFile: path + "/" + name, encoding: .utf8)
+        }
         return files
     }
 
@@ -77,7 +79,8 @@ struct MoveTests {
         query.returns = .data
         let results = try keychain.client.copy(CopyItems(query: query, prompt: keychain.prompt()))
         guard let data = try results.first()?.copyData() else { return nil }
-        return data.withOctets { octets in String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self) }
+        return data.withOctets { octets in String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self)
+        }
     }
 
     private static func add(_ name: String, to keychain: PrivateKeychain, _ control: AccessControl) throws {
@@ -96,7 +99,11 @@ struct MoveTests {
     private func thereAndBack(tpm: String?) async throws {
         let keychain = try await PrivateKeychain.ready(tpm: tpm)
         try Self.add("plain", to: keychain, AccessControl(accessibility: .whenUnlocked))
-        try Self.add("passcode", to: keychain, AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode))
+        try Self.add(
+            "passcode",
+            to: keychain,
+            AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)
+        )
         try Self.add("device", to: keychain, AccessControl(accessibility: .whenUnlockedThisDeviceOnly))
         let wanted = ["plain": "secret plain", "passcode": "secret passcode", "device": "secret device"]
         #expect(try Self.items(keychain) == wanted)
@@ -122,7 +129,9 @@ struct MoveTests {
             try keychain.unlock()
             let items = try Self.items(keychain)
             let report = try keychain.client.check()
-            #expect(report.damaged == 0 && report.isSetAuthentic && report.faults.isEmpty && report.items == 3)
+            #expect(
+                report.damaged == 0 && report.isSetAuthentic && report.faults.isEmpty && report.items == 3
+            )
             keychain.stop(with: SIGTERM)
             try FileManager.default.moveItem(atPath: data, toPath: path)
             try FileManager.default.moveItem(atPath: aside, toPath: data)
@@ -211,7 +220,10 @@ struct MoveTests {
 
     @Test(
         "is not copied where a file of it is none: link, second name, pipe, directory, mode, size",
-        arguments: ["ln -s /etc/passwd", "ln $0/other", "mkfifo -m 600", "mkdir", "install -m 644 $0/other", "truncate -s 2M"]
+        arguments: [
+            "ln -s /etc/passwd", "ln $0/other", "mkfifo -m 600", "mkdir", "install -m 644 $0/other",
+            "truncate -s 2M",
+        ]
     )
     func hostile(command: String) async throws {
         let moving = try PrivateMove()
@@ -248,7 +260,8 @@ struct MoveTests {
     @Test("takes all of its files, and leaves what is none of them")
     func foreignFiles() throws {
         let moving = try PrivateMove()
-        let all = StoreFile.allCases.map(\.rawValue) + ["daemon.log", "daemon.log.1", "items.sqlite.damaged-1-wal"]
+        let all =
+            StoreFile.allCases.map(\.rawValue) + ["daemon.log", "daemon.log.1", "items.sqlite.damaged-1-wal"]
         try moving.fill(all)
         try moving.write("mine", to: moving.places.userDirectory + "/notes.txt")
         #expect(try moving.move.enable() == .needsCheck)
@@ -291,11 +304,15 @@ struct MoveTests {
 
         try moving.write(moving.places.keptDirectory, to: path + "/moved")
         // Emptied behind its back: what the user still has is not removed for it.
-        for name in moving.kept { try FileManager.default.removeItem(atPath: moving.places.keptDirectory + "/" + name) }
+        for name in moving.kept {
+            try FileManager.default.removeItem(atPath: moving.places.keptDirectory + "/" + name)
+        }
         #expect(code { try moving.move.finishEnabling() } == .lost)
         #expect(moving.own.contains("keybag"))
         try FileManager.default.removeItem(atPath: moving.places.keptDirectory)
-        for name in moving.own.subtracting(["moved"]) { try FileManager.default.removeItem(atPath: path + "/" + name) }
+        for name in moving.own.subtracting(["moved"]) {
+            try FileManager.default.removeItem(atPath: path + "/" + name)
+        }
         #expect(try moving.move.standing() == .lost)
         #expect(code { try moving.move.enable() } == .lost)
         #expect(code { try moving.move.disable() } == .lost)

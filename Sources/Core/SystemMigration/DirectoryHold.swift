@@ -84,7 +84,8 @@ enum DirectoryHold {
         return numbers.count == 4 && numbers.allSatisfy { UInt32($0) == owner }
     }
 
-    private static func end(_ process: pid_t, of directory: OpenDirectory, _ owner: Account) throws(MoveError) {
+    private static func end(_ process: pid_t, of directory: OpenDirectory, _ owner: Account) throws(MoveError)
+    {
         let handle = clinux_pidfd_open(process)
         guard handle >= 0 else { return }
         defer { close(handle) }

@@ -62,7 +62,9 @@ extension KeychainMove {
 
     func unmark() throws(MoveError) {
         try asUser { () throws(MoveError) in
-            guard let own = try OpenDirectory.open(places.userDirectory, owner: places.user.uid) else { return }
+            guard let own = try OpenDirectory.open(places.userDirectory, owner: places.user.uid) else {
+                return
+            }
             try own.remove(MovedKeychain.name)
             try own.sync()
         }

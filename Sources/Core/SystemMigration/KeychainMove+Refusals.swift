@@ -22,6 +22,10 @@ extension KeychainMove {
     }
 
     func missing(from path: String) -> MoveError {
-        MoveError(.lost, "the keychain is not in \(path) any more; nothing was removed", hint: "touchstone system status")
+        MoveError(
+            .lost,
+            "the keychain is not in \(path) any more; nothing was removed",
+            hint: "touchstone system status"
+        )
     }
 }

@@ -8,7 +8,11 @@ extension KeychainMove {
         guard try system.has(name) else { return }
         let root = places.administrator
         // Root's own while it is made, the account's from then on.
-        let descriptor = unsafe openat(system.descriptor, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        let descriptor = unsafe openat(
+            system.descriptor,
+            name,
+            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+        )
         guard descriptor >= 0 else { throw .system(system.path + "/" + name) }
         var status = stat()
         let isThere = unsafe fstat(descriptor, &status) == 0
@@ -45,7 +49,9 @@ extension KeychainMove {
     }
 
     func removeArriving(from own: OpenDirectory) throws(MoveError) {
-        guard let arriving = try own.directory(MovePlaces.arrivingName, owner: places.user.uid) else { return }
+        guard let arriving = try own.directory(MovePlaces.arrivingName, owner: places.user.uid) else {
+            return
+        }
         for name in try arriving.names() { try erase(name, in: arriving) }
         try own.removeDirectory(MovePlaces.arrivingName)
     }

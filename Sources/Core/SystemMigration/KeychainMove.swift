@@ -53,7 +53,9 @@ package struct KeychainMove {
             facts.hasSpare = try system.has(places.spareName)
         }
         try asUser { () throws(MoveError) in
-            guard let own = try OpenDirectory.open(places.userDirectory, owner: places.user.uid) else { return }
+            guard let own = try OpenDirectory.open(places.userDirectory, owner: places.user.uid) else {
+                return
+            }
             facts.isMarked = MovedKeychain.destination(in: own.descriptor) != nil
             facts.hasKeychain = try !keychainNames(in: own).isEmpty
             facts.isArriving = try own.has(MovePlaces.arrivingName)
@@ -163,7 +165,9 @@ package struct KeychainMove {
         let wasThere = try hasSpareKeychain(in: system)
         guard isWhole || !facts.hasKeychain && !wasThere else { throw missing(from: kept.path) }
         try asUser { () throws(MoveError) in
-            guard let own = try OpenDirectory.open(places.userDirectory, owner: places.user.uid) else { return }
+            guard let own = try OpenDirectory.open(places.userDirectory, owner: places.user.uid) else {
+                return
+            }
             // The keybag last: what is there without one is no keychain.
             let names = try own.storeNames()
             for name in names where name != StoreFile.keybag.rawValue { try erase(name, in: own) }
@@ -242,7 +246,9 @@ package struct KeychainMove {
     }
 
     private func hasSpareKeychain(in system: OpenDirectory) throws(MoveError) -> Bool {
-        guard let spare = try system.directory(places.spareName, owner: places.keeper.uid) else { return false }
+        guard let spare = try system.directory(places.spareName, owner: places.keeper.uid) else {
+            return false
+        }
         return try hasKeychain(in: spare, as: places.keeper)
     }
 
@@ -258,7 +264,9 @@ package struct KeychainMove {
         while try own.has("\(MovePlaces.asideName)-\(number)") { number += 1 }
         let name = "\(MovePlaces.asideName)-\(number)"
         try own.make(name)
-        guard let aside = try own.directory(name, owner: places.user.uid) else { throw .system(own.path, ENOENT) }
+        guard let aside = try own.directory(name, owner: places.user.uid) else {
+            throw .system(own.path, ENOENT)
+        }
         for file in names { try own.rename(file, to: aside, file) }
         try aside.sync()
         try own.sync()
@@ -267,7 +275,9 @@ package struct KeychainMove {
     /// Gives the files of the copy that came back their names, and puts the user's directory in force.
     private func settle(in system: OpenDirectory) throws(MoveError) {
         try asUser { () throws(MoveError) in
-            guard let own = try OpenDirectory.open(places.userDirectory, owner: places.user.uid) else { throw lost }
+            guard let own = try OpenDirectory.open(places.userDirectory, owner: places.user.uid) else {
+                throw lost
+            }
             if let arriving = try own.directory(MovePlaces.arrivingName, owner: places.user.uid) {
                 for name in try arriving.names() { try arriving.rename(name, to: own, name) }
                 try own.removeDirectory(MovePlaces.arrivingName)

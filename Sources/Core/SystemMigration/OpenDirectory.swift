@@ -23,7 +23,9 @@ final class OpenDirectory {
 
     /// Opens a directory that is `owner`'s and that nobody else may write to, with mode 0700 where it is `isPrivate`; nil
     /// where there is none.
-    static func open(_ path: String, owner: UInt32, isPrivate: Bool = true) throws(MoveError) -> OpenDirectory? {
+    static func open(_ path: String, owner: UInt32, isPrivate: Bool = true) throws(MoveError)
+        -> OpenDirectory?
+    {
         try open(AT_FDCWD, path, path, owner: owner, isPrivate: isPrivate)
     }
 
@@ -80,7 +82,9 @@ final class OpenDirectory {
                 unsafe Array(name.prefix { $0 != 0 })
             }
             // A name that is no text is none of a keychain's.
-            guard let name = String(validating: octets, as: UTF8.self), name != ".", name != ".." else { continue }
+            guard let name = String(validating: octets, as: UTF8.self), name != ".", name != ".." else {
+                continue
+            }
             names.append(name)
             guard names.count <= Self.mostNames else {
                 throw MoveError(.unsafePlace, "\(path) has more than \(Self.mostNames) files")

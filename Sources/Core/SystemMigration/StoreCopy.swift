@@ -76,7 +76,9 @@ struct StoreCopy {
             do throws(MoveError) {
                 var status = stat()
                 guard unsafe fstat(descriptor, &status) == 0 else { throw .system(path) }
-                guard status.st_mode & S_IFMT == S_IFREG else { throw Self.refused(path, "is not a plain file") }
+                guard status.st_mode & S_IFMT == S_IFREG else {
+                    throw Self.refused(path, "is not a plain file")
+                }
                 guard status.st_uid == reader.uid else {
                     throw Self.refused(path, "belongs to user \(status.st_uid)")
                 }

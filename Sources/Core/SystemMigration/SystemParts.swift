@@ -89,7 +89,8 @@ package struct SystemParts {
                 return Finding(
                     part: part,
                     verdict: .lacking,
-                    text: "\(others.joined(separator: ", ")) in the group tss can use the TPM past the daemon",
+                    text:
+                        "\(others.joined(separator: ", ")) in the group tss can use the TPM past the daemon",
                     remedy: "gpasswd --delete \(others[0]) tss, unless it is needed elsewhere"
                 )
             }
@@ -105,14 +106,20 @@ package struct SystemParts {
                 return wrong(name, "\(path) is not there", "install the package anew")
             }
             for place in [path, directory] {
-                guard let status = self.status(place), status.st_uid == administrator, status.st_mode & 0o022 == 0
+                guard let status = self.status(place), status.st_uid == administrator,
+                    status.st_mode & 0o022 == 0
                 else {
-                    return wrong(name, "others than root can change \(place)", "chown root \(place); chmod go-w \(place)")
+                    return wrong(
+                        name,
+                        "others than root can change \(place)",
+                        "chown root \(place); chmod go-w \(place)"
+                    )
                 }
             }
             guard name == "touchstone-agent" else { return well(name, path) }
             let mode = String(status.st_mode & 0o7777, radix: 8)
-            guard mode == "2755", let group = database.group(Self.agentGroup), status.st_gid == group.gid else {
+            guard mode == "2755", let group = database.group(Self.agentGroup), status.st_gid == group.gid
+            else {
                 return wrong(
                     name,
                     "\(path) has mode \(mode) and group \(status.st_gid): the daemon does not believe it",
@@ -121,7 +128,11 @@ package struct SystemParts {
             }
             var system = statvfs()
             if unsafe statvfs(root + path, &system) == 0, system.f_flag & 2 != 0 {
-                return wrong(name, "\(path) is on a file system mounted with nosuid", "mount it without nosuid")
+                return wrong(
+                    name,
+                    "\(path) is on a file system mounted with nosuid",
+                    "mount it without nosuid"
+                )
             }
             return well(name, "\(path), mode 2755, group \(Self.agentGroup)")
         }
@@ -132,11 +143,16 @@ package struct SystemParts {
         for path in ["/var/lib/touchstone", "/run/touchstone", "/run/touchstone/\(uid)"] {
             guard let status = status(path) else { continue }
             let isSafe =
-                status.st_mode & S_IFMT == S_IFDIR && status.st_uid == administrator && status.st_mode & 0o022 == 0
+                status.st_mode & S_IFMT == S_IFDIR && status.st_uid == administrator
+                && status.st_mode & 0o022 == 0
             findings.append(
                 isSafe
                     ? well("directory", path)
-                    : wrong("directory", "others than root can write to \(path)", "chown root \(path); chmod 755 \(path)")
+                    : wrong(
+                        "directory",
+                        "others than root can write to \(path)",
+                        "chown root \(path); chmod 755 \(path)"
+                    )
             )
         }
         let kept = "/var/lib/touchstone/\(uid)"
@@ -170,10 +186,17 @@ package struct SystemParts {
 
     private func unitsFinding() -> Finding {
         let directory = "/usr/lib/systemd/system"
-        let units = ["touchstoned@.service", "touchstoned@.socket", "touchstone-broker.service", "touchstone-broker.socket"]
+        let units = [
+            "touchstoned@.service", "touchstoned@.socket", "touchstone-broker.service",
+            "touchstone-broker.socket",
+        ]
         let missing = units.filter { !exists("\(directory)/\($0)") }
         guard missing.isEmpty else {
-            return wrong("units", "not in \(directory): \(missing.joined(separator: ", "))", "install the package anew")
+            return wrong(
+                "units",
+                "not in \(directory): \(missing.joined(separator: ", "))",
+                "install the package anew"
+            )
         }
         return well("units", directory)
     }

@@ -8,7 +8,8 @@ import SystemMigration
 struct SystemCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "system",
-        abstract: "Keep the keychain under an account of its own, where no program of the user reaches its files.",
+        abstract:
+            "Keep the keychain under an account of its own, where no program of the user reaches its files.",
         discussion: """
             In system mode the account touchstone keeps the keychain, in /var/lib/touchstone, and the system's service \
             manager starts its daemon. Root moves it there and back for one user; everything in it moves, also what \
@@ -83,7 +84,8 @@ struct EnableSystemCommand: ParsableCommand {
         switch try Self.told({ () throws(MoveError) in try move.standing() }) {
         case .systemUnchecked, .system: break
         default:
-            let text = "The keychain of \(moved.user.name) moves from \(places.userDirectory) to \(places.keptDirectory)."
+            let text =
+                "The keychain of \(moved.user.name) moves from \(places.userDirectory) to \(places.keptDirectory)."
             Output.complain(Printable.text(text))
             Output.complain("Its daemon is stopped; afterwards it is unlocked once, to check it.")
             try options.confirm("Move it?")
@@ -103,7 +105,9 @@ struct EnableSystemCommand: ParsableCommand {
         if SystemUnits.isThere { try units.enable() }
         if outcome == .needsCheck {
             if options.later {
-                Output.complain("The former keychain stays in \(Printable.text(places.userDirectory)) until it is run again.")
+                Output.complain(
+                    "The former keychain stays in \(Printable.text(places.userDirectory)) until it is run again."
+                )
                 return
             }
             try moved.check(again: "enable")
@@ -211,7 +215,10 @@ struct SystemStatusCommand: ParsableCommand {
             let text = JSONText.object([
                 ("user", .text(moved.user.name)), ("standing", .text(String(describing: standing))),
                 ("systemMode", .flag(standing.isSystem)),
-                ("directory", .text(standing.isSystem ? moved.places.keptDirectory : moved.places.userDirectory)),
+                (
+                    "directory",
+                    .text(standing.isSystem ? moved.places.keptDirectory : moved.places.userDirectory)
+                ),
                 ("daemonProcess", process.map { .number(Int64($0)) } ?? .null),
                 ("assurance", .optional(assurance)),
                 ("findings", .list(findings.map(\.json))),

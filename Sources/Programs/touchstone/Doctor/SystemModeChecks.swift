@@ -33,9 +33,17 @@ enum SystemModeChecks {
         case .perUser: .ok(part, "off: the keychain is this user's own")
         case .system: .ok(part, "on: the keychain is in \(kept)")
         case .systemUnchecked:
-            .warn(part, "on, and the former keychain is still in \(own)", "touchstone unlock; sudo touchstone system enable")
+            .warn(
+                part,
+                "on, and the former keychain is still in \(own)",
+                "touchstone unlock; sudo touchstone system enable"
+            )
         case .returned:
-            .warn(part, "off, and the former keychain is still kept", "touchstone unlock; sudo touchstone system disable")
+            .warn(
+                part,
+                "off, and the former keychain is still kept",
+                "touchstone unlock; sudo touchstone system disable"
+            )
         case .enabling:
             .fail(
                 part,
@@ -48,8 +56,14 @@ enum SystemModeChecks {
                 "the move back to \(own) was cut short",
                 "sudo touchstone system disable finishes it, sudo touchstone system enable undoes it"
             )
-        case .twofold: .fail(part, "\(kept) counts, and \(own) has another keychain", "move the one in \(own) elsewhere")
-        case .lost: .fail(part, "the keychain went to \(kept), and is not there", "bring a backup of that directory back")
+        case .twofold:
+            .fail(part, "\(kept) counts, and \(own) has another keychain", "move the one in \(own) elsewhere")
+        case .lost:
+            .fail(
+                part,
+                "the keychain went to \(kept), and is not there",
+                "bring a backup of that directory back"
+            )
         }
     }
 }

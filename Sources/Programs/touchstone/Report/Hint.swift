@@ -22,7 +22,8 @@ enum Hint {
         for (index, word) in words.enumerated() where word == "touchstone" {
             guard index + 1 < words.count, words[index + 1] == command else { continue }
             let next = index + 2 < words.count ? words[index + 2] : ""
-            // Another step of the same command is another way: from `system enable` to `system disable`.
+            // As root it is another way, and so is another step: from `system enable` to `system disable`.
+            if index > 0, words[index - 1] == "sudo" { continue }
             if command == "system", next != (runningStep ?? "") { continue }
             if !next.hasPrefix("--") { return true }
         }

@@ -17,7 +17,11 @@ struct MovedUser {
     init(named name: String?, directory: String?) throws(CommandError) {
         let database = UserDatabase()
         guard let wanted = name ?? Self.asker() else {
-            throw CommandError("whose keychain is meant?", hint: "name the user: --user NAME", exitCode: .validationFailure)
+            throw CommandError(
+                "whose keychain is meant?",
+                hint: "name the user: --user NAME",
+                exitCode: .validationFailure
+            )
         }
         guard let user = database.user(wanted) else {
             throw CommandError("there is no user '\(wanted)' in /etc/passwd", exitCode: .notFound)

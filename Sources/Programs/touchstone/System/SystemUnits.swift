@@ -23,7 +23,11 @@ struct SystemUnits {
     }
 
     private func run(_ arguments: String...) throws(CommandError) {
-        let child = try ChildProgram(Self.program, ["systemctl", "--quiet"] + arguments, output: STDERR_FILENO)
+        let child = try ChildProgram(
+            Self.program,
+            ["systemctl", "--quiet"] + arguments,
+            output: STDERR_FILENO
+        )
         let status = child.wait()
         guard status == 0 else {
             throw CommandError(

@@ -45,11 +45,15 @@ struct SystemCheckCommand: ParsableCommand {
         else { throw CommandError("the user's rights cannot be taken: \(SystemError.name(of: errno))") }
         guard let program = unsafe realpath("/proc/self/exe", nil) else { throw ExitCode.failed }
         defer { unsafe free(program) }
-        var variables = ["HOME=\(user.home)", "USER=\(user.name)", "LOGNAME=\(user.name)", "PATH=/usr/bin:/bin"]
+        var variables = [
+            "HOME=\(user.home)", "USER=\(user.name)", "LOGNAME=\(user.name)", "PATH=/usr/bin:/bin",
+        ]
         for kept in ["TERM", "LANG", "LC_ALL", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"] {
             if let value = Environment.value(kept) { variables.append("\(kept)=\(value)") }
         }
-        if let runtime = UserRuntimeDirectory.find(user: user.uid) { variables.append("XDG_RUNTIME_DIR=\(runtime)") }
+        if let runtime = UserRuntimeDirectory.find(user: user.uid) {
+            variables.append("XDG_RUNTIME_DIR=\(runtime)")
+        }
         let arguments = ["touchstone", "system", "check"]
         var argv: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
         var envp: [UnsafeMutablePointer<CChar>?] = unsafe variables.map { unsafe strdup($0) } + [nil]
