@@ -379,7 +379,8 @@ let package = Package(
         .testTarget(
             name: "SystemMigrationTests",
             dependencies: [
-                "CLinux", "KeychainClient", "KeychainModel", "SecretMemory", "SystemMigration", "TouchstoneTesting",
+                "CLinux", "KeychainClient", "KeychainModel", "SecretMemory", "SystemMigration",
+                "TouchstoneTesting",
                 "touchstone",
                 "touchstoned-testing",
             ],

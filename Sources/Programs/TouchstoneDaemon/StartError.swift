@@ -56,7 +56,7 @@ struct StartError: Error {
     init(movedTo place: String, from path: String) {
         self.init(
             "the keychain of \(path) has moved to \(place)",
-            hint: "touchstone system status says where it stands; sudo touchstone system disable brings it back"
+            hint: "touchstone system status says more; sudo touchstone system disable brings it back"
         )
     }
 

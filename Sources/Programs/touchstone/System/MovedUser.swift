@@ -13,7 +13,10 @@ struct MovedUser {
 
     /// The user that is named, or who asked for root's rights, or who runs the command.
     ///
-    /// - Parameter directory: the keychain's own directory, where it is not `~/.local/share/touchstone`.
+    /// - Parameters:
+    ///   - name: The user's name or number; nil for who asks.
+    ///   - directory: The keychain's own directory, where it is not `~/.local/share/touchstone`.
+    /// - Throws: ``CommandError`` where there is no such user, or no account that keeps keychains.
     init(named name: String?, directory: String?) throws(CommandError) {
         let database = UserDatabase()
         guard let wanted = name ?? Self.asker() else {
