@@ -154,6 +154,8 @@ let package = Package(
             ],
             swiftSettings: nearC
         ),
+        // Moving a keychain to system mode and back, and what that mode is made of; for the command line alone.
+        .target(name: "SystemMigration", dependencies: ["CLinux", "KeychainModel"], swiftSettings: nearC),
         .target(
             name: "KeychainServer",
             dependencies: ["CLinux", "Desk", "KeychainModel", "SecretMemory", "CBOR", "Threads"],
@@ -259,7 +261,7 @@ let package = Package(
         .executableTarget(
             name: "touchstone",
             dependencies: [
-                "KeychainClient", "KeychainModel", "SecretMemory", "CLinux",
+                "KeychainClient", "KeychainModel", "SecretMemory", "SystemMigration", "CLinux",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: nearC,
@@ -394,6 +396,16 @@ let package = Package(
             name: "SystemModeTests",
             dependencies: [
                 "FingerprintDriver", "KeychainModel", "TouchstoneTesting", "touchstone", "touchstoned",
+                "touchstoned-testing",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "SystemMigrationTests",
+            dependencies: [
+                "CLinux", "KeychainClient", "KeychainModel", "SecretMemory", "SystemMigration",
+                "TouchstoneTesting",
+                "touchstone",
                 "touchstoned-testing",
             ],
             swiftSettings: settings
@@ -555,7 +567,7 @@ let layers: KeyValuePairs = [
     "C": ["CLinux", "CItemFiles", "COpenSSL", "CSQLite", "CSystemd", "CTSS2"],
     "Ground": ["SecretMemory", "CBOR", "FrequentWords", "ModularArithmetic", "Threads"],
     "Model": ["KeychainModel", "WebAuthnModel"],
-    "Core": ["AuthenticationEngine", "Desk", "KeychainEngine"],
+    "Core": ["AuthenticationEngine", "Desk", "KeychainEngine", "SystemMigration"],
     "Drivers": ["FingerprintDriver", "PinentryDriver", "TPMDriver"],
     "Doors": ["KeychainServer"],
     "Fronts": [

@@ -119,6 +119,22 @@ unit = open("/usr/lib/systemd/user/touchstoned.service").read()
 check("the unit starts the installed daemon", "ExecStart=/usr/libexec/touchstone/touchstoned --foreground" in unit, unit)
 check("its socket is enabled for all users", os.path.islink("/etc/systemd/user/sockets.target.wants/touchstoned.socket"))
 
+agent = "/usr/libexec/touchstone/touchstone-agent"
+if os.path.exists(agent):
+    import grp
+
+    seen = os.stat(agent)
+    check(
+        "the agent has the group that tells it",
+        seen.st_mode & 0o7777 == 0o2755 and grp.getgrgid(seen.st_gid).gr_name == "touchstone-agent",
+        oct(seen.st_mode),
+    )
+if os.path.exists("/usr/lib/sysusers.d/touchstone.conf"):
+    check("there is an account of its own", "touchstone" in [user.pw_name for user in pwd.getpwall()])
+check("nothing of system mode is enabled", not glob.glob("/etc/systemd/system/*/touchstone*"))
+status, seen = answer("touchstone", "system", "enable")
+check("system mode is root's to enable", status == 7 and "sudo touchstone system enable" in seen, seen)
+
 status, seen = answer(
     "touchstone",
     "setup",
@@ -148,6 +164,9 @@ status, seen = answer(
 )
 check("the keychain is there after it, locked", status == 0 and "Passcode: " in seen and "s3cret" in seen, seen)
 
+os.makedirs("/var/lib/touchstone/4711", exist_ok=True)
+with open("/var/lib/touchstone/4711/keybag", "w") as file:
+    file.write("a keychain of system mode")
 keychain = glob.glob("/home/anna/.local/share/touchstone/*")
 for action in ("remove", "purge"):
     done = apt(action, "touchstone")
@@ -155,6 +174,7 @@ for action in ("remove", "purge"):
     check("ends the daemon", wait_for(lambda: not daemons()))
     kept = glob.glob("/home/anna/.local/share/touchstone/*")
     check("leaves the keychain to its user", {"keybag", "items.sqlite"} <= {os.path.basename(file) for file in kept}, kept)
+check("keychains of system mode stay", os.path.isfile("/var/lib/touchstone/4711/keybag"))
 left = [file for file in subprocess.run(["dpkg", "-L", "touchstone"], capture_output=True, text=True).stdout.split()]
 check("nothing else is left", not left and not glob.glob("/etc/systemd/user/*/touchstoned*"), left)
 

@@ -173,13 +173,13 @@ _touchstone() {
     unset 'unparsed_words[0]'
     unparsed_words=("${unparsed_words[@]}")
     case "${subcommand}" in
-    set|get|generate|edit|run|inject|list|find|show|copy|rename|delete|setup|unlock|lock|passcode|recover|backup|migrate|attest|apps|status|doctor|repair|git-credential|docker-credential|help)
+    set|get|generate|edit|run|inject|list|find|show|copy|rename|delete|setup|unlock|lock|passcode|recover|backup|migrate|attest|system|apps|status|doctor|repair|git-credential|docker-credential|help)
         # Offer subcommand argument completions
         "_touchstone_${subcommand}"
         ;;
     *)
         # Offer subcommand completions
-        COMPREPLY+=($(compgen -W 'set get generate edit run inject list find show copy rename delete setup unlock lock passcode recover backup migrate attest apps status doctor repair git-credential docker-credential help' -- "${cur}"))
+        COMPREPLY+=($(compgen -W 'set get generate edit run inject list find show copy rename delete setup unlock lock passcode recover backup migrate attest system apps status doctor repair git-credential docker-credential help' -- "${cur}"))
         ;;
     esac
 }
@@ -506,6 +506,86 @@ _touchstone_attest() {
         ;;
     '--require')
         __touchstone_add_completions -W 'finger'$'\n''passcode'$'\n''either'$'\n''none'
+        return
+        ;;
+    esac
+}
+
+_touchstone_system() {
+    repeating_flags=()
+    non_repeating_flags=(--version -h --help)
+    repeating_options=()
+    non_repeating_options=()
+    __touchstone_offer_flags_options 0
+
+    # Offer subcommand / subcommand argument completions
+    local -r subcommand="${unparsed_words[0]}"
+    unset 'unparsed_words[0]'
+    unparsed_words=("${unparsed_words[@]}")
+    case "${subcommand}" in
+    enable|disable|status)
+        # Offer subcommand argument completions
+        "_touchstone_system_${subcommand}"
+        ;;
+    *)
+        # Offer subcommand completions
+        COMPREPLY+=($(compgen -W 'enable disable status' -- "${cur}"))
+        ;;
+    esac
+}
+
+_touchstone_system_enable() {
+    repeating_flags=()
+    non_repeating_flags=(-y --yes --later --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--user --from)
+    __touchstone_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--user')
+        return
+        ;;
+    '--from')
+        __touchstone_add_completions -d
+        return
+        ;;
+    esac
+}
+
+_touchstone_system_disable() {
+    repeating_flags=()
+    non_repeating_flags=(-y --yes --later --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--user --from)
+    __touchstone_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--user')
+        return
+        ;;
+    '--from')
+        __touchstone_add_completions -d
+        return
+        ;;
+    esac
+}
+
+_touchstone_system_status() {
+    repeating_flags=()
+    non_repeating_flags=(--json --version -h --help)
+    repeating_options=()
+    non_repeating_options=(--user --from)
+    __touchstone_offer_flags_options 0
+
+    # Offer option value completions
+    case "${prev}" in
+    '--user')
+        return
+        ;;
+    '--from')
+        __touchstone_add_completions -d
         return
         ;;
     esac

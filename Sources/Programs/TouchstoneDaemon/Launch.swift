@@ -44,6 +44,10 @@ struct Launch: Sendable {
         } catch {
             throw StartError(error)
         }
+        // Before anything is made; the directory itself is asked again once it is locked.
+        if let place = MovedKeychain.destination(at: layout.dataDirectory) {
+            throw StartError(movedTo: place, from: layout.dataDirectory)
+        }
         guard let listener = try listen() else {
             report?.ready()
             return

@@ -41,11 +41,23 @@ struct StartError: Error {
             )
             return
         }
+        if let place = MovedKeychain.destination(of: error) {
+            self.init(movedTo: place, from: path)
+            return
+        }
         let reason = error.cause.map { "\($0.domain): \($0.code)" } ?? "status \(error.status.rawValue)"
         self.init(
             "the keychain in \(path) cannot be opened (\(reason))",
             hint:
                 "the directory must belong to the user that runs the daemon, mode 700, its files with mode 600"
+        )
+    }
+
+    /// The keychain is kept elsewhere.
+    init(movedTo place: String, from path: String) {
+        self.init(
+            "the keychain of \(path) has moved to \(place)",
+            hint: "touchstone system status says more; sudo touchstone system disable brings it back"
         )
     }
 

@@ -34,6 +34,7 @@ struct Touchstone: ParsableCommand {
                 subcommands: [
                     SetupCommand.self, UnlockCommand.self, LockCommand.self, PasscodeCommand.self,
                     RecoverCommand.self, BackupCommand.self, MigrateCommand.self, AttestCommand.self,
+                    SystemCommand.self,
                     AppsCommand.self, StatusCommand.self, DoctorCommand.self, RepairCommand.self,
                 ]
             ),

@@ -12,8 +12,8 @@ public final class StoreDirectory: Sendable {
 
     /// Opens the directory, after making it and its parents where they are missing.
     ///
-    /// - Throws: ``KeychainError`` with `errSecNotAvailable` when it is not a directory of ours with mode 0700, or
-    ///   when another process holds it.
+    /// - Throws: ``KeychainError`` with `errSecNotAvailable` when it is not a directory of ours with mode 0700, when
+    ///   another process holds it, or when its keychain has moved (``MovedKeychain``).
     public init(path: String) throws(KeychainError) {
         self.path = path
         try Self.make(path)
@@ -23,7 +23,10 @@ public final class StoreDirectory: Sendable {
         }
         do throws(KeychainError) {
             try Self.check(descriptor)
+            // With the lock: whoever moves a keychain holds it.
+            if let place = MovedKeychain.destination(in: descriptor) { throw .moved(to: place) }
         } catch {
+            flock(descriptor, LOCK_UN)
             close(descriptor)
             throw error
         }
@@ -158,24 +161,6 @@ public final class StoreDirectory: Sendable {
             if let file = try openFile(name.rawValue, O_RDONLY) { close(file) }
         }
     }
-}
-
-/// The names in the directory.
-enum StoreFile: String, CaseIterable {
-    case keybag
-    case deviceKey = "device.key"
-    case hardwareNotes = "tpm.notes"
-    case attempts
-    case items = "items.sqlite"
-    case itemsLog = "items.sqlite-wal"
-    case itemsSharedMemory = "items.sqlite-shm"
-    case itemsJournal = "items.sqlite-journal"
-    case importMark = "import"
-    /// Items that are to take the place of the present ones.
-    case newItems = "items.sqlite.new"
-    /// A copy of damaged items that is looked through.
-    case savedItems = "items.sqlite.saved"
-    case repairMark = "repair"
 }
 
 extension KeychainError {

@@ -65,6 +65,7 @@ struct DoctorCommand: ParsableCommand {
         findings.append(SystemChecks.systemBus())
         findings.append(SystemChecks.fprintd())
         if let tpm = SystemChecks.tpm() { findings.append(tpm) }
+        findings += SystemModeChecks.findingsForDoctor()
         return findings
     }
 

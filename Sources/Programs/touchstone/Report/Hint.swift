@@ -3,6 +3,11 @@ enum Hint {
     /// The command that runs, as it was typed; nil before one was found.
     static var runningCommand: String? { CommandLine.arguments.dropFirst().first { !$0.hasPrefix("-") } }
 
+    /// The word after it: which of its commands it is.
+    private static var runningStep: String? {
+        CommandLine.arguments.dropFirst().filter { !$0.hasPrefix("-") }.dropFirst().first
+    }
+
     /// The clauses of a hint that lead elsewhere; nil when none is left.
     ///
     /// The same command with an option is another way: `touchstone migrate --export`.
@@ -17,6 +22,9 @@ enum Hint {
         for (index, word) in words.enumerated() where word == "touchstone" {
             guard index + 1 < words.count, words[index + 1] == command else { continue }
             let next = index + 2 < words.count ? words[index + 2] : ""
+            // As root it is another way, and so is another step: from `system enable` to `system disable`.
+            if index > 0, words[index - 1] == "sudo" { continue }
+            if command == "system", next != (runningStep ?? "") { continue }
             if !next.hasPrefix("--") { return true }
         }
         return false

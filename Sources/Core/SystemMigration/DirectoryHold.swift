@@ -1,0 +1,118 @@
+import CLinux
+import Glibc
+import KeychainModel
+
+/// The lock on a keychain's directory: while it is held no daemon opens what is there.
+enum DirectoryHold {
+    /// How long a daemon may take to end its prompts and close its files.
+    static let patience: CInt = 30
+
+    /// Takes the lock; a process of `owner` that holds it is asked to end (SIGTERM), once it is certain that it is the one.
+    ///
+    /// - Throws: ``MoveError`` `busy` when it does not end, or is somebody else's.
+    static func take(_ directory: OpenDirectory, from owner: Account) throws(MoveError) {
+        var asked: Set<pid_t> = []
+        // A daemon that is just starting waits half a second for the lock; one may follow another.
+        for _ in 0..<(4 * patience) {
+            if flock(directory.descriptor, LOCK_EX | LOCK_NB) == 0 { return }
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw .system(directory.path) }
+            if let holder = try holder(of: directory, owner), asked.insert(holder).inserted {
+                try end(holder, of: directory, owner)
+            } else {
+                _ = poll(nil, 0, 250)
+            }
+        }
+        let process = try holder(of: directory, nil).map { ", process \($0)" } ?? ""
+        throw MoveError(
+            .busy,
+            "another process\(process) uses \(directory.path) and does not end",
+            hint: "end it, then run it again"
+        )
+    }
+
+    /// The process that holds the lock; nil where nobody does, or it cannot be told, or it is not `owner`'s.
+    static func holder(of directory: OpenDirectory, _ owner: Account?) throws(MoveError) -> pid_t? {
+        let status = try directory.status()
+        return holder(device: status.st_dev, inode: status.st_ino, owner: owner?.uid)
+    }
+
+    /// The process that holds the lock on a file, by proc(5), `/proc/locks`.
+    static func holder(device: dev_t, inode: ino_t, owner: UInt32?) -> pid_t? {
+        guard let locks = ProcText.read("/proc/locks", upTo: 1 << 20) else { return nil }
+        for line in locks.split(separator: "\n") {
+            // "1: FLOCK  ADVISORY  WRITE 4711 fd:01:262145 0 EOF"; one who waits has an arrow.
+            let words = line.split(separator: " ")
+            guard words.count >= 6, words[1] == "FLOCK", words[3] == "WRITE", let process = pid_t(words[4]),
+                process > 0
+            else { continue }
+            let place = words[5].split(separator: ":")
+            guard place.count == 3, ino_t(place[2]) == inode else { continue }
+            let named = (dev_t(place[0], radix: 16) ?? 0, dev_t(place[1], radix: 16) ?? 0)
+            // Some file systems (btrfs) tell another device to stat(2): then its descriptors have to tell.
+            guard named == numbers(of: device) || hasOpen(process, device, inode) else { continue }
+            guard let owner else { return process }
+            if isProcess(process, of: owner) { return process }
+        }
+        return nil
+    }
+
+    /// The major and the minor number, as makedev(3) puts them together.
+    private static func numbers(of device: dev_t) -> (dev_t, dev_t) {
+        ((device >> 8) & 0xFFF | (device >> 32) & ~0xFFF, device & 0xFF | (device >> 12) & ~0xFF)
+    }
+
+    private static func hasOpen(_ process: pid_t, _ device: dev_t, _ inode: ino_t) -> Bool {
+        guard let stream = unsafe opendir("/proc/\(process)/fd") else { return false }
+        defer { unsafe closedir(stream) }
+        while let entry = unsafe readdir(stream) {
+            let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { name in
+                unsafe String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            var status = stat()
+            guard unsafe stat("/proc/\(process)/fd/\(name)", &status) == 0 else { continue }
+            if status.st_dev == device, status.st_ino == inode { return true }
+        }
+        return false
+    }
+
+    /// Whether all four user numbers of a process are this one's: no program with more rights is asked to end.
+    private static func isProcess(_ process: pid_t, of owner: UInt32) -> Bool {
+        guard let text = ProcText.read("/proc/\(process)/status", upTo: 1 << 14),
+            let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Uid:") })
+        else { return false }
+        let numbers = line.dropFirst(4).split(whereSeparator: { $0 == "\t" || $0 == " " })
+        return numbers.count == 4 && numbers.allSatisfy { UInt32($0) == owner }
+    }
+
+    private static func end(_ process: pid_t, of directory: OpenDirectory, _ owner: Account) throws(MoveError)
+    {
+        let handle = clinux_pidfd_open(process)
+        guard handle >= 0 else { return }
+        defer { close(handle) }
+        // The number may have been another's when it was opened.
+        guard try holder(of: directory, owner) == process else { return }
+        guard clinux_pidfd_signal(handle, SIGTERM) == 0 else { return }
+        var entry = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
+        // Readable once it has ended (pidfd_open(2)).
+        _ = SystemCall.uninterrupted { unsafe poll(&entry, 1, patience * 1000) }
+    }
+}
+
+/// Small texts of the system.
+enum ProcText {
+    /// All of a file; nil where it cannot be read or is no text.
+    static func read(_ path: String, upTo limit: Int) -> String? {
+        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var text: [UInt8] = []
+        var part = [UInt8](repeating: 0, count: 1 << 14)
+        while text.count < limit {
+            let count = SystemCall.uninterrupted { unsafe Glibc.read(file, &part, part.count) }
+            guard count >= 0 else { return nil }
+            if count == 0 { break }
+            text += part[..<count]
+        }
+        return String(validating: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,148 @@
+import Glibc
+import KeychainModel
+
+/// An open directory, whose entries are reached by their names in it and never through a link.
+final class OpenDirectory {
+    /// The most names that are read.
+    private static let mostNames = 4096
+
+    let descriptor: CInt
+    /// Where it was, for messages.
+    let path: String
+
+    private init(_ descriptor: CInt, _ path: String) {
+        self.descriptor = descriptor
+        self.path = path
+    }
+
+    deinit {
+        // Not by the close alone: a process that is just being started may hold a copy of the descriptor.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
+
+    /// Opens a directory that is `owner`'s and that nobody else may write to, with mode 0700 where it is `isPrivate`; nil
+    /// where there is none.
+    static func open(_ path: String, owner: UInt32, isPrivate: Bool = true) throws(MoveError)
+        -> OpenDirectory?
+    {
+        try open(AT_FDCWD, path, path, owner: owner, isPrivate: isPrivate)
+    }
+
+    /// Opens a directory in this one, by the same rules.
+    func directory(_ name: String, owner: UInt32) throws(MoveError) -> OpenDirectory? {
+        try Self.open(descriptor, name, path + "/" + name, owner: owner, isPrivate: true)
+    }
+
+    private static func open(
+        _ parent: CInt,
+        _ name: String,
+        _ path: String,
+        owner: UInt32,
+        isPrivate: Bool
+    ) throws(MoveError) -> OpenDirectory? {
+        let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            guard errno == ELOOP || errno == ENOTDIR else { throw .system(path) }
+            throw MoveError(.unsafePlace, "\(path) is not a directory", hint: "move it away")
+        }
+        let directory = OpenDirectory(descriptor, path)
+        let status = try directory.status()
+        guard status.st_uid == owner else {
+            throw MoveError(.unsafePlace, "\(path) belongs to user \(status.st_uid), not to \(owner)")
+        }
+        let isSafe = isPrivate ? status.st_mode & 0o7777 == 0o700 : status.st_mode & 0o022 == 0
+        guard isSafe else {
+            let mode = String(status.st_mode & 0o7777, radix: 8)
+            throw MoveError(
+                .unsafePlace,
+                "\(path) has mode \(mode)",
+                hint: "chmod \(isPrivate ? "700" : "go-w") \(path)"
+            )
+        }
+        return directory
+    }
+
+    func status() throws(MoveError) -> stat {
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .system(path) }
+        return status
+    }
+
+    /// All names, in the order of their bytes.
+    func names() throws(MoveError) -> [String] {
+        // Its own position: the descriptor itself is not moved.
+        let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard copy >= 0, let stream = unsafe fdopendir(copy) else { throw .system(path) }
+        defer { unsafe closedir(stream) }
+        var names: [String] = []
+        while let entry = unsafe readdir(stream) {
+            let octets = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { name in
+                unsafe Array(name.prefix { $0 != 0 })
+            }
+            // A name that is no text is none of a keychain's.
+            guard let name = String(validating: octets, as: UTF8.self), name != ".", name != ".." else {
+                continue
+            }
+            names.append(name)
+            guard names.count <= Self.mostNames else {
+                throw MoveError(.unsafePlace, "\(path) has more than \(Self.mostNames) files")
+            }
+        }
+        return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
+    /// The names of a keychain's files.
+    func storeNames() throws(MoveError) -> [String] { try names().filter(StoreFile.isPart) }
+
+    /// Whether something has the name, whatever it is.
+    func has(_ name: String) throws(MoveError) -> Bool {
+        var status = stat()
+        guard unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 else { return true }
+        guard errno == ENOENT else { throw .system(path + "/" + name) }
+        return false
+    }
+
+    /// Makes a directory with mode 0700, unless it is there.
+    func make(_ name: String) throws(MoveError) {
+        guard unsafe mkdirat(descriptor, name, 0o700) == 0 || errno == EEXIST else {
+            throw .system(path + "/" + name)
+        }
+    }
+
+    /// Removes a file's name, if it is there.
+    func remove(_ name: String) throws(MoveError) {
+        guard unsafe unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
+            throw .system(path + "/" + name)
+        }
+    }
+
+    /// Removes an empty directory, if it is there.
+    func removeDirectory(_ name: String) throws(MoveError) {
+        guard unsafe unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+            throw .system(path + "/" + name)
+        }
+    }
+
+    /// Gives an entry another name, in another directory or the same one; it takes no other's place.
+    func rename(_ name: String, to target: OpenDirectory? = nil, _ newName: String) throws(MoveError) {
+        let target = target ?? self
+        guard try !target.has(newName) else { throw .system(target.path + "/" + newName, EEXIST) }
+        guard unsafe renameat(descriptor, name, target.descriptor, newName) == 0 else {
+            throw .system(path + "/" + name)
+        }
+    }
+
+    /// Makes what was done to names durable.
+    func sync() throws(MoveError) {
+        guard fsync(descriptor) == 0 else { throw .system(path) }
+    }
+
+    /// The bytes that a user may still write on this file system.
+    func room() throws(MoveError) -> UInt64 {
+        var status = statvfs()
+        guard unsafe fstatvfs(descriptor, &status) == 0 else { throw .system(path) }
+        return UInt64(status.f_bavail) * UInt64(status.f_frsize)
+    }
+}

@@ -1,0 +1,226 @@
+import Glibc
+import KeychainModel
+
+/// What system mode is made of, as it is on this machine: accounts, groups, programs, directories, units and rules.
+package struct SystemParts {
+    /// What a look at one part came to.
+    package struct Finding: Sendable, Equatable {
+        /// How it went: as it should be; something that one can do without is missing; or it has to be put right.
+        package enum Verdict: Sendable { case well, lacking, wrong }
+
+        package let part: String
+        package let verdict: Verdict
+        package let text: String
+        /// What to do; nil where all is well.
+        package let remedy: String?
+    }
+
+    /// The account that keeps keychains.
+    package static let account = "touchstone"
+    /// Groups of set-group-id programs alone: who is in one of them passes for such a program.
+    static let programGroups = ["touchstone-agent", "touchstone-door"]
+    private static let agentGroup = "touchstone-agent"
+
+    /// What stands in front of every path: nothing but in tests.
+    let root: String
+    /// Whose programs, rules and directories have to be.
+    let administrator: UInt32
+    let database: UserDatabase
+
+    /// Looks below `root`, a test's own directory.
+    package init(root: String = "", administrator: UInt32 = 0) {
+        self.root = root
+        self.administrator = administrator
+        database = UserDatabase(users: root + "/etc/passwd", groups: root + "/etc/group")
+    }
+
+    /// All findings about a user's system mode.
+    package func findings(of uid: UInt32) -> [Finding] {
+        [accountFinding(), groupsFinding()] + programFindings() + directoryFindings(uid)
+            + [ruleFinding(), unitsFinding(), tracingFinding()]
+    }
+
+    private func well(_ part: String, _ text: String) -> Finding {
+        Finding(part: part, verdict: .well, text: text, remedy: nil)
+    }
+
+    private func wrong(_ part: String, _ text: String, _ remedy: String) -> Finding {
+        Finding(part: part, verdict: .wrong, text: text, remedy: remedy)
+    }
+
+    private func accountFinding() -> Finding {
+        let part = "account"
+        guard let user = database.user(Self.account) else {
+            return wrong(part, "there is no user \(Self.account)", "systemd-sysusers")
+        }
+        guard user.uid != 0 else {
+            return wrong(part, "\(Self.account) is another name of root", "give it a number of its own")
+        }
+        guard exists("/dev/tpmrm0") else { return well(part, "\(user.name), user \(user.uid)") }
+        guard let group = database.group("tss"), database.members(of: group).contains(Self.account) else {
+            return Finding(
+                part: part,
+                verdict: .lacking,
+                text: "\(Self.account) is not in the group tss, so it cannot use the TPM",
+                remedy: "systemd-sysusers; then restart the daemon"
+            )
+        }
+        return well(part, "\(user.name), user \(user.uid), in the group tss")
+    }
+
+    private func groupsFinding() -> Finding {
+        let part = "groups"
+        for name in Self.programGroups {
+            guard let group = database.group(name) else {
+                return wrong(part, "there is no group \(name)", "systemd-sysusers")
+            }
+            let members = database.members(of: group)
+            guard members.isEmpty else {
+                return wrong(
+                    part,
+                    "\(members.joined(separator: ", ")) in the group \(name) can pass for one of Touchstone's programs",
+                    "gpasswd --delete \(members[0]) \(name)"
+                )
+            }
+        }
+        if let group = database.group("tss") {
+            let others = database.members(of: group).filter { $0 != Self.account && $0 != "tss" }
+            guard others.isEmpty else {
+                return Finding(
+                    part: part,
+                    verdict: .lacking,
+                    text:
+                        "\(others.joined(separator: ", ")) in the group tss can use the TPM past the daemon",
+                    remedy: "gpasswd --delete \(others[0]) tss, unless it is needed elsewhere"
+                )
+            }
+        }
+        return well(part, Self.programGroups.joined(separator: " and ") + " have no members")
+    }
+
+    private func programFindings() -> [Finding] {
+        let directory = "/usr/libexec/touchstone"
+        return ["touchstoned", "touchstone-broker", "touchstone-agent"].map { name in
+            let path = "\(directory)/\(name)"
+            guard let status = status(path) else {
+                return wrong(name, "\(path) is not there", "install the package anew")
+            }
+            for place in [path, directory] {
+                guard let status = self.status(place), status.st_uid == administrator,
+                    status.st_mode & 0o022 == 0
+                else {
+                    return wrong(
+                        name,
+                        "others than root can change \(place)",
+                        "chown root \(place); chmod go-w \(place)"
+                    )
+                }
+            }
+            guard name == "touchstone-agent" else { return well(name, path) }
+            let mode = String(status.st_mode & 0o7777, radix: 8)
+            guard mode == "2755", let group = database.group(Self.agentGroup), status.st_gid == group.gid
+            else {
+                return wrong(
+                    name,
+                    "\(path) has mode \(mode) and group \(status.st_gid): the daemon does not believe it",
+                    "chown root:\(Self.agentGroup) \(path); chmod 2755 \(path)"
+                )
+            }
+            var system = statvfs()
+            // A test's directory may be on any.
+            if root.isEmpty, unsafe statvfs(path, &system) == 0, system.f_flag & 2 != 0 {
+                return wrong(
+                    name,
+                    "\(path) is on a file system mounted with nosuid",
+                    "mount it without nosuid"
+                )
+            }
+            return well(name, "\(path), mode 2755, group \(Self.agentGroup)")
+        }
+    }
+
+    private func directoryFindings(_ uid: UInt32) -> [Finding] {
+        var findings: [Finding] = []
+        for path in ["/var/lib/touchstone", "/run/touchstone", "/run/touchstone/\(uid)"] {
+            guard let status = status(path) else { continue }
+            let isSafe =
+                status.st_mode & S_IFMT == S_IFDIR && status.st_uid == administrator
+                && status.st_mode & 0o022 == 0
+            findings.append(
+                isSafe
+                    ? well("directory", path)
+                    : wrong(
+                        "directory",
+                        "others than root can write to \(path)",
+                        "chown root \(path); chmod 755 \(path)"
+                    )
+            )
+        }
+        let kept = "/var/lib/touchstone/\(uid)"
+        if let status = status(kept) {
+            let keeper = database.user(Self.account)?.uid
+            findings.append(
+                status.st_mode & 0o7777 == 0o700 && status.st_uid == keeper
+                    ? well("directory", kept)
+                    : wrong(
+                        "directory",
+                        "\(kept) is not \(Self.account)'s alone",
+                        "chown \(Self.account): \(kept); chmod 700 \(kept)"
+                    )
+            )
+        }
+        return findings
+    }
+
+    private func ruleFinding() -> Finding {
+        let path = "/usr/share/polkit-1/rules.d/50-touchstone.rules"
+        guard exists(path) else {
+            return Finding(
+                part: "polkit rule",
+                verdict: .lacking,
+                text: "\(path) is not there: no finger is read in system mode",
+                remedy: "install the package anew"
+            )
+        }
+        return well("polkit rule", path)
+    }
+
+    private func unitsFinding() -> Finding {
+        let directory = "/usr/lib/systemd/system"
+        let units = [
+            "touchstoned@.service", "touchstoned@.socket", "touchstone-broker.service",
+            "touchstone-broker.socket",
+        ]
+        let missing = units.filter { !exists("\(directory)/\($0)") }
+        guard missing.isEmpty else {
+            return wrong(
+                "units",
+                "not in \(directory): \(missing.joined(separator: ", "))",
+                "install the package anew"
+            )
+        }
+        return well("units", directory)
+    }
+
+    /// Yama, the kernel's rule for ptrace(2): what draws a box is an ordinary process of the user.
+    private func tracingFinding() -> Finding {
+        let part = "tracing"
+        let text = ProcText.read(root + "/proc/sys/kernel/yama/ptrace_scope", upTo: 64) ?? ""
+        guard let scope = Int(text.filter(\.isNumber)), scope >= 1 else {
+            return Finding(
+                part: part,
+                verdict: .lacking,
+                text: "programs of the user can trace the one that draws a prompt, and read the passcode",
+                remedy: "sysctl kernel.yama.ptrace_scope=1, and the same in /etc/sysctl.d"
+            )
+        }
+        return well(part, "kernel.yama.ptrace_scope is \(scope)")
+    }
+
+    private func status(_ path: String) -> stat? {
+        var status = stat()
+        return unsafe lstat(root + path, &status) == 0 ? status : nil
+    }
+
+    private func exists(_ path: String) -> Bool { status(path) != nil }
+}

@@ -1,0 +1,30 @@
+/// The names in a keychain's directory.
+package enum StoreFile: String, CaseIterable, Sendable {
+    case keybag
+    case deviceKey = "device.key"
+    case hardwareNotes = "tpm.notes"
+    case attempts
+    case items = "items.sqlite"
+    case itemsLog = "items.sqlite-wal"
+    case itemsSharedMemory = "items.sqlite-shm"
+    case itemsJournal = "items.sqlite-journal"
+    case importMark = "import"
+    /// Items that are to take the place of the present ones.
+    case newItems = "items.sqlite.new"
+    /// A copy of damaged items that is looked through.
+    case savedItems = "items.sqlite.saved"
+    case repairMark = "repair"
+
+    /// What the daemon's log is called.
+    package static let log = "daemon.log"
+
+    /// Whether a file of this name belongs to a keychain: one of these, its log, or what is beside one of them while it
+    /// is replaced or was put aside (`keybag.new`, `items.sqlite.damaged-1-wal`).
+    package static func isPart(_ name: String) -> Bool {
+        (allCases.map(\.rawValue) + [log]).contains { base in
+            guard name.hasPrefix(base) else { return false }
+            let next = name.utf8.dropFirst(base.utf8.count).first
+            return next == nil || next == UInt8(ascii: "-") || next == UInt8(ascii: ".")
+        }
+    }
+}

@@ -1,0 +1,243 @@
+import ArgumentParser
+import Glibc
+import KeychainClient
+import KeychainModel
+import SystemMigration
+
+/// `touchstone system`: the keychain under an account of its own, and back.
+struct SystemCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "system",
+        abstract:
+            "Keep the keychain under an account of its own, where no program of the user reaches its files.",
+        discussion: """
+            In system mode the account touchstone keeps the keychain, in /var/lib/touchstone, and the system's service \
+            manager starts its daemon. Root moves it there and back for one user; everything in it moves, also what \
+            belongs to this device alone.
+            """,
+        subcommands: [
+            EnableSystemCommand.self, DisableSystemCommand.self, SystemStatusCommand.self,
+            SystemCheckCommand.self,
+        ]
+    )
+}
+
+/// Which keychain is moved, and how.
+struct MoveOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Whose keychain; the user of sudo or pkexec unless named.", valueName: "name"))
+    var user: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The user's own directory of the keychain, where it is not ~/.local/share/touchstone.",
+            valueName: "directory"
+        ),
+        completion: .directory
+    )
+    var from: String?
+
+    @Flag(name: [.short, .long], help: "Do not ask.")
+    var yes = false
+
+    @Flag(help: "Do not unlock it now: the former keychain stays until the command is run again.")
+    var later = false
+
+    /// Asks before anything is changed.
+    func confirm(_ question: String) throws(CommandError) {
+        guard !yes else { return }
+        guard let terminal = Terminal() else {
+            throw CommandError(
+                "there is no terminal to ask on; nothing was changed",
+                hint: "say --yes to do it without being asked",
+                exitCode: .notInteractive
+            )
+        }
+        let answer = try terminal.ask("\(question) [y/N] ") ?? ""
+        guard ["y\n", "Y\n", "yes\n"].contains(answer) else {
+            throw CommandError("nothing was changed", exitCode: .cancelled)
+        }
+    }
+}
+
+/// `touchstone system enable`: the keychain moves to the account of its own.
+struct EnableSystemCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enable",
+        abstract: "Move a user's keychain to system mode.",
+        discussion: """
+            Stops the user's daemon, copies the keychain, and has the user unlock it once; only when all of it is found \
+            whole is the former one removed. Ended in the middle, nothing is lost: the same command goes on, and \
+            touchstone system disable takes it back.
+            """
+    )
+
+    @OptionGroup var options: MoveOptions
+
+    func run() throws {
+        try MovedUser.requireRoot("enable")
+        let moved = try MovedUser(named: options.user, directory: options.from)
+        let places = moved.places
+        let progress = Progress("Copying")
+        defer { progress.clear() }
+        let move = KeychainMove(places, progress: { progress.show(Int($0), Int($1)) })
+        let units = SystemUnits(uid: moved.user.uid)
+        switch try Self.told({ () throws(MoveError) in try move.standing() }) {
+        case .systemUnchecked, .system: break
+        default:
+            let text =
+                "The keychain of \(moved.user.name) moves from \(places.userDirectory) to \(places.keptDirectory)."
+            Output.complain(Printable.text(text))
+            Output.complain("Its daemon is stopped; afterwards it is unlocked once, to check it.")
+            try options.confirm("Move it?")
+        }
+        let outcome = try Self.told { () throws(MoveError) in try move.enable() }
+        progress.clear()
+        // A socket that somebody made without the service manager serves as well.
+        let socket = Layout.ofSystem(uid: moved.user.uid).socket
+        let hasSocket = unsafe access(socket, F_OK) == 0
+        guard SystemUnits.isThere || hasSocket else {
+            throw CommandError(
+                "the keychain has moved, and no service manager runs that starts its daemon",
+                hint: "start touchstoned --owner \(moved.user.uid) as \(MovedUser.keeper), then run it again",
+                exitCode: .notAvailable
+            )
+        }
+        if SystemUnits.isThere { try units.enable() }
+        if outcome == .needsCheck {
+            if options.later {
+                Output.complain(
+                    "The former keychain stays in \(Printable.text(places.userDirectory)) until it is run again."
+                )
+                return
+            }
+            try moved.check(again: "enable")
+            try Self.told { () throws(MoveError) in try move.finishEnabling() }
+        }
+        Output.complain("The keychain is in system mode: \(places.keptDirectory)")
+    }
+
+    /// What goes wrong with a move, as the command tells it.
+    static func told<R>(_ body: () throws(MoveError) -> R) throws(CommandError) -> R {
+        do throws(MoveError) {
+            return try body()
+        } catch {
+            let status: ExitCode =
+                switch error.code {
+                case .notEnabled, .busy: .notAvailable
+                case .enabledAlready: .existsAlready
+                case .twoKeychains, .unsafePlace, .full, .changed, .system: .failed
+                case .lost: .notFound
+                }
+            throw CommandError(error.message, hint: error.hint, exitCode: status)
+        }
+    }
+}
+
+/// `touchstone system disable`: the keychain goes back to its user.
+struct DisableSystemCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "disable",
+        abstract: "Move a user's keychain back from system mode.",
+        discussion: """
+            Stops the daemon of system mode, copies the keychain back, and has the user unlock it once; only then the \
+            one in system mode is removed. A former keychain that was never opened in system mode is put aside in the \
+            user's directory, as former-1.
+            """
+    )
+
+    @OptionGroup var options: MoveOptions
+
+    func run() throws {
+        try MovedUser.requireRoot("disable")
+        let moved = try MovedUser(named: options.user, directory: options.from)
+        let places = moved.places
+        let progress = Progress("Copying")
+        defer { progress.clear() }
+        let move = KeychainMove(places, progress: { progress.show(Int($0), Int($1)) })
+        let standing = try EnableSystemCommand.told { () throws(MoveError) in try move.standing() }
+        switch standing {
+        case .perUser, .returned, .lost, .twofold: break
+        case .system, .systemUnchecked, .enabling, .disabling:
+            let text = "The keychain of \(moved.user.name) goes back to \(places.userDirectory)."
+            Output.complain(Printable.text(text))
+            try options.confirm("Move it back?")
+            if SystemUnits.isThere { try SystemUnits(uid: moved.user.uid).disable() }
+        }
+        let outcome = try EnableSystemCommand.told { () throws(MoveError) in try move.disable() }
+        progress.clear()
+        if outcome == .needsCheck {
+            if options.later {
+                Output.complain("The keychain in \(places.systemDirectory) stays until it is run again.")
+                return
+            }
+            try moved.check(again: "disable")
+        }
+        try EnableSystemCommand.told { () throws(MoveError) in try move.finishDisabling() }
+        Output.complain("The keychain is the user's own again: \(Printable.text(places.userDirectory))")
+    }
+}
+
+/// `touchstone system status`: which mode, and what is missing.
+struct SystemStatusCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "status",
+        abstract: "Show which mode the keychain is in, where it is, and what system mode lacks.",
+        discussion: "The exit status is 0 when nothing failed, otherwise 1."
+    )
+
+    @Option(help: ArgumentHelp("Whose keychain; one's own unless named.", valueName: "name"))
+    var user: String?
+
+    @Option(
+        help: ArgumentHelp("The user's own directory of the keychain.", valueName: "directory"),
+        completion: .directory
+    )
+    var from: String?
+
+    @Flag(help: "Write JSON.")
+    var json = false
+
+    func run() throws {
+        let moved = try MovedUser(named: user, directory: from)
+        guard ProcessUser.uid == 0 || ProcessUser.uid == moved.user.uid else {
+            throw CommandError(
+                "another user's keychain is root's to look at",
+                hint: "sudo touchstone system status",
+                exitCode: .notAvailable
+            )
+        }
+        let move = KeychainMove(moved.places)
+        let standing = try EnableSystemCommand.told { () throws(MoveError) in try move.standing() }
+        let process = try EnableSystemCommand.told { () throws(MoveError) in try move.keepingProcess() }
+        let findings = SystemModeChecks.findings(of: moved, standing)
+        let assurance = ProcessUser.uid == moved.user.uid ? Self.assurance() : nil
+        if json {
+            let text = JSONText.object([
+                ("user", .text(moved.user.name)), ("standing", .text(String(describing: standing))),
+                ("systemMode", .flag(standing.isSystem)),
+                (
+                    "directory",
+                    .text(standing.isSystem ? moved.places.keptDirectory : moved.places.userDirectory)
+                ),
+                ("daemonProcess", process.map { .number(Int64($0)) } ?? .null),
+                ("assurance", .optional(assurance)),
+                ("findings", .list(findings.map(\.json))),
+            ])
+            Output.print(text.rendered())
+        } else {
+            let place = standing.isSystem ? moved.places.keptDirectory : moved.places.userDirectory
+            Output.print("User:       \(Printable.text(moved.user.name))")
+            Output.print("Directory:  \(Printable.text(place))")
+            Output.print("Daemon:     \(process.map { "process \($0)" } ?? "none uses it now")")
+            if let assurance { Output.print("Assurance:  \(assurance)") }
+            for finding in findings { for line in finding.lines { Output.print(line) } }
+        }
+        if findings.contains(where: { $0.verdict == .fail }) { throw ExitCode.failed }
+    }
+
+    /// How strong the keychain is; nil where its daemon does not say.
+    private static func assurance() -> String? {
+        guard let status = try? RemoteKeychain.shared.status() else { return nil }
+        return status.assurance.name
+    }
+}

@@ -1,0 +1,39 @@
+import Glibc
+
+/// The service manager's units of one user's daemon in system mode.
+struct SystemUnits {
+    let uid: UInt32
+    private static let program = "/usr/bin/systemctl"
+
+    /// Whether the service manager runs, sd_booted(3).
+    static var isThere: Bool {
+        unsafe access("/run/systemd/system", F_OK) == 0 && access(program, X_OK) == 0
+    }
+
+    var socket: String { "touchstoned@\(uid).socket" }
+    var service: String { "touchstoned@\(uid).service" }
+
+    /// Has the socket listen, now and from each start of the system on.
+    func enable() throws(CommandError) { try run("enable", "--now", socket) }
+
+    /// Stops socket and daemon, now and for good.
+    func disable() throws(CommandError) {
+        try run("disable", "--now", socket)
+        try run("stop", service)
+    }
+
+    private func run(_ arguments: String...) throws(CommandError) {
+        let child = try ChildProgram(
+            Self.program,
+            ["systemctl", "--quiet"] + arguments,
+            output: STDERR_FILENO
+        )
+        let status = child.wait()
+        guard status == 0 else {
+            throw CommandError(
+                "systemctl \(arguments.joined(separator: " ")) failed with status \(status)",
+                hint: "systemctl status \(socket) says why; then run it again"
+            )
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import ArgumentParser
+import CLinux
+import Glibc
+import KeychainClient
+import KeychainModel
+import SystemMigration
+
+/// `touchstone system check`: unlocks the keychain once where it is locked, and looks at everything in it.
+///
+/// `enable` and `disable` run it with the user's own rights, in a process that has none of root's.
+struct SystemCheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Unlock the keychain where it is locked, and check all of it.",
+        shouldDisplay: false
+    )
+
+    @Option(help: ArgumentHelp("Whose keychain, as root.", valueName: "name"))
+    var user: String?
+
+    func run() throws {
+        if let user { return try Self.become(user) }
+        let keychain = RemoteKeychain.shared
+        if try keychain.status().keybag == .notSetUp { return }
+        if try keychain.status().keybag != .unlocked { try UnlockCommand.parse([]).run() }
+        let progress = Progress("Checking")
+        defer { progress.clear() }
+        let report = try keychain.check(progress: progress.show)
+        guard report.faults.isEmpty, report.damaged == 0, report.isSetAuthentic else {
+            throw CommandError(
+                "the keychain that was moved is damaged",
+                hint: "touchstone repair shows what is wrong, by name",
+                exitCode: .damaged
+            )
+        }
+    }
+
+    /// Gives up root's rights for good, and starts this program anew as the user: only so is it as any other of the user's.
+    private static func become(_ name: String) throws {
+        let database = UserDatabase()
+        guard let user = database.user(name), user.uid != 0 else { throw ExitCode.validationFailure }
+        let account = database.account(user)
+        guard unsafe setgroups(account.groups.count, account.groups) == 0, setgid(account.gid) == 0,
+            setuid(account.uid) == 0, ProcessUser.uid == account.uid
+        else { throw CommandError("the user's rights cannot be taken: \(SystemError.name(of: errno))") }
+        guard let program = unsafe realpath("/proc/self/exe", nil) else { throw ExitCode.failed }
+        defer { unsafe free(program) }
+        var variables = [
+            "HOME=\(user.home)", "USER=\(user.name)", "LOGNAME=\(user.name)", "PATH=/usr/bin:/bin",
+        ]
+        for kept in ["TERM", "LANG", "LC_ALL", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"] {
+            if let value = Environment.value(kept) { variables.append("\(kept)=\(value)") }
+        }
+        if let runtime = UserRuntimeDirectory.find(user: user.uid) {
+            variables.append("XDG_RUNTIME_DIR=\(runtime)")
+        }
+        let arguments = ["touchstone", "system", "check"]
+        var argv: [UnsafeMutablePointer<CChar>?] = unsafe arguments.map { unsafe strdup($0) } + [nil]
+        var envp: [UnsafeMutablePointer<CChar>?] = unsafe variables.map { unsafe strdup($0) } + [nil]
+        unsafe execve(program, &argv, &envp)
+        throw CommandError("\(unsafe String(cString: program)): \(SystemError.name(of: errno))")
+    }
+}
+
+extension MovedUser {
+    /// Has the user unlock the keychain where it is now, and everything in it checked.
+    ///
+    /// - Throws: ``CommandError`` where that failed; the former keychain is still there then.
+    func check(again command: String) throws(CommandError) {
+        guard let program = unsafe realpath("/proc/self/exe", nil) else {
+            throw CommandError("/proc is not there")
+        }
+        defer { unsafe free(program) }
+        let child = try ChildProgram(
+            unsafe String(cString: program),
+            ["touchstone", "system", "check", "--user", user.name]
+        )
+        let status = child.wait()
+        guard status == 0 else {
+            throw CommandError(
+                "the keychain has moved, and was not checked: the former one is kept",
+                hint: "as \(user.name): touchstone unlock; then: sudo touchstone system \(command)",
+                exitCode: ExitCode(status)
+            )
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Glibc
+import SystemMigration
+import Testing
+import TouchstoneTesting
+
+@Suite("What system mode is made of")
+struct SystemPartsTests {
+    private let home: TemporaryDirectory
+    private var own: UInt32 { geteuid() }
+
+    /// A machine below a directory, as the package makes it; its root is this process's user.
+    init() throws {
+        home = try TemporaryDirectory()
+        for directory in [
+            "etc", "proc/sys/kernel/yama", "usr/libexec/touchstone", "usr/lib/systemd/system",
+            "usr/share/polkit-1/rules.d", "var/lib/touchstone", "run/touchstone/1000",
+        ] {
+            try FileManager.default.createDirectory(
+                atPath: home.appending(directory),
+                withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o755]
+            )
+        }
+        _ = try home.write("anna:x:1000:1000::/h:/s\ntouchstone:x:990:990::/n:/n\n", to: "etc/passwd")
+        try setGroups("")
+        _ = try home.write("1\n", to: "proc/sys/kernel/yama/ptrace_scope")
+        _ = try home.write("", to: "usr/share/polkit-1/rules.d/50-touchstone.rules")
+        for unit in [
+            "touchstoned@.service", "touchstoned@.socket", "touchstone-broker.service",
+            "touchstone-broker.socket",
+        ] {
+            _ = try home.write("", to: "usr/lib/systemd/system/" + unit)
+        }
+        for program in ["touchstoned", "touchstone-broker", "touchstone-agent"] {
+            #expect(chmod(try home.write("", to: "usr/libexec/touchstone/" + program), 0o755) == 0)
+        }
+        #expect(chmod(home.appending("usr/libexec/touchstone/touchstone-agent"), 0o2755) == 0)
+    }
+
+    private func setGroups(_ members: String) throws {
+        _ = try home.write(
+            "tss:x:70:touchstone\ntouchstone-agent:x:\(getegid()):\(members)\ntouchstone-door:x:992:\n",
+            to: "etc/group"
+        )
+    }
+
+    private var troubles: [String] {
+        SystemParts(root: home.path, administrator: own).findings(of: 1000).filter { $0.verdict != .well }
+            .map { "\($0.part): \($0.text)" }
+    }
+
+    @Test("is found well where it is as the package makes it")
+    func well() { #expect(troubles.isEmpty, "\(troubles)") }
+
+    @Test("is told where a program, a directory, a group or the kernel's rule is not as it has to be")
+    func wrong() throws {
+        try setGroups("anna")
+        #expect(troubles.contains { $0.hasPrefix("groups: anna in the group touchstone-agent can pass") })
+        try setGroups("")
+        let agent = home.appending("usr/libexec/touchstone/touchstone-agent")
+        #expect(chmod(agent, 0o755) == 0)
+        #expect(troubles.contains { $0.hasPrefix("touchstone-agent: ") && $0.contains("mode 755") })
+        #expect(chmod(agent, 0o2755) == 0 && chmod(home.appending("run/touchstone/1000"), 0o777) == 0)
+        #expect(troubles == ["directory: others than root can write to /run/touchstone/1000"])
+        #expect(chmod(home.appending("run/touchstone/1000"), 0o755) == 0)
+        _ = try home.write("0\n", to: "proc/sys/kernel/yama/ptrace_scope")
+        #expect(troubles.count == 1 && troubles[0].hasPrefix("tracing: "))
+        _ = try home.write("1\n", to: "proc/sys/kernel/yama/ptrace_scope")
+        try FileManager.default.removeItem(
+            atPath: home.appending("usr/lib/systemd/system/touchstoned@.socket")
+        )
+        #expect(troubles == ["units: not in /usr/lib/systemd/system: touchstoned@.socket"])
+    }
+}
