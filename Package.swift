@@ -179,6 +179,8 @@ let package = Package(
                 "KeychainClient", "KeychainModel", "SecretMemory", "Threads",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
+            // The other side of the same module: TouchstoneOnFronts has it.
+            exclude: ["Apple"],
             // As apps have it from Xcode 26 on: a call runs where its caller is.
             swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),

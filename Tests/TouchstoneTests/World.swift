@@ -70,12 +70,6 @@ struct World {
             try keychain.client.canEvaluatePolicy(1).domainState != before ? true : nil
         }
     }
-
-    /// Runs `body` with this keychain as the user's.
-    func use<R>(_ body: () async throws -> R) async rethrows -> R { try await keychain.use(body) }
-
-    /// The same keychain, named.
-    var named: Keychain { Keychain(keychain.client, promptsAt: keychain.prompt().origin) }
 }
 
 /// The error of a call; nil where it threw none.

@@ -75,31 +75,15 @@ struct StoreSharingTests {
 
     /// What another program's `write` does, in the middle of a synchronous body.
     private static func replace(_ key: String, of store: String, with text: String, in world: World) {
-        calls(store, in: world) { calls throws(TouchstoneError) in
+        world.otherProgram(SecretStore(store, rule: .passcode)) { calls throws(TouchstoneError) in
             try calls.replace(Data(text.utf8), key, version: nil)
         }
     }
 
     private static func add(_ key: String, of store: String, _ text: String, in world: World) {
-        calls(store, in: world) { calls throws(TouchstoneError) in
+        world.otherProgram(SecretStore(store, rule: .passcode)) { calls throws(TouchstoneError) in
             #expect(try calls.add(Data(text.utf8), key))
         }
-    }
-
-    private static func calls(
-        _ store: String,
-        in world: World,
-        _ body: (StoreCalls) throws(TouchstoneError) -> Void
-    ) {
-        let client = RemoteKeychain(layout: world.keychain.layout, daemon: .none)
-        let calls = StoreCalls(
-            client: client,
-            access: StoreAccess(store: SecretStore(store, rule: .passcode), permission: .standard),
-            context: client.makeContextNumber(),
-            prompt: world.keychain.prompt(),
-            cancellation: Cancellation()
-        )
-        #expect(throws: Never.self) { try body(calls) }
     }
 
     @Test("several reads go ahead on one proof, until it ends")
