@@ -1,7 +1,8 @@
 import KeychainClient
 import KeychainModel
-import Touchstone
 import TouchstoneTesting
+
+@testable import Touchstone
 
 /// A keychain with its daemon, and a sensor that follows a script.
 struct World {
@@ -9,6 +10,8 @@ struct World {
     let fprintd: ScriptedFprintd?
     private let bus: PrivateBus?
     private let promptsBefore: Int
+    /// Who listens to what this process does in this keychain, for the side that counts those.
+    let listeners = Listeners()
 
     /// A keychain that is set up and unlocked.
     ///
@@ -55,6 +58,9 @@ struct World {
 
     /// Has the next boxes answered as usual, also where a box was taken away before its person did as told.
     func answers() throws { try keychain.tellPerson([]) }
+
+    /// Locks the keychain, as a screen lock does.
+    func lock() throws { try keychain.client.lock() }
 
     /// Waits until so many boxes were shown since the set-up.
     func waitForPrompt(_ count: Int) async throws {

@@ -1,7 +1,5 @@
 import Foundation
 import Glibc
-import KeychainClient
-import KeychainModel
 import Testing
 import TouchstoneTesting
 

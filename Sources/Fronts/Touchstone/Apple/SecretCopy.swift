@@ -10,9 +10,13 @@ final class SecretCopy: @unchecked Sendable {  // immutable
     }
 
     deinit {
-        for index in bytes.indices { bytes[index] = 0 }
-        // Read again, so that nothing takes the loop for idle.
-        withExtendedLifetime(bytes.first) {}
+        if let start = bytes.baseAddress {
+            #if canImport(Darwin)
+                memset_s(start, bytes.count, 0, bytes.count)
+            #else
+                explicit_bzero(start, bytes.count)
+            #endif
+        }
         bytes.deallocate()
     }
 
