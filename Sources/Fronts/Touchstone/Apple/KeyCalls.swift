@@ -57,7 +57,11 @@ extension KeychainCalls {
 
     /// - Throws: ``TouchstoneError`` with `invalidated` for a key that can never be used again.
     func checkKey(_ representation: Data, at place: KeyPlace) throws(TouchstoneError) {
-        if place.isOfSigning { _ = try signingKey(representation) } else { _ = try agreementKey(representation) }
+        if place.isOfSigning {
+            _ = try signingKey(representation)
+        } else {
+            _ = try agreementKey(representation)
+        }
     }
 
     /// Has the user show what the key demands, and uses it.

@@ -143,7 +143,7 @@ struct KeychainCalls {
 
     // MARK: Parts
 
-    /// - Parameter isShown: Whether the context counts; what lists many needs none.
+    // `isShown`: whether the context counts; what lists many needs none.
     private func copy(_ query: ItemQuery, isShown: Bool = true) throws(TouchstoneError) -> ItemResults {
         try below { () throws(KeychainError) in
             try client.copy(
