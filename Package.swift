@@ -17,6 +17,9 @@ let settings: [SwiftSetting] =
 /// For targets that call C or hold raw memory: every unsafe step is spelled `unsafe`.
 let nearC = settings + [.strictMemorySafety()]
 
+/// The side of the module `Touchstone` that stands on Apple's frameworks.
+let appleSide = settings + [.define("APPLE_SIDE")]
+
 /// `Scripts/release` sets it to a directory of archives that are taken instead of shared libraries.
 let archives = Context.environment["TOUCHSTONE_ARCHIVES"]
 /// The command is started for every secret: without any shared library it starts in a third of the time.
@@ -182,6 +185,8 @@ let package = Package(
                 "KeychainClient", "KeychainModel", "SecretMemory", "Threads",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
+            // The other side of the same module: TouchstoneOnFronts has it.
+            exclude: ["Apple"],
             // As apps have it from Xcode 26 on: a call runs where its caller is.
             swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
@@ -452,6 +457,27 @@ let package = Package(
             ],
             swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
+        // The module's side for Apple's systems, over our own fronts; the folder is a link to the module's.
+        .target(
+            name: "TouchstoneOnFronts",
+            dependencies: ["CryptoKit", "LocalAuthentication", "Security"],
+            path: "Tests/TouchstoneOnFronts",
+            exclude: ["Touchstone/Linux", "Touchstone/Touchstone.docc"],
+            swiftSettings: appleSide + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+        ),
+        // The tests of the module word for word, by links: `import Touchstone` is the target above here.
+        .testTarget(
+            name: "TouchstoneOnFrontsTests",
+            dependencies: [
+                "CryptoKit", "KeychainClient", "KeychainModel", "LocalAuthentication", "SecretMemory",
+                "Security", "TouchstoneOnFronts", "TouchstoneTesting", "touchstoned-testing",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings + [
+                .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+                .unsafeFlags(["-module-alias", "Touchstone=TouchstoneOnFronts"]),
+            ]
+        ),
         // Beside the server's program, which the package in Server/ builds.
         .testTarget(
             name: "TouchstoneLoginTests",
@@ -608,6 +634,17 @@ for target in package.targets {
     package.dependencies = []
     package.products = frameworks.map { .library(name: $0, targets: ["Apple\($0)"]) }
     package.targets = frameworks.map { .target(name: "Apple\($0)", path: "Sources/Apple/\($0)") }
+    // The async API stands on them alone; TouchstoneOnFronts is the same target elsewhere.
+    package.platforms = [.macOS(.v15), .iOS(.v18)]
+    package.products.append(.library(name: "Touchstone", targets: ["Touchstone"]))
+    package.targets.append(
+        .target(
+            name: "Touchstone",
+            path: "Sources/Fronts/Touchstone",
+            exclude: ["Linux"],
+            swiftSettings: appleSide + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+        )
+    )
 #endif
 
 /// Keeps these targets of the package and what they need, and no product.

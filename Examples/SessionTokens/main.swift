@@ -25,10 +25,12 @@ do {
         print("access: \(tokens.access)")
     case "refresh":
         // One prompt for reading and writing.
-        try await session.update("tokens", as: Tokens.self, with: "Refresh your session") { tokens in
+        let isThere = try await session.update("tokens", as: Tokens.self, with: "Refresh your session") {
+            tokens in
             tokens = tokens.map { Tokens(access: "access-2", refresh: $0.refresh) }
+            return tokens != nil
         }
-        print("refreshed")
+        print(isThere ? "refreshed" : "not signed in")
     case "sign-out":
         print(try await session.delete("tokens") == .deleted ? "signed out" : "not signed in")
     default:

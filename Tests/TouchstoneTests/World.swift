@@ -1,7 +1,8 @@
 import KeychainClient
 import KeychainModel
-import Touchstone
 import TouchstoneTesting
+
+@testable import Touchstone
 
 /// A keychain with its daemon, and a sensor that follows a script.
 struct World {
@@ -9,6 +10,8 @@ struct World {
     let fprintd: ScriptedFprintd?
     private let bus: PrivateBus?
     private let promptsBefore: Int
+    /// Who listens to what this process does in this keychain, for the side that counts those.
+    let listeners = Listeners()
 
     /// A keychain that is set up and unlocked.
     ///
@@ -56,6 +59,9 @@ struct World {
     /// Has the next boxes answered as usual, also where a box was taken away before its person did as told.
     func answers() throws { try keychain.tellPerson([]) }
 
+    /// Locks the keychain, as a screen lock does.
+    func lock() throws { try keychain.client.lock() }
+
     /// Waits until so many boxes were shown since the set-up.
     func waitForPrompt(_ count: Int) async throws {
         try await Deadline.wait(for: "box \(count)") { prompts >= count ? true : nil }
@@ -70,12 +76,6 @@ struct World {
             try keychain.client.canEvaluatePolicy(1).domainState != before ? true : nil
         }
     }
-
-    /// Runs `body` with this keychain as the user's.
-    func use<R>(_ body: () async throws -> R) async rethrows -> R { try await keychain.use(body) }
-
-    /// The same keychain, named.
-    var named: Keychain { Keychain(keychain.client, promptsAt: keychain.prompt().origin) }
 }
 
 /// The error of a call; nil where it threw none.

@@ -1,5 +1,3 @@
-internal import KeychainModel
-
 /// The user's keychain, and the prompt in front of it.
 ///
 /// ```swift
@@ -83,14 +81,7 @@ public struct Keychain: Sendable {
     public func securityEvents() -> AsyncStream<SecurityEvent> {
         let link = link
         return AsyncStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
-            let end = ChangeWatch.listen(to: link.client) { happening in
-                switch happening {
-                case .own(let event): continuation.yield(event)
-                case .changes(let changes):
-                    if changes.isIncomplete { continuation.yield(SecurityEvent(.missed)) }
-                    for event in changes.changes.compactMap(SecurityEvent.init) { continuation.yield(event) }
-                }
-            }
+            let end = link.listen { continuation.yield($0) }
             continuation.onTermination = { _ in end() }
         }
     }

@@ -32,24 +32,6 @@ struct KitArticleTests {
         }
     }
 
-    @Test("a store that is handed the keychain is in it in any task, and no task reaches the user's own")
-    func detached() async throws {
-        let keychain = try await TemporaryKeychain(reader: nil)
-        let own = SecretStore("own", rule: .whenUnlocked, in: keychain.keychain)
-        try await Task.detached { try await own.write("s3cret", for: "key") }.value
-        let read: String = try await keychain.use {
-            try await SecretStore("own", rule: .whenUnlocked).read("key")
-        }
-        #expect(read == "s3cret")
-        let error = await failure { () throws(TouchstoneError) in
-            try await SecretStore("own", rule: .whenUnlocked).read("key", as: String.self)
-        }
-        #expect(error?.code == .serviceMissing && error?.part == "touchstone")
-        #expect(error?.details == ["make the call inside TemporaryKeychain.use"])
-        let obstacle = try await Keychain.current.capability().obstacle
-        #expect(obstacle?.code == .serviceMissing)
-    }
-
     @Test func aSensorIsUnplugged() async throws {
         let keychain = try await TemporaryKeychain()
         try await keychain.use {

@@ -1,7 +1,5 @@
 import Foundation
 import Glibc
-import KeychainClient
-import KeychainModel
 import Testing
 import TouchstoneTesting
 
@@ -77,8 +75,9 @@ struct SuccessorTests {
                 // The first step alone.
                 let place = try KeyPlace(purpose: "Signing", name: "a", group: nil)
                 let query = place.query(mark: KeyRecord.mark(of: old.representation))
-                let request = DeleteItems(query: query, prompt: world.keychain.prompt())
-                #expect(try world.keychain.client.delete(request) == 1)
+                world.otherProgram(SecretStore("any")) { calls throws(TouchstoneError) in
+                    #expect(try calls.calls.delete(query))
+                }
                 if looks {
                     #expect(try await DeviceSigningKey.find("a").publicKey == new.publicKey)
                 } else {

@@ -1,7 +1,5 @@
 import Foundation
 import Glibc
-import KeychainClient
-import KeychainModel
 import Testing
 import TouchstoneTesting
 
@@ -132,7 +130,7 @@ struct SecretStoreTests {
             // Still there: nothing of this took anything away.
             #expect(try await asking.read("key") == "a")
 
-            try world.keychain.client.lock()
+            try world.lock()
             #expect(await code(free, "key", .silent) == .locked)
             #expect(await code(asking, "key", .silent) == .interactionNeeded)
             #expect(await code(early, "key", .silent) == nil)

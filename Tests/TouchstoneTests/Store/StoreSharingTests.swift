@@ -1,6 +1,4 @@
 import Foundation
-import KeychainClient
-import KeychainModel
 import Testing
 import TouchstoneTesting
 
@@ -8,98 +6,81 @@ import TouchstoneTesting
 
 @Suite("A store that several use", .timeLimit(.minutes(20)))
 struct StoreSharingTests {
-    @Test("no update is lost, between tasks and between programs")
-    func updates() async throws {
+    @Test("no update is lost between tasks")
+    func tasks() async throws {
         let world = try await World()
-        // Another connection is what another program has.
-        let other = Keychain(
-            RemoteKeychain(layout: world.keychain.layout, daemon: .none),
-            promptsAt: world.keychain.prompt().origin
-        )
-        let stores = [world.named, other].map { SecretStore("count", rule: .whenUnlocked, in: $0) }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 0..<8 {
-                group.addTask {
-                    for _ in 0..<10 {
-                        try await stores[number % 2].update("n", as: Int.self) { $0 = ($0 ?? 0) + 1 }
+        try await world.use {
+            let stores = (0..<2).map { _ in SecretStore("count", rule: .whenUnlocked) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        for _ in 0..<10 {
+                            try await stores[number % 2].update("n", as: Int.self) { $0 = ($0 ?? 0) + 1 }
+                        }
                     }
                 }
+                try await group.waitForAll()
             }
-            try await group.waitForAll()
+            #expect(try await stores[0].read("n") == 80)
         }
-        #expect(try await stores[0].read("n") == 80)
     }
 
     @Test("an update in whose middle another program writes runs again, and asks once all the same")
     func conflict() async throws {
         let world = try await World()
-        let store = SecretStore("pair", rule: .passcode, in: world.named)
-        try await store.write("old", for: "key")
-        let before = world.prompts
-        var seen: [String?] = []
-        let result = try await store.update("key", as: String.self) { value in
-            seen.append(value)
-            // Another program, with a prompt of its own.
-            if seen.count == 1 { Self.replace("key", of: "pair", with: "theirs", in: world) }
-            value = "\(value ?? "") + mine"
-            return seen.count
-        }
-        #expect(result == 2 && seen == ["old", "theirs"])
-        #expect(world.prompts == before + 2, "one of each program")
-        #expect(try await store.read("key") == "theirs + mine")
+        try await world.use {
+            let store = SecretStore("pair", rule: .passcode)
+            try await store.write("old", for: "key")
+            let before = world.prompts
+            var seen: [String?] = []
+            let result = try await store.update("key", as: String.self) { value in
+                seen.append(value)
+                // Another program, with a prompt of its own.
+                if seen.count == 1 { Self.replace("key", of: "pair", with: "theirs", in: world) }
+                value = "\(value ?? "") + mine"
+                return seen.count
+            }
+            #expect(result == 2 && seen == ["old", "theirs"])
+            #expect(world.prompts == before + 2, "one of each program")
+            #expect(try await store.read("key") == "theirs + mine")
 
-        seen = []
-        try await store.update("new", as: String.self) { value in
-            seen.append(value)
-            if seen.count == 1 { Self.add("new", of: "pair", "theirs", in: world) }
-            value = nil
+            seen = []
+            try await store.update("new", as: String.self) { value in
+                seen.append(value)
+                if seen.count == 1 { Self.add("new", of: "pair", "theirs", in: world) }
+                value = nil
+            }
+            #expect(seen == [nil], "nothing to delete is nothing to do")
+            #expect(try await store.delete("new") == .deleted)
+            seen = []
+            try await store.update("new", as: String.self) { value in
+                seen.append(value)
+                if seen.count == 1 { Self.add("new", of: "pair", "theirs", in: world) }
+                value = "mine"
+            }
+            #expect(seen == [nil, "theirs"])
+            seen = []
+            try await store.update("new", as: String.self) { value in
+                seen.append(value)
+                if seen.count == 1 { Self.replace("new", of: "pair", with: "later", in: world) }
+                value = nil
+            }
+            #expect(seen == ["mine", "later"], "what was written meanwhile is seen before it is deleted")
+            #expect(try await store.status() == ["key": .present])
         }
-        #expect(seen == [nil], "nothing to delete is nothing to do")
-        #expect(try await store.delete("new") == .deleted)
-        seen = []
-        try await store.update("new", as: String.self) { value in
-            seen.append(value)
-            if seen.count == 1 { Self.add("new", of: "pair", "theirs", in: world) }
-            value = "mine"
-        }
-        #expect(seen == [nil, "theirs"])
-        seen = []
-        try await store.update("new", as: String.self) { value in
-            seen.append(value)
-            if seen.count == 1 { Self.replace("new", of: "pair", with: "later", in: world) }
-            value = nil
-        }
-        #expect(seen == ["mine", "later"], "what was written meanwhile is seen before it is deleted")
-        #expect(try await store.status() == ["key": .present])
     }
 
     /// What another program's `write` does, in the middle of a synchronous body.
     private static func replace(_ key: String, of store: String, with text: String, in world: World) {
-        calls(store, in: world) { calls throws(TouchstoneError) in
+        world.otherProgram(SecretStore(store, rule: .passcode)) { calls throws(TouchstoneError) in
             try calls.replace(Data(text.utf8), key, version: nil)
         }
     }
 
     private static func add(_ key: String, of store: String, _ text: String, in world: World) {
-        calls(store, in: world) { calls throws(TouchstoneError) in
+        world.otherProgram(SecretStore(store, rule: .passcode)) { calls throws(TouchstoneError) in
             #expect(try calls.add(Data(text.utf8), key))
         }
-    }
-
-    private static func calls(
-        _ store: String,
-        in world: World,
-        _ body: (StoreCalls) throws(TouchstoneError) -> Void
-    ) {
-        let client = RemoteKeychain(layout: world.keychain.layout, daemon: .none)
-        let calls = StoreCalls(
-            client: client,
-            access: StoreAccess(store: SecretStore(store, rule: .passcode), permission: .standard),
-            context: client.makeContextNumber(),
-            prompt: world.keychain.prompt(),
-            cancellation: Cancellation()
-        )
-        #expect(throws: Never.self) { try body(calls) }
     }
 
     @Test("several reads go ahead on one proof, until it ends")
@@ -134,17 +115,18 @@ struct StoreSharingTests {
                 try await first.read("key", as: String.self, with: .proof(code))
             }
             // A lock ends it.
-            try world.keychain.client.lock()
+            try world.lock()
             try world.keychain.unlock()
             await #expect(throws: TouchstoneError(.proofEnded)) {
                 try await passcode.read("key", as: String.self, with: .proof(code))
             }
             // So does the other keychain that it is not of.
             let stranger = try await World()
-            let elsewhere = SecretStore("third", rule: .passcode, in: stranger.named)
-            try await elsewhere.write("x", for: "key")
-            await #expect(throws: TouchstoneError(.proofEnded)) {
-                try await elsewhere.read("key", as: String.self, with: .proof(code))
+            try await stranger.use {
+                try await passcode.write("x", for: "key")
+                await #expect(throws: TouchstoneError(.proofEnded)) {
+                    try await passcode.read("key", as: String.self, with: .proof(code))
+                }
             }
         }
     }
@@ -160,7 +142,7 @@ struct StoreSharingTests {
             for _ in 0..<3 { #expect(try await store.read("key") == "x") }
             try await store.write("y", for: "key")
             #expect(world.prompts == 1)
-            try world.keychain.client.lock()
+            try world.lock()
             try world.keychain.unlock()
             let before = world.prompts
             #expect(try await store.read("key") == "y")

@@ -1,5 +1,10 @@
-internal import Crypto
 public import Foundation
+
+#if APPLE_SIDE
+    internal import CryptoKit
+#else
+    internal import Crypto
+#endif
 
 extension DeviceKey<KeyPurpose.Sealing> {
     /// A code that only this key makes, for a message, after a prompt: HMAC with SHA-256 (RFC 2104).

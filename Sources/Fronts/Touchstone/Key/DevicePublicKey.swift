@@ -1,5 +1,10 @@
-internal import Crypto
 public import Foundation
+
+#if APPLE_SIDE
+    internal import CryptoKit
+#else
+    internal import Crypto
+#endif
 
 /// A public key on P-256.
 public struct DevicePublicKey: Sendable, Hashable {

@@ -1,5 +1,10 @@
-internal import Crypto
 public import Foundation
+
+#if APPLE_SIDE
+    internal import CryptoKit
+#else
+    internal import Crypto
+#endif
 
 extension DeviceKey<KeyPurpose.Sealing> {
     /// Seals data, so that this key alone opens it; asks nobody.

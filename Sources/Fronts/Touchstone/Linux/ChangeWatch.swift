@@ -212,18 +212,20 @@ final class ChangeWatch: Sendable {
 }
 
 extension KeychainLink {
-    /// Runs a call on a store or a key, and tells those who listen how it ended.
-    func recording<R>(
-        _ item: String?,
-        _ body: () async throws(TouchstoneError) -> R
-    ) async throws(TouchstoneError) -> R {
-        do throws(TouchstoneError) {
-            let result = try await body()
-            ChangeWatch.tell(client, SecurityEvent(.success, item: item))
-            return result
-        } catch {
-            ChangeWatch.tell(client, SecurityEvent(.failure, item: item, error: error))
-            throw error
+    /// Tells those who listen what this process did.
+    func tell(_ event: @autoclosure () -> SecurityEvent) { ChangeWatch.tell(client, event()) }
+
+    /// Calls `listener` for what this process does and for what the daemon tells.
+    ///
+    /// - Returns: what ends that.
+    func listen(_ listener: @escaping @Sendable (SecurityEvent) -> Void) -> @Sendable () -> Void {
+        ChangeWatch.listen(to: client) { happening in
+            switch happening {
+            case .own(let event): listener(event)
+            case .changes(let changes):
+                if changes.isIncomplete { listener(SecurityEvent(.missed)) }
+                for event in changes.changes.compactMap(SecurityEvent.init) { listener(event) }
+            }
         }
     }
 }

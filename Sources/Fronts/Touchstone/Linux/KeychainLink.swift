@@ -4,7 +4,8 @@ internal import SecretMemory
 
 /// The way to a keychain of this system: the daemon, and where its prompts come up.
 ///
-/// All that this module wants of a system is asked of this type, in values of this module; nothing here blocks its caller.
+/// All that this module wants of a system is asked of this type and of ``KeychainCalls``, in values of this module; nothing here
+/// blocks its caller. The folder `Apple` has the same types for Apple's systems.
 struct KeychainLink: Sendable {
     /// The daemon's client.
     let client: RemoteKeychain
@@ -110,20 +111,58 @@ final class PromptSession: Sendable {
     let link: KeychainLink
     /// The context's number.
     let number: UInt64
-    /// What was shown.
-    let factors: Set<AuthenticationFactor>
+    /// What was shown, where it was asked for on its own.
+    private let factors: Set<AuthenticationFactor>
+    /// Whether nothing can be shown in it any more; the daemon tells.
+    var isEnded: Bool { false }
 
-    init(_ link: KeychainLink, number: UInt64, factors: Set<AuthenticationFactor>) {
+    init(_ link: KeychainLink, number: UInt64, factors: Set<AuthenticationFactor> = []) {
         self.link = link
         self.number = number
         self.factors = factors
     }
+
+    /// Whether what was shown is what a rule demands.
+    func meets(_ rule: AccessRule) -> Bool { rule.isMet(by: factors) }
+
+    /// Whether the passcode was shown.
+    var hasPasscode: Bool { factors.contains(.passcode) }
 
     /// Has the daemon forget it; nobody waits for that.
     func end() { link.forget(number) }
 }
 
 extension KeychainLink {
+    /// Tells keychains apart.
+    var identity: ObjectIdentifier { ObjectIdentifier(client) }
+
+    /// A context in which nothing was shown yet.
+    func makeSession() -> PromptSession { PromptSession(self, number: client.makeContextNumber()) }
+
+    /// Runs calls of the keychain on a thread of their own.
+    ///
+    /// - Parameters:
+    ///   - prompt: What prompts say; nil: none may be shown.
+    ///   - session: Where the user shows what items demand.
+    ///   - timeout: When the calls are ended.
+    ///   - body: The calls.
+    /// - Returns: what `body` returned.
+    /// - Throws: ``TouchstoneError``.
+    func call<R: Sendable>(
+        _ prompt: PromptText?,
+        in session: PromptSession? = nil,
+        timeout: Duration? = nil,
+        _ body: @escaping @Sendable (KeychainCalls) throws(TouchstoneError) -> R
+    ) async throws(TouchstoneError) -> R {
+        let fields = fields(prompt)
+        let context = session?.number
+        return try await call(timeout: timeout) { client, cancellation throws(TouchstoneError) in
+            try body(
+                KeychainCalls(client: client, context: context, prompt: fields, cancellation: cancellation)
+            )
+        }
+    }
+
     /// Has the daemon forget a context; nobody waits for that.
     func forget(_ context: UInt64) {
         // Without a thread it is forgotten when the connection ends, and nothing has its number any more.

@@ -15,11 +15,15 @@ extension RemoteKeychain {
         if let weak = TouchstoneError(weak: status, demand) { throw weak }
         return status.sensorFacts.grade == .weak ? .passcode : demand
     }
+}
 
+extension KeychainCalls {
     /// - Throws: ``TouchstoneError`` with `sensorTooWeak`, where a rule wants another sensor than there is.
-    func checkSensor(_ rule: AccessRule, shown: Set<AuthenticationFactor> = []) throws(TouchstoneError) {
-        guard rule.wantsStrongSensor, !rule.isMet(byPasscodeIn: shown) else { return }
-        if try LastGrades.shared.isWeak(self) { throw .weakSensor(nil) }
+    func checkSensor(_ rule: AccessRule, shown: PromptSession? = nil) throws(TouchstoneError) {
+        guard rule.wantsStrongSensor else { return }
+        // The passcode, which was shown, is enough.
+        if rule.need == .biometryOrPasscode, shown?.hasPasscode == true { return }
+        if try LastGrades.shared.isWeak(client) { throw .weakSensor(nil) }
     }
 }
 
@@ -61,11 +65,6 @@ extension Authenticators {
 extension AccessRule {
     /// Whether a finger counts on some sensors alone.
     var wantsStrongSensor: Bool { need.hasBiometry && !acceptsWeakBiometry }
-
-    /// Whether the passcode, which was shown, is enough.
-    fileprivate func isMet(byPasscodeIn shown: Set<AuthenticationFactor>) -> Bool {
-        need == .biometryOrPasscode && shown.contains(.passcode)
-    }
 }
 
 extension TouchstoneError {

@@ -1,5 +1,8 @@
 public import Foundation
-internal import SecretMemory
+
+#if !APPLE_SIDE
+    internal import SecretMemory
+#endif
 
 /// Evidence of one prompt, made by the keychain alone: several reads of stores can go ahead on it.
 ///

@@ -1,7 +1,4 @@
 internal import Foundation
-internal import KeychainClient
-internal import KeychainModel
-internal import SecretMemory
 
 /// Where a store's items are: generic passwords whose service is the store and whose account is the key.
 ///
@@ -26,28 +23,18 @@ struct StorePlace: Sendable, Hashable {
     /// The account of the marker, which no key has.
     static let marker = ""
 
-    /// The attributes of an item; of all items of the store without an account.
-    func attributes(_ account: String?, generic: [UInt8]? = nil, rule: AccessRule? = nil) -> ItemAttributes {
-        var attributes: ItemAttributes = [.service: .string(service)]
-        attributes[.account] = account.map { .string($0) }
-        attributes[.accessGroup] = group.map { .string($0) }
-        attributes[.generic] = generic.map { .data($0) }
-        attributes[.comment] = rule.map { .string($0.description) }
-        return attributes
-    }
-
-    /// A query for one item, or for all of the store.
+    /// One item, or all of the store.
     func query(
         _ account: String?,
         version: [UInt8]? = nil,
-        rule: AccessRule? = nil,
-        returns: ItemQuery.Returns = []
-    ) -> ItemQuery {
-        ItemQuery(
-            itemClass: .genericPassword,
-            attributes: attributes(account, generic: version, rule: rule),
-            limit: account == nil ? .all : .one,
-            returns: returns
+        rule: AccessRule? = nil
+    ) -> PasswordQuery {
+        PasswordQuery(
+            service: service,
+            account: account,
+            group: group,
+            generic: version,
+            comment: rule?.description
         )
     }
 
@@ -55,38 +42,6 @@ struct StorePlace: Sendable, Hashable {
     static func newVersion() -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<16).map { _ in UInt8.random(in: 0...255, using: &generator) }
-    }
-}
-
-/// A secret that was read, in the locked memory that it arrived in.
-final class FoundSecret: Sendable {
-    private let results: ItemResults
-    /// The number of the version that was read; empty for an item that another front wrote.
-    let version: [UInt8]
-
-    init(_ results: consuming ItemResults) {
-        var version: [UInt8] = []
-        results.first()?.forEachAttribute { key, value in
-            if key == .generic, case .data(let bytes) = value { version = bytes }
-        }
-        self.results = results
-        self.version = version
-    }
-
-    /// Lends the bytes.
-    func withBytes<R>(_ body: (RawSpan) -> R) throws(TouchstoneError) -> R {
-        switch results.first() {
-        case .some(let item):
-            if let result = item.withData({ body($0.bytes) }) { return result }
-        case .none: break
-        }
-        // An item without a secret is none that this module wrote.
-        throw TouchstoneError(.damaged)
-    }
-
-    /// A copy in ordinary memory.
-    func bytes() throws(TouchstoneError) -> Data {
-        try withBytes { bytes in bytes.withUnsafeBytes { Data($0) } }
     }
 }
 
@@ -141,12 +96,7 @@ extension KeychainLink {
         _ context: StoreContext
     ) async throws(TouchstoneError) -> FoundSecret? {
         try await onStore(access, context) { calls throws(TouchstoneError) in
-            do throws(TouchstoneError) {
-                return try calls.read(key)
-            } catch {
-                guard error.code == .notFound else { throw error }
-                return nil
-            }
+            try ifPresent { () throws(TouchstoneError) in try calls.read(key) }
         }
     }
 
@@ -210,22 +160,13 @@ extension KeychainLink {
         _ context: StoreContext,
         _ body: @escaping @Sendable (StoreCalls) throws(TouchstoneError) -> R
     ) async throws(TouchstoneError) -> R {
-        if case .proof(let proof) = access.permission.kind, proof.session.link.client !== client {
+        if case .proof(let proof) = access.permission.kind, proof.session.link.identity != identity {
             throw TouchstoneError(.proofEnded, details: ["a proof of another keychain"])
         }
-        let prompt = fields(access.permission.prompt)
-        return try await call(timeout: access.permission.prompt?.timeout) {
-            client,
-            cancellation throws(TouchstoneError) in
-            try body(
-                StoreCalls(
-                    client: client,
-                    access: access,
-                    context: context.number,
-                    prompt: prompt,
-                    cancellation: cancellation
-                )
-            )
+        let prompt = access.permission.prompt
+        return try await call(prompt, in: context.session, timeout: prompt?.timeout) {
+            calls throws(TouchstoneError) in
+            try body(StoreCalls(calls: calls, access: access))
         }
     }
 }

@@ -1,8 +1,12 @@
-internal import Crypto
 internal import Foundation
-internal import KeychainModel
 
-/// What is kept of a key, as JSON; nothing in it is secret, because the representation is sealed by the daemon.
+#if APPLE_SIDE
+    internal import CryptoKit
+#else
+    internal import Crypto
+#endif
+
+/// What is kept of a key, as JSON; nothing in it is secret, because the representation is sealed by the keychain.
 struct KeyRecord: Codable, Sendable {
     private let need: String
     private let acceptsLaterEnrolments: Bool
@@ -18,25 +22,18 @@ struct KeyRecord: Codable, Sendable {
     /// Of a sealing key, the public key of its authentication codes; nil for one of an older version.
     private let codePoint: Data?
 
-    init(
-        _ key: EnclaveKey,
-        _ rule: AccessRule,
-        _ level: HardwareLevel,
-        expires: Date?,
-        attestation: KeyAttestation?,
-        hasCodes: Bool
-    ) {
-        self.attestation = attestation
+    init(_ key: NewKey, _ rule: AccessRule, expires: Date?, hasCodes: Bool) {
+        attestation = key.attestation
         codePoint = hasCodes ? AuthenticationCode.makePeer() : nil
         need = rule.need.rawValue
         acceptsLaterEnrolments = rule.acceptsLaterEnrolments
         acceptsWeakBiometry = rule.acceptsWeakBiometry
         demands = rule.level.map { "\($0)" }
-        protection = "\(level)"
-        point = Data(key.publicKey)
+        protection = "\(key.hardware)"
+        point = key.publicKey
         created = Date()
         self.expires = expires
-        representation = Data(key.representation)
+        representation = key.representation
     }
 
     /// Rule, level and public key, which are damaged where they mean nothing.

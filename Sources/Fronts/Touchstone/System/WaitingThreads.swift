@@ -1,8 +1,11 @@
 internal import Dispatch
-internal import SecretMemory
-internal import Threads
 
-/// Threads that wait for the daemon and for people, so that none of Swift's pool does.
+#if !APPLE_SIDE
+    internal import SecretMemory
+    internal import Threads
+#endif
+
+/// Threads that wait for the keychain and for people, so that none of Swift's pool does.
 ///
 /// Each stays for a while when its call has ended. There are 64 at most, and further calls wait for one of them: no more than a
 /// few can wait for a person, because the daemon refuses a user's further prompts.

@@ -1,0 +1,169 @@
+internal import Foundation
+
+#if APPLE_SIDE
+    internal import CryptoKit
+#else
+    internal import Crypto
+#endif
+
+/// Where a key's record is: a generic password whose service is the purpose and whose account is the name.
+struct KeyPlace: Sendable {
+    /// How the service of every key's record begins.
+    static let prefix = "touchstone.key:"
+
+    let name: String
+    let group: String?
+    private let purpose: String
+    /// Whether it is where the key's successor waits.
+    private var isOfSuccessor = false
+
+    /// - Throws: ``TouchstoneError`` with `limitExceeded`.
+    init(purpose: String, name: String, group: String?) throws(TouchstoneError) {
+        try ItemName.check(name, "name of a key")
+        if let group { try ItemName.check(group, "group") }
+        self.name = name
+        self.group = group
+        self.purpose = purpose
+    }
+
+    /// Where the key's successor waits for the name.
+    var ofSuccessor: KeyPlace {
+        var place = self
+        place.isOfSuccessor = true
+        return place
+    }
+
+    /// Whether keys of this place have codes.
+    var isOfSealing: Bool { purpose == "\(KeyPurpose.Sealing.self)" }
+    /// Whether keys of this place sign.
+    var isOfSigning: Bool { purpose == "\(KeyPurpose.Signing.self)" }
+
+    private var service: String {
+        let kind = isOfSuccessor ? purpose + "+successor" : purpose
+        return Self.prefix + "\(kind):\((group ?? "").utf8.count):\(group ?? "")"
+    }
+
+    /// The record; only that of this key where `mark` is given.
+    func query(mark: [UInt8]? = nil) -> PasswordQuery {
+        PasswordQuery(service: service, account: name, group: group, generic: mark)
+    }
+}
+
+extension KeychainLink {
+    /// Makes a key and keeps its record; the record's name is taken by one alone.
+    func makeKey(
+        _ rule: AccessRule,
+        expires: Date?,
+        challenge: Data?,
+        at place: KeyPlace
+    ) async throws(TouchstoneError) -> KeyRecord {
+        try await call(.standard) { calls throws(TouchstoneError) in
+            // Before a key is made that nobody wants.
+            if try calls.current(at: place) != nil { throw TouchstoneError(.alreadyExists) }
+            let key = try calls.makeKey(under: rule, at: place, challenge: challenge)
+            let record = KeyRecord(key, rule, expires: expires, hasCodes: place.isOfSealing)
+            try calls.add(record, at: place)
+            return record
+        }
+    }
+
+    /// Finds a key's record, and sees that the key can still be used.
+    func findKey(at place: KeyPlace) async throws(TouchstoneError) -> KeyRecord {
+        try await call(.standard) { calls throws(TouchstoneError) in
+            guard let record = try calls.current(at: place) else { throw TouchstoneError(.notFound) }
+            try calls.checkKey(record.representation, at: place)
+            return record
+        }
+    }
+
+    /// Signs the SHA-256 of a message.
+    func sign(
+        _ message: Data,
+        with key: DeviceSigningKey,
+        _ prompt: PromptText
+    ) async throws(TouchstoneError) -> DeviceSignature {
+        let (result, assurance) = try await use(key, .sign(message: message), prompt)
+        let bytes = result.withBytes { Data($0) }
+        guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes) else {
+            throw TouchstoneError(.serviceFailed, part: "touchstoned", cause: "no signature")
+        }
+        return DeviceSignature(
+            rawRepresentation: bytes,
+            derRepresentation: signature.derRepresentation,
+            assurance: assurance
+        )
+    }
+
+    /// Agrees on a secret and derives a key from it.
+    func agree(
+        with peer: DevicePublicKey,
+        _ key: DeviceAgreementKey,
+        _ prompt: PromptText,
+        info: Data,
+        salt: Data,
+        byteCount: Int
+    ) async throws(TouchstoneError) -> Data {
+        let (secret, _) = try await use(key, .agree(peer), prompt)
+        let derived = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: secret.withBytes { SymmetricKey(data: $0) },
+            salt: salt,
+            info: info,
+            outputByteCount: byteCount
+        )
+        return derived.withUnsafeBytes { Data($0) }
+    }
+
+    /// The secret that a sealing key and a fresh public key have together.
+    func openingSecret(
+        for fresh: DevicePublicKey,
+        with key: DeviceSealingKey,
+        _ prompt: PromptText
+    ) async throws(TouchstoneError) -> KeyUseResult {
+        try await use(key, .open(fresh), prompt).0
+    }
+
+    /// Has the user show what the key demands for this operation, and uses it; what was shown serves nothing else.
+    private func use<Purpose>(
+        _ key: DeviceKey<Purpose>,
+        _ operation: KeyOperation,
+        _ prompt: PromptText
+    ) async throws(TouchstoneError) -> (KeyUseResult, Assurance) {
+        let session = makeSession()
+        defer { session.end() }
+        let (representation, rule, hardware) = (key.representation, key.rule, key.hardware)
+        return try await recording(key.name) { () throws(TouchstoneError) in
+            try await call(prompt, in: session, timeout: prompt.timeout) { calls throws(TouchstoneError) in
+                try calls.use(representation, under: rule, hardware, operation)
+            }
+        }
+    }
+}
+
+extension KeychainCalls {
+    /// The record of a key; nil for none.
+    func record(at place: KeyPlace) throws(TouchstoneError) -> KeyRecord? {
+        let found = try ifPresent { () throws(TouchstoneError) in try copy(place.query(), under: nil) }
+        guard let bytes = try found?.bytes() else { return nil }
+        guard let record = try? JSONDecoder().decode(KeyRecord.self, from: bytes) else {
+            throw .damagedRecord
+        }
+        return record
+    }
+
+    /// Keeps the record of a new key.
+    fileprivate func add(_ record: KeyRecord, at place: KeyPlace) throws(TouchstoneError) {
+        let bytes = try SecretCoding.encode(record)
+        let attributes = place.query(mark: KeyRecord.mark(of: record.representation))
+        guard try add(NewPassword(attributes: attributes, rule: nil, bytes: bytes)) else {
+            throw TouchstoneError(.alreadyExists)
+        }
+    }
+}
+
+extension AccessRule {
+    /// - Throws: ``TouchstoneError`` with `hardwareTooWeak`, where the rule demands more protection than there is.
+    func checkLevel(_ actual: HardwareLevel) throws(TouchstoneError) {
+        guard let level, actual < level else { return }
+        throw TouchstoneError(.hardwareTooWeak, details: ["demanded: \(level)", "here: \(actual)"])
+    }
+}

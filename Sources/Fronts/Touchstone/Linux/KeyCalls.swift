@@ -1,0 +1,143 @@
+internal import Crypto
+internal import Foundation
+internal import KeychainClient
+internal import KeychainModel
+internal import SecretMemory
+
+/// A signature or a shared secret, in locked memory.
+final class KeyUseResult: Sendable {
+    private let bytes: SecretBytes
+
+    init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+
+    /// Lends the bytes.
+    func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+        try bytes.withUnsafeBytes { bytes throws(E) in try body(bytes) }
+    }
+}
+
+/// Calls of the daemon about private keys.
+extension KeychainCalls {
+    /// Makes a key; the chip's statement about it, where there is a challenge, is a use of it.
+    func makeKey(
+        under rule: AccessRule,
+        at place: KeyPlace,
+        challenge: Data?
+    ) throws(TouchstoneError) -> NewKey {
+        if let challenge, challenge.count > AttestKey.mostQualifyingData {
+            throw .limit("challenge: at most \(AttestKey.mostQualifyingData) bytes")
+        }
+        let level = try level()
+        try rule.checkLevel(level)
+        try checkSensor(rule)
+        let key = try below { () throws(KeychainError) in
+            let group = place.group.flatMap { AccessGroup($0) }
+            let control = try rule.control(forKey: true)
+            let request = MakeKey(accessControl: control, group: group, prompt: prompt)
+            return try client.makeKey(request, cancellation: cancellation)
+        }
+        let attestation = try challenge.map { challenge throws(TouchstoneError) in
+            try below { () throws(KeychainError) in try statement(about: key, challenge) }
+        }
+        return NewKey(
+            representation: Data(key.representation),
+            publicKey: Data(key.publicKey),
+            // A keychain in the TPM can have a key of software: the key's own place counts.
+            hardware: key.isHardware ? level : min(level, .software),
+            attestation: attestation ?? nil
+        )
+    }
+
+    /// - Throws: ``TouchstoneError`` with `invalidated` for a key that can never be used again.
+    func checkKey(_ representation: Data, at place: KeyPlace) throws(TouchstoneError) {
+        _ = try below { () throws(KeychainError) in
+            let request = ReadKey(representation: Array(representation), prompt: prompt)
+            return try client.readKey(request, cancellation: cancellation)
+        }
+    }
+
+    /// Has the user show what the key demands, and uses it.
+    func use(
+        _ representation: Data,
+        under rule: AccessRule,
+        _ hardware: HardwareLevel,
+        _ operation: KeyOperation
+    ) throws(TouchstoneError) -> (KeyUseResult, Assurance) {
+        let representation = Array(representation)
+        let use = KeyUse(operation)
+        let status = try below { () throws(KeychainError) in try client.status() }
+        try rule.checkLevel(HardwareLevel(status.assurance))
+        if rule.wantsStrongSensor, status.authentication.sensorFacts.grade == .weak {
+            throw .weakSensor(status.authentication.sensor)
+        }
+        return try below { () throws(KeychainError) in
+            let factors = try rule.asks ? ask(for: representation, use) : []
+            let result = try client.useKey(
+                UseKey(representation: representation, use: use, context: context, prompt: prompt),
+                cancellation: cancellation
+            )
+            let assurance = Assurance(ofKeyUnder: rule, factors, status, hardware: hardware)
+            return (KeyUseResult(result), assurance)
+        }
+    }
+
+    private func ask(
+        for representation: [UInt8],
+        _ use: KeyUse
+    ) throws(KeychainError) -> Set<AuthenticationFactor> {
+        // Nobody is asked for a key that is invalidated or locked for good.
+        let made = try client.readKey(
+            ReadKey(representation: representation, prompt: prompt),
+            cancellation: cancellation
+        )
+        guard let context else { return [] }
+        let request = EvaluateAccessControl(
+            accessControl: made.accessControl,
+            operation: Int64(use.operation.rawValue),
+            context: context,
+            reuseSeconds: 0,
+            prompt: prompt
+        )
+        do throws(KeychainError) {
+            return try client.evaluateAccessControl(request, cancellation: cancellation).factors
+        } catch {
+            // Bound to the former fingers it is gone, which its use says.
+            guard error.cause == .enrolmentChanged else { throw error }
+            return []
+        }
+    }
+
+    /// What the chip says of a key; nil for a key of software.
+    private func statement(
+        about key: EnclaveKey,
+        _ challenge: Data
+    ) throws(KeychainError) -> KeyAttestation? {
+        guard key.isHardware else { return nil }
+        let attestation = try client.attestKey(
+            AttestKey(
+                representation: key.representation,
+                qualifyingData: Array(challenge),
+                prompt: prompt
+            ),
+            cancellation: cancellation
+        )
+        guard let evidence = attestation.evidence else { return nil }
+        return KeyAttestation(
+            format: "touchstone-tpm2",
+            statement: Data(attestation.json.utf8),
+            certificates: evidence.identity.certificates.map { Data($0) }
+        )
+    }
+}
+
+extension KeyUse {
+    /// An operation, as the daemon has it.
+    fileprivate init(_ operation: KeyOperation) {
+        self =
+            switch operation {
+            case .sign(let message): .sign(digest: Array(SHA256.hash(data: message)))
+            case .agree(let peer): .agree(publicKey: Array(peer.x963Representation))
+            case .open(let fresh): .decrypt(publicKey: Array(fresh.x963Representation))
+            }
+    }
+}

@@ -1,0 +1,255 @@
+internal import Foundation
+internal import KeychainClient
+internal import KeychainModel
+internal import SecretMemory
+
+/// Calls of the daemon about generic passwords; they block, so they run on a waiting thread.
+struct KeychainCalls {
+    let client: RemoteKeychain
+    /// Where the user shows what items demand; nil for nowhere.
+    let context: UInt64?
+    let prompt: PromptFields
+    let cancellation: Cancellation
+
+    /// Adds a password.
+    ///
+    /// - Returns: false for a name that is taken.
+    func add(_ password: NewPassword) throws(TouchstoneError) -> Bool {
+        try below { () throws(KeychainError) in
+            // The copy here, and the message.
+            let room = try LockedRoom.shared.reserve(
+                2 * (password.bytes?.count ?? 0),
+                cancellation: cancellation
+            )
+            defer { withExtendedLifetime(room) {} }
+            let item = AddItem(
+                itemClass: .genericPassword,
+                attributes: password.attributes.values,
+                accessControl: try password.rule?.control()
+                    ?? AccessControl(accessibility: .afterFirstUnlockThisDeviceOnly),
+                data: try password.bytes.map { bytes throws(KeychainError) in try SecretBytes.locked(bytes) },
+                context: context,
+                prompt: prompt
+            )
+            do throws(KeychainError) {
+                _ = try client.add(item, cancellation: cancellation)
+                return true
+            } catch {
+                guard error.status == .duplicateItem else { throw error }
+                return false
+            }
+        }
+    }
+
+    /// The attribute `generic` of one; nil where there is none.
+    func generic(of query: PasswordQuery) throws(TouchstoneError) -> [UInt8]? {
+        try ifPresent { () throws(TouchstoneError) in
+            FoundSecret(try copy(query.itemQuery(.attributes))).version
+        }
+    }
+
+    /// A password with its bytes, after what the keychain demands for it.
+    ///
+    /// - Throws: ``TouchstoneError`` with `notFound`.
+    func copy(_ query: PasswordQuery, under rule: AccessRule?) throws(TouchstoneError) -> FoundSecret {
+        FoundSecret(try copy(query.itemQuery([.data, .attributes])))
+    }
+
+    /// Which there are, invalidated ones too; asks nobody.
+    func list(_ query: PasswordQuery) throws(TouchstoneError) -> [ListedPassword] {
+        var listed: [ListedPassword] = []
+        try ifPresent { () throws(TouchstoneError) in
+            let found = try copy(query.itemQuery([.attributes, .invalidated]), isShown: query.account != nil)
+            found.forEach { item in
+                guard case .string(let account)? = item.attributes?[.account] else { return }
+                let standing: ListedPassword.Standing =
+                    item.invalidated.map {
+                        .invalidated($0 > 0 ? Date(timeIntervalSince1970: Double($0) / 1e6) : nil)
+                    } ?? .present
+                listed.append(ListedPassword(account: account, standing: standing))
+            }
+        }
+        return listed
+    }
+
+    /// Replaces the bytes of one and its attribute `generic`.
+    ///
+    /// - Throws: ``TouchstoneError`` with `notFound`.
+    func replace(
+        _ bytes: Data,
+        of query: PasswordQuery,
+        under rule: AccessRule,
+        generic: [UInt8]
+    ) throws(TouchstoneError) {
+        try below { () throws(KeychainError) in
+            let room = try LockedRoom.shared.reserve(bytes.count, cancellation: cancellation)
+            defer { withExtendedLifetime(room) {} }
+            let update = UpdateItems(
+                query: query.itemQuery([]),
+                attributes: [.generic: .data(generic)],
+                accessControl: nil,
+                data: try SecretBytes.locked(bytes),
+                context: context,
+                prompt: prompt
+            )
+            try client.update(update, cancellation: cancellation)
+        }
+    }
+
+    /// Gives one the attributes of another query.
+    ///
+    /// - Throws: ``TouchstoneError`` with `notFound`.
+    func rename(_ query: PasswordQuery, to other: PasswordQuery) throws(TouchstoneError) {
+        try below { () throws(KeychainError) in
+            let update = UpdateItems(
+                query: query.itemQuery([]),
+                attributes: other.values,
+                accessControl: nil,
+                data: nil,
+                prompt: prompt
+            )
+            try client.update(update, cancellation: cancellation)
+        }
+    }
+
+    /// Deletes what a query finds, invalidated ones too; asks nobody.
+    ///
+    /// - Returns: whether there was anything.
+    func delete(_ query: PasswordQuery) throws(TouchstoneError) -> Bool {
+        let count = try ifPresent { () throws(TouchstoneError) in
+            try below { () throws(KeychainError) in
+                try client.delete(
+                    DeleteItems(query: query.itemQuery(.invalidated), prompt: prompt),
+                    cancellation: cancellation
+                )
+            }
+        }
+        return (count ?? 0) > 0
+    }
+
+    /// Deletes all whose service begins with one of these, in one transaction.
+    func deleteAll(servicesWith prefixes: [String]) throws(TouchstoneError) {
+        // Each round takes as many as a request may name.
+        try ifPresent { () throws(TouchstoneError) in while try deleteSome(servicesWith: prefixes) {} }
+    }
+
+    /// Whether what needs an unlocked keychain cannot be read now.
+    func isLocked() throws(TouchstoneError) -> Bool {
+        try below { () throws(KeychainError) in try client.status().keybag != .unlocked }
+    }
+
+    /// What protects the keychain.
+    func level() throws(TouchstoneError) -> HardwareLevel { try HardwareLevel(of: client) }
+
+    // MARK: Parts
+
+    // `isShown`: whether the context counts; what lists many needs none.
+    private func copy(_ query: ItemQuery, isShown: Bool = true) throws(TouchstoneError) -> ItemResults {
+        try below { () throws(KeychainError) in
+            try client.copy(
+                CopyItems(query: query, context: isShown ? context : nil, prompt: prompt),
+                cancellation: cancellation
+            )
+        }
+    }
+
+    /// - Returns: whether there may be more.
+    private func deleteSome(servicesWith prefixes: [String]) throws(TouchstoneError) -> Bool {
+        try below { () throws(KeychainError) in
+            let all = ItemQuery(
+                itemClass: .genericPassword,
+                limit: .all,
+                returns: [.attributes, .persistentRef, .invalidated]
+            )
+            var references: [PersistentReference] = []
+            let found = try client.copy(CopyItems(query: all, prompt: prompt), cancellation: cancellation)
+            found.forEach { item in
+                guard case .string(let service)? = item.attributes?[.service],
+                    prefixes.contains(where: service.hasPrefix)
+                else { return }
+                if let reference = item.reference { references.append(reference) }
+            }
+            guard !references.isEmpty else { return false }
+            let some = Array(references.prefix(ItemLimits.mostReferences))
+            let query = ItemQuery(
+                itemClass: .genericPassword,
+                limit: .all,
+                returns: .invalidated,
+                references: some
+            )
+            try client.delete(DeleteItems(query: query, prompt: prompt), cancellation: cancellation)
+            return references.count > some.count
+        }
+    }
+}
+
+extension PasswordQuery {
+    /// The attributes that are given.
+    fileprivate var values: ItemAttributes {
+        var attributes: ItemAttributes = [.service: .string(service)]
+        attributes[.account] = account.map { .string($0) }
+        attributes[.accessGroup] = group.map { .string($0) }
+        attributes[.generic] = generic.map { .data($0) }
+        attributes[.comment] = comment.map { .string($0) }
+        return attributes
+    }
+
+    fileprivate func itemQuery(_ returns: ItemQuery.Returns) -> ItemQuery {
+        ItemQuery(
+            itemClass: .genericPassword,
+            attributes: values,
+            limit: account == nil ? .all : .one,
+            returns: returns
+        )
+    }
+}
+
+/// A secret that was read, in the locked memory that it arrived in.
+final class FoundSecret: Sendable {
+    private let results: ItemResults
+    /// The number of the version that was read; empty for an item that another front wrote.
+    let version: [UInt8]
+
+    init(_ results: consuming ItemResults) {
+        var version: [UInt8] = []
+        results.first()?.forEachAttribute { key, value in
+            if key == .generic, case .data(let bytes) = value { version = bytes }
+        }
+        self.results = results
+        self.version = version
+    }
+
+    /// Lends the bytes.
+    func withBytes<R>(_ body: (RawSpan) -> R) throws(TouchstoneError) -> R {
+        switch results.first() {
+        case .some(let item):
+            if let result = item.withData({ body($0.bytes) }) { return result }
+        case .none: break
+        }
+        // An item without a secret is none that this module wrote.
+        throw TouchstoneError(.damaged)
+    }
+
+    /// A copy in ordinary memory.
+    func bytes() throws(TouchstoneError) -> Data {
+        try withBytes { bytes in bytes.withUnsafeBytes { Data($0) } }
+    }
+}
+
+extension SecretBytes {
+    /// A copy of bytes that an app holds, in locked memory.
+    fileprivate static func locked(_ bytes: Data) throws(KeychainError) -> SecretBytes {
+        do throws(SecretMemoryError) {
+            return try SecretBytes(lockedCopy: bytes.span)
+        } catch {
+            throw KeychainError(error)
+        }
+    }
+}
+
+extension TouchstoneError {
+    /// A secret that is there and can never be opened again.
+    static var invalidatedItem: TouchstoneError {
+        TouchstoneError(KeychainError(.itemNotFound, cause: .invalidated))
+    }
+}

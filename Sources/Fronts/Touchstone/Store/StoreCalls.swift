@@ -1,0 +1,134 @@
+internal import Foundation
+
+/// The requests of one call on a store; they block, so they run on a waiting thread.
+struct StoreCalls {
+    let calls: KeychainCalls
+    let access: StoreAccess
+
+    private var rule: AccessRule { access.store.rule }
+    private var place: StorePlace { StorePlace(access.store) }
+
+    /// Runs a request; what was shown once was enough, so where it is not it does not count any more.
+    private func request<R: ~Copyable>(_ body: () throws(TouchstoneError) -> R) throws(TouchstoneError) -> R {
+        do throws(TouchstoneError) {
+            return try body()
+        } catch {
+            if error.code == .interactionNeeded, case .proof(let proof) = access.permission.kind,
+                proof.session.meets(rule)
+            {
+                throw TouchstoneError(.proofEnded, part: error.part, cause: error.cause)
+            }
+            throw error
+        }
+    }
+
+    // MARK: The rule
+
+    /// Compares the store's rule with the handle's, and the keychain's protection with what that demands.
+    ///
+    /// - Parameter makes: whether a store that has no rule yet gets this one.
+    /// - Throws: ``TouchstoneError``: `hardwareTooWeak`, `ruleMismatch`.
+    func checkRule(makes: Bool) throws(TouchstoneError) {
+        try checkLevel()
+        if makes { try checkSensor() }
+        if let made = try markedRule() { return try compare(made) }
+        guard makes else { return }
+        let isNew = try request { () throws(TouchstoneError) in
+            let marker = place.query(StorePlace.marker, version: Array(rule.description.utf8))
+            return try calls.add(NewPassword(attributes: marker, rule: nil, bytes: nil))
+        }
+        // Another program was first.
+        if !isNew, let made = try markedRule() { try compare(made) }
+    }
+
+    private func checkLevel() throws(TouchstoneError) {
+        guard rule.level != nil else { return }
+        try rule.checkLevel(try request { () throws(TouchstoneError) in try calls.level() })
+    }
+
+    private func checkSensor() throws(TouchstoneError) {
+        var shown: PromptSession?
+        if case .proof(let proof) = access.permission.kind { shown = proof.session }
+        try calls.checkSensor(rule, shown: shown)
+    }
+
+    private func compare(_ made: String) throws(TouchstoneError) {
+        guard made == rule.description else {
+            throw TouchstoneError(.ruleMismatch, details: ["made with: \(made)", "asked for: \(rule)"])
+        }
+    }
+
+    /// The rule that the store was made with, as it is written; nil for a store that was never written.
+    private func markedRule() throws(TouchstoneError) -> String? {
+        try calls.generic(of: place.query(StorePlace.marker)).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    // MARK: One secret
+
+    /// Adds a secret where there is none.
+    ///
+    /// - Returns: false where there is one already.
+    /// - Throws: ``TouchstoneError`` with `invalidated` where there is one that can never be opened again: the system would put
+    ///   the new one in its place, and the app is to decide.
+    func add(_ bytes: Data, _ key: String) throws(TouchstoneError) -> Bool {
+        try request { () throws(TouchstoneError) in
+            if let found = try calls.list(place.query(key)).first {
+                if case .invalidated = found.standing { throw .invalidatedItem }
+                return false
+            }
+            let attributes = place.query(key, version: StorePlace.newVersion(), rule: rule)
+            return try calls.add(NewPassword(attributes: attributes, rule: rule, bytes: bytes))
+        }
+    }
+
+    /// Replaces a secret that is of this version; of any without one.
+    func replace(_ bytes: Data, _ key: String, version: [UInt8]?) throws(TouchstoneError) {
+        try request { () throws(TouchstoneError) in
+            try calls.replace(
+                bytes,
+                of: place.query(key, version: version),
+                under: rule,
+                generic: StorePlace.newVersion()
+            )
+        }
+    }
+
+    /// Reads a secret, after what its rule demands.
+    ///
+    /// One request where it is there: the store's marker is looked at for one that is not found alone.
+    func read(_ key: String) throws(TouchstoneError) -> FoundSecret {
+        try checkLevel()
+        try checkSensor()
+        do throws(TouchstoneError) {
+            return try request { () throws(TouchstoneError) in
+                return try calls.copy(place.query(key, rule: rule), under: rule)
+            }
+        } catch {
+            if error.code == .notFound, let made = try markedRule() { try compare(made) }
+            throw error
+        }
+    }
+
+    /// Deletes a secret of this version, of any without one; without a key, all of the store; invalidated ones too.
+    ///
+    /// - Returns: whether there was one.
+    func delete(_ key: String?, version: [UInt8]?) throws(TouchstoneError) -> Bool {
+        try request { () throws(TouchstoneError) in try calls.delete(place.query(key, version: version)) }
+    }
+
+    /// Where each key stands.
+    func status() throws(TouchstoneError) -> [String: SecretStore.Status] {
+        try request { () throws(TouchstoneError) in
+            let isLocked = if rule.need == .afterFirstUnlock { false } else { try calls.isLocked() }
+            var status: [String: SecretStore.Status] = [:]
+            for item in try calls.list(place.query(nil)) where item.account != StorePlace.marker {
+                status[item.account] =
+                    switch item.standing {
+                    case .present: isLocked ? .locked : .present
+                    case .invalidated(let time): .invalidated(time)
+                    }
+            }
+            return status
+        }
+    }
+}

@@ -1,0 +1,1 @@
+../TouchstoneTests/World.swift
