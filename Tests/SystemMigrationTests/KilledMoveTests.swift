@@ -9,7 +9,8 @@ import TouchstoneTesting
 final class MoveMachine: Sendable {
     /// Whether a process may have mounts of its own, and be traced.
     static let isPossible: Bool = {
-        guard geteuid() == 0, access("/usr/bin/strace", X_OK) == 0, access("/usr/bin/unshare", X_OK) == 0
+        guard geteuid() == 0, access("/usr/bin/strace", X_OK) == 0, access("/usr/bin/unshare", X_OK) == 0,
+            access("/usr/libexec", X_OK) == 0, access("/usr/lib/systemd/system", X_OK) == 0
         else {
             return false
         }
@@ -27,6 +28,7 @@ final class MoveMachine: Sendable {
 
     static let user: UInt32 = 4_001
     static let keeper: UInt32 = 4_002
+    static let agents: UInt32 = 4_003
     static let files = ["keybag", "device.key", "attempts", "items.sqlite", "daemon.log"]
 
     let home: TemporaryDirectory
@@ -45,8 +47,27 @@ final class MoveMachine: Sendable {
             """,
             to: "passwd"
         )
-        _ = try home.write("root:x:0:\nanna:x:\(Self.user):\ntouchstone:x:\(Self.keeper):\n", to: "group")
+        _ = try home.write(
+            """
+            root:x:0:
+            anna:x:\(Self.user):
+            touchstone:x:\(Self.keeper):
+            touchstone-agent:x:\(Self.agents):
+            touchstone-door:x:4004:
+
+            """,
+            to: "group"
+        )
     }
+
+    /// What `touchstone system enable` looks for before it moves anything, without the parts themselves.
+    static let parts = """
+        mount -t tmpfs -o mode=755 parts /usr/libexec; mount -t tmpfs -o mode=755 units /usr/lib/systemd/system
+        mkdir /usr/libexec/touchstone; cd /usr/libexec/touchstone
+        touch touchstoned touchstone-broker touchstone-agent; chmod 755 *; chgrp \(agents) touchstone-agent
+        chmod 2755 touchstone-agent; cd /usr/lib/systemd/system
+        for unit in touchstoned@ touchstone-broker; do touch $unit.service $unit.socket; done; cd /
+        """
 
     /// The bytes of a file, another for each.
     static func content(_ name: String) -> String { String(repeating: "\(name) ", count: 700) }
@@ -96,13 +117,17 @@ final class MoveMachine: Sendable {
     }
 
     /// Runs the command, under `tracer` where one is named; gives what waitpid(2) says, and what it wrote.
-    func run(_ step: String, tracer: [String] = [], before: String = ":") async throws -> (
-        status: Int32, text: String
-    ) {
+    func run(
+        _ step: String,
+        tracer: [String] = [],
+        parts: String = parts,
+        before: String = ":"
+    ) async throws -> (status: Int32, text: String) {
         let log = home.appending("log")
         try? FileManager.default.removeItem(atPath: log)
         let mounts = """
             mount --bind "$0/passwd" /etc/passwd; mount --bind "$0/group" /etc/group; mount --bind "$0/lib" /var/lib
+            \(parts)
             \(before)
             exec "$@"
             """
@@ -242,6 +267,19 @@ struct KilledMoveTests {
         let small = "mount -t tmpfs -o size=16k,mode=755 small /var/lib"
         let (status, text) = try await machine.run("enable", before: small)
         #expect(status == 1 << 8 && text.contains("error: there is no room"), "\(text)")
+        #expect(machine.faults.isEmpty && machine.isWhole(machine.own, owner: MoveMachine.user))
+    }
+
+    @Test("without the parts of system mode, moves nothing and says which is missing")
+    func parts() async throws {
+        let machine = try MoveMachine()
+        try machine.reset()
+        let empty = "mount -t tmpfs parts /usr/libexec"
+        let (status, text) = try await machine.run("enable", parts: empty)
+        #expect(status == 7 << 8, "\(text)")
+        #expect(text.contains("error: system mode is not whole on this machine"), "\(text)")
+        #expect(text.contains("touchstoned is not there"), "\(text)")
+        #expect(text.contains("hint: touchstone system status"), "\(text)")
         #expect(machine.faults.isEmpty && machine.isWhole(machine.own, owner: MoveMachine.user))
     }
 

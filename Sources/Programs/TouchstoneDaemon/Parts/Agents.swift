@@ -21,7 +21,8 @@ struct Agents: Sendable {
         _ parts: DaemonParts
     ) throws(StartError) -> Agents? {
         var number = parts.agentGroup
-        if number == nil { number = try installedGroup(mode) }
+        // The program that a test names draws for the daemon itself.
+        if number == nil, parts.pinentry == nil { number = try installedGroup(mode) }
         guard let number else { return nil }
         let admission = AgentAdmission(
             pinentryProgram: parts.agentPinentry ?? settings.pinentryProgram,

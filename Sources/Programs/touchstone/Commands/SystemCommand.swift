@@ -84,6 +84,7 @@ struct EnableSystemCommand: ParsableCommand {
         switch try Self.told({ () throws(MoveError) in try move.standing() }) {
         case .systemUnchecked, .system: break
         default:
+            try Self.requireParts(of: moved)
             let text =
                 "The keychain of \(moved.user.name) moves from \(places.userDirectory) to \(places.keptDirectory)."
             Output.complain(Printable.text(text))
@@ -114,6 +115,18 @@ struct EnableSystemCommand: ParsableCommand {
             try Self.told { () throws(MoveError) in try move.finishEnabling() }
         }
         Output.complain("The keychain is in system mode: \(places.keptDirectory)")
+    }
+
+    /// Refuses where a part of system mode is missing: without the broker no program would find its items, without the
+    /// agent no box would be drawn.
+    private static func requireParts(of moved: MovedUser) throws(CommandError) {
+        guard let missing = SystemParts().findings(of: moved.user.uid).first(where: { $0.verdict == .wrong })
+        else { return }
+        throw CommandError(
+            "system mode is not whole on this machine: \(missing.text); nothing was changed",
+            hint: "touchstone system status says what is missing, and what to do",
+            exitCode: .notAvailable
+        )
     }
 
     /// What goes wrong with a move, as the command tells it.
