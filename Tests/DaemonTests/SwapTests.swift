@@ -26,7 +26,7 @@ struct SwapTests {
 
         // The person is asked and does nothing: the new secret waits in the daemon, the keys are there.
         try keychain.tellPerson([.waits])
-        let call = Task.detached { try Self.update(in: keychain) }
+        let call = BlockingCall { try Self.update(in: keychain) }
         try await Deadline.wait(for: "the prompt") { Self.isAsking(keychain.processID) ? true : nil }
         let memory = try Memory(of: keychain.processID)
         // The look would see something: the text of the store's schema lies in ordinary memory. What is on its way to

@@ -72,7 +72,7 @@ struct AgentPrompterTests {
     func typed() async throws {
         let desk = try desk()
         let agent = try await agent(Self.terminal, at: desk)
-        let asked = Task { await ask(AgentPrompter(roster), prompt) }
+        let asked = Task { await ask(AgentPrompter(roster, patience: .ofTests), prompt) }
         let box = try await agent.nextBox()
         #expect(box.prompt == prompt)
         #expect(box.terminalType == "xterm")
@@ -80,7 +80,7 @@ struct AgentPrompterTests {
         try await agent.boxIsShown(BoxNumber(number))
         try await agent.boxIsAnswered(answer(number, "marble"))
         #expect(await asked.value == .entered("marble"))
-        let channels = try await AgentPrompter(roster).checkCanPrompt(at: origin)
+        let channels = try await AgentPrompter(roster, patience: .ofTests).checkCanPrompt(at: origin)
         #expect(channels == [PromptChannel("agent on /dev/pts/7 session 4711 started 99")])
         agent.end()
     }
@@ -89,13 +89,13 @@ struct AgentPrompterTests {
     func impossibleAnswers() async throws {
         let desk = try desk()
         let agent = try await agent(Self.terminal, at: desk)
-        let early = Task { await ask(AgentPrompter(roster), prompt) }
+        let early = Task { await ask(AgentPrompter(roster, patience: .ofTests), prompt) }
         let first = try await agent.nextBox().number
         await #expect(throws: KeychainError(.param)) { try await agent.boxIsAnswered(answer(first, "early")) }
         #expect(await early.value == .failed(.prompterFailed))
 
         let touch = Prompt(.touch, requester: "app", heading: "Touch", timeout: .seconds(60))
-        let touched = Task { await ask(AgentPrompter(roster), touch) }
+        let touched = Task { await ask(AgentPrompter(roster, patience: .ofTests), touch) }
         let second = try await agent.nextBox().number
         try await agent.boxIsShown(BoxNumber(second))
         await #expect(throws: KeychainError(.param)) {
@@ -111,19 +111,19 @@ struct AgentPrompterTests {
     func dies() async throws {
         let desk = try desk()
         let agent = try await agent(Self.terminal, at: desk)
-        let asked = Task { await ask(AgentPrompter(roster), prompt) }
+        let asked = Task { await ask(AgentPrompter(roster, patience: .ofTests), prompt) }
         let number = try await agent.nextBox().number
         try await agent.boxIsShown(BoxNumber(number))
         agent.end()
         #expect(await asked.value == .failed(.dismissed))
-        #expect(await ask(AgentPrompter(roster), prompt) == .failed(.noAgent))
+        #expect(await ask(AgentPrompter(roster, patience: .ofTests), prompt) == .failed(.noAgent))
     }
 
     @Test("a cancelled box is taken away by the open call, and ends when the agent says so")
     func cancelled() async throws {
         let desk = try desk()
         let agent = try await agent(Self.terminal, at: desk)
-        let asked = Task { await ask(AgentPrompter(roster), prompt) }
+        let asked = Task { await ask(AgentPrompter(roster, patience: .ofTests), prompt) }
         let number = try await agent.nextBox().number
         try await agent.boxIsShown(BoxNumber(number))
         let gone = Task { try await agent.boxIsUnwanted(BoxNumber(number)) }
@@ -144,7 +144,7 @@ struct AgentPrompterTests {
         let desk = try desk()
         let silent = try await agent(Self.terminal, at: desk)
         #expect(await ask(AgentPrompter(roster, patience: patience), prompt) == .failed(.prompterFailed))
-        #expect(await ask(AgentPrompter(roster), prompt) == .failed(.noAgent))
+        #expect(await ask(AgentPrompter(roster, patience: .ofTests), prompt) == .failed(.noAgent))
         silent.end()
 
         let stubborn = try await agent(Self.terminal, at: desk)
@@ -158,7 +158,7 @@ struct AgentPrompterTests {
         try await stubborn.boxIsShown(BoxNumber(number))
         asked.cancel()
         #expect(await asked.value == .failed(.dismissed))
-        #expect(await ask(AgentPrompter(roster), prompt) == .failed(.noAgent))
+        #expect(await ask(AgentPrompter(roster, patience: .ofTests), prompt) == .failed(.noAgent))
         stubborn.end()
     }
 
@@ -166,7 +166,7 @@ struct AgentPrompterTests {
     func choice() async throws {
         let desk = try desk()
         func channels(_ origin: PromptOrigin) async -> Int? {
-            try? await AgentPrompter(roster).checkCanPrompt(at: origin).count
+            try? await AgentPrompter(roster, patience: .ofTests).checkCanPrompt(at: origin).count
         }
         #expect(await channels(origin) == nil)
         let display = try await agent(Self.graphical, at: desk)
@@ -188,14 +188,15 @@ struct AgentPrompterTests {
     func registrations() async throws {
         let desk = try desk()
         let first = try await agent(Self.graphical, at: desk)
-        let before = try await AgentPrompter(roster).checkCanPrompt(at: PromptOrigin())
+        let before = try await AgentPrompter(roster, patience: .ofTests).checkCanPrompt(at: PromptOrigin())
         let second = desk.visit(by: asker(.agent))
         let registration = AgentRegistration(Self.graphical, version: "test")
         await #expect(throws: KeychainError(.duplicateItem)) { try await second.registerAgent(registration) }
         await #expect(throws: KeychainError(.badReq)) { _ = try await second.nextBox().number }
         first.end()
         _ = try await second.registerAgent(registration)
-        #expect(try await AgentPrompter(roster).checkCanPrompt(at: PromptOrigin()) != before)
+        let after = try await AgentPrompter(roster, patience: .ofTests).checkCanPrompt(at: PromptOrigin())
+        #expect(after != before)
         var crowd: [Visit] = []
         for _ in 0..<AgentRoster.mostOnOneTerminal { crowd.append(try await agent(Self.terminal, at: desk)) }
         await #expect(throws: KeychainError(.allocate)) { _ = try await agent(Self.terminal, at: desk) }
@@ -218,4 +219,13 @@ struct AgentPrompterTests {
         }
         for visit in [agent, app, perUser] { visit.end() }
     }
+}
+
+extension AgentPrompter.Patience {
+    /// Longer than other tests hold the machine.
+    fileprivate static let ofTests = Self(
+        shown: .seconds(90),
+        overtime: .seconds(90),
+        takenAway: .seconds(90)
+    )
 }

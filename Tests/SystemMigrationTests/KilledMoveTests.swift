@@ -127,6 +127,7 @@ final class MoveMachine: Sendable {
         try? FileManager.default.removeItem(atPath: log)
         let mounts = """
             mount --bind "$0/passwd" /etc/passwd; mount --bind "$0/group" /etc/group; mount --bind "$0/lib" /var/lib
+            mount -t tmpfs -o mode=755 run /run
             \(parts)
             \(before)
             exec "$@"

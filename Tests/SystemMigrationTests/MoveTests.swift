@@ -174,7 +174,7 @@ struct MoveTests {
         try keychain.client.lock()
         let shown = keychain.prompts
         try keychain.tellPerson([.waits])
-        let asking = Task.detached { () -> KeychainError? in
+        let asking = BlockingCall { () -> KeychainError? in
             do {
                 try keychain.unlock()
                 return nil
@@ -185,7 +185,7 @@ struct MoveTests {
         try await Deadline.wait(for: "the box") { keychain.prompts > shown ? true : nil }
         let moving = try PrivateMove(keychain.layout.dataDirectory)
         #expect(try moving.move.enable() == .needsCheck)
-        #expect(await asking.value != nil)
+        #expect(try await asking.value != nil)
         #expect(moving.kept.isSuperset(of: ["keybag", "items.sqlite"]))
     }
 

@@ -22,7 +22,12 @@ struct SystemPartsTests {
                 attributes: [.posixPermissions: 0o755]
             )
         }
-        _ = try home.write("anna:x:1000:1000::/h:/s\ntouchstone:x:990:990::/n:/n\n", to: "etc/passwd")
+        // In none of the groups by their own.
+        let (first, second) = (getegid() &+ 1, getegid() &+ 2)
+        _ = try home.write(
+            "anna:x:1000:\(first)::/h:/s\ntouchstone:x:990:\(second)::/n:/n\n",
+            to: "etc/passwd"
+        )
         try setGroups("")
         _ = try home.write("1\n", to: "proc/sys/kernel/yama/ptrace_scope")
         _ = try home.write("", to: "usr/share/polkit-1/rules.d/50-touchstone.rules")

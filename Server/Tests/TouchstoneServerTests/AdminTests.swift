@@ -143,6 +143,12 @@ extension ServerTests {
                     cursor = page["next"]?.integer ?? 0
                 }
                 #expect(records.count >= 5)
+                // A cursor is told again: beyond what JSON's numbers hold it is refused.
+                let end = try await server.admin(.GET, "/audit?after=9007199254740991")
+                #expect(end["next"]?.integer == 9_007_199_254_740_991)
+                for cursor in ["9007199254740992", "1733548220150259200", "9223372036854775807", "-1"] {
+                    #expect(try await server.admin(.GET, "/audit?after=\(cursor)").status == 400)
+                }
                 var last: [String: String] = [:]
                 for record in records {
                     let chain = record["chain"]?.string ?? ""

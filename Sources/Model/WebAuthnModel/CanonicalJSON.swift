@@ -5,7 +5,7 @@ public enum CanonicalJSON {
     public struct Unsupported: Error, Sendable, Equatable {}
 
     /// The largest integer that an IEEE 754 double holds with all below it.
-    private static let greatestInteger: Int64 = 1 << 53 - 1
+    public static let greatestInteger: Int64 = 1 << 53 - 1
 
     /// Encodes a value.
     public static func encode(_ value: JSONValue) throws(Unsupported) -> [UInt8] {

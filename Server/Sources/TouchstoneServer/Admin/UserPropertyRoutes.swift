@@ -133,7 +133,8 @@ enum UserPropertyRoutes {
 
     private static func cursor(_ call: Call) throws(Problem) -> Int64 {
         guard let text = call.query("after") else { return 0 }
-        guard let cursor = Int64(text), cursor >= 0 else {
+        // What is told again as the next page's has to fit into JSON's numbers.
+        guard let cursor = Int64(text), (0...CanonicalJSON.greatestInteger).contains(cursor) else {
             throw Problem(.invalidRequest, "after has to be a number of a former page")
         }
         return cursor

@@ -50,7 +50,7 @@ struct OperationDescription: Sendable {
     }
 
     private func page() -> Self {
-        query("after", ["type": "integer", "minimum": 0])
+        query("after", ["type": "integer", "minimum": 0, "maximum": .integer(CanonicalJSON.greatestInteger)])
             .query("count", ["type": "integer", "minimum": 1, "maximum": 1000])
     }
 

@@ -48,10 +48,13 @@ struct SystemMode: Sendable {
         return Self.isThere(layout.socket)
     }
 
-    /// Whether a path names something; also where that cannot be told.
+    /// Whether a path names something; also where the file system does not tell.
+    ///
+    /// What the caller may not look at, as in a sandbox that knows nothing of system mode, is not there for it: it goes on
+    /// with the user's own daemon, which makes no second keychain (``MovedKeychain``).
     private static func isThere(_ path: String) -> Bool {
         var status = stat()
-        return unsafe lstat(path, &status) == 0 || (errno != ENOENT && errno != ENOTDIR)
+        return unsafe lstat(path, &status) == 0 || ![ENOENT, ENOTDIR, EACCES, EPERM].contains(errno)
     }
 
     /// Checks that nobody but root could have put the socket where it is.

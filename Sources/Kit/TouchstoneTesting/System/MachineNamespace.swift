@@ -85,7 +85,8 @@ final class MachineNamespace: Sendable {
             mount -t tmpfs -o mode=0755 tmpfs "$1"
         }
         mount -t tmpfs -o mode=0755 tmpfs "$1/stage"
-        cp -a /etc/. "$1/stage"
+        # What is exchanged meanwhile is told to be missing, and not needed.
+        cp -a /etc/. "$1/stage" || true
         mount --move "$1/stage" /etc
         for file in passwd group; do
             [ $file = passwd ] && new=$1/users || new=$1/groups

@@ -76,6 +76,7 @@ struct EnableSystemCommand: ParsableCommand {
     func run() throws {
         try MovedUser.requireRoot("enable")
         let moved = try MovedUser(named: options.user, directory: options.from)
+        try moved.requireKeeper()
         let places = moved.places
         let progress = Progress("Copying")
         defer { progress.clear() }
@@ -163,6 +164,7 @@ struct DisableSystemCommand: ParsableCommand {
     func run() throws {
         try MovedUser.requireRoot("disable")
         let moved = try MovedUser(named: options.user, directory: options.from)
+        try moved.requireKeeper()
         let places = moved.places
         let progress = Progress("Copying")
         defer { progress.clear() }

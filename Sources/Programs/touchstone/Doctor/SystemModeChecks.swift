@@ -7,6 +7,7 @@ enum SystemModeChecks {
 
     /// What `doctor` says about this user; one line where the keychain is the user's own.
     static func findingsForDoctor() -> [Finding] {
+        guard ProcessUser.uid != 0 else { return [.ok(part, "off: root's own keychain is never moved")] }
         guard let moved = try? MovedUser(named: nil, directory: nil),
             let standing = try? KeychainMove(moved.places).standing()
         else { return [.ok(part, "off: the keychain is this user's own")] }

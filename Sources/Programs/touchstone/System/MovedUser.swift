@@ -10,13 +10,15 @@ struct MovedUser {
 
     let user: UserDatabase.User
     let places: MovePlaces
+    /// Whether there is the account; without it nothing can be moved, and the user stands for it in ``places``.
+    private let hasKeeper: Bool
 
     /// The user that is named, or who asked for root's rights, or who runs the command.
     ///
     /// - Parameters:
     ///   - name: The user's name or number; nil for who asks.
     ///   - directory: The keychain's own directory, where it is not `~/.local/share/touchstone`.
-    /// - Throws: ``CommandError`` where there is no such user, or no account that keeps keychains.
+    /// - Throws: ``CommandError`` where there is no such user.
     init(named name: String?, directory: String?) throws(CommandError) {
         let database = UserDatabase()
         guard let wanted = name ?? Self.asker() else {
@@ -36,13 +38,6 @@ struct MovedUser {
                 exitCode: .validationFailure
             )
         }
-        guard let keeper = database.user(Self.keeper) else {
-            throw CommandError(
-                "there is no account '\(Self.keeper)', which keeps keychains in system mode",
-                hint: "install the package, or run systemd-sysusers with its touchstone.conf",
-                exitCode: .notAvailable
-            )
-        }
         let path = directory ?? user.home + "/.local/share/touchstone"
         guard path.hasPrefix("/") else {
             throw CommandError(
@@ -52,9 +47,11 @@ struct MovedUser {
             )
         }
         self.user = user
+        let keeper = database.user(Self.keeper)
+        hasKeeper = keeper != nil
         places = MovePlaces(
             user: database.account(user),
-            keeper: database.account(keeper),
+            keeper: database.account(keeper ?? user),
             userDirectory: path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path,
             systemDirectory: "/var/lib/touchstone"
         )
@@ -65,6 +62,17 @@ struct MovedUser {
         guard ProcessUser.uid == 0 else { return "\(ProcessUser.uid)" }
         let asker = Environment.value("SUDO_UID") ?? Environment.value("PKEXEC_UID")
         return asker.flatMap { UInt32($0) }.flatMap { $0 == 0 ? nil : "\($0)" }
+    }
+
+    /// There has to be the account that keeps keychains in system mode.
+    func requireKeeper() throws(CommandError) {
+        guard hasKeeper else {
+            throw CommandError(
+                "there is no account '\(Self.keeper)', which keeps keychains in system mode; nothing was changed",
+                hint: "touchstone system status says what else is missing",
+                exitCode: .notAvailable
+            )
+        }
     }
 
     /// Only root moves a keychain.

@@ -1,4 +1,5 @@
 import Glibc
+import KeychainModel
 
 /// The service manager's units of one user's daemon in system mode.
 struct SystemUnits {
@@ -20,6 +21,8 @@ struct SystemUnits {
     func disable() throws(CommandError) {
         try run("disable", "--now", socket)
         try run("stop", service)
+        // The unit leaves the name, so that a stopped socket is told apart from none; now there is none.
+        _ = unsafe unlink(Layout.ofSystem(uid: uid).socket)
     }
 
     private func run(_ arguments: String...) throws(CommandError) {

@@ -21,7 +21,14 @@ struct SystemCheckCommand: ParsableCommand {
     func run() throws {
         if let user { return try Self.become(user) }
         let keychain = RemoteKeychain.shared
-        if try keychain.status().keybag == .notSetUp { return }
+        // What moved was a keychain: an empty one is another.
+        guard try keychain.status().keybag != .notSetUp else {
+            throw CommandError(
+                "there is no keychain where the daemon looks for it",
+                hint: "touchstone system status says where it went",
+                exitCode: .notFound
+            )
+        }
         if try keychain.status().keybag != .unlocked { try UnlockCommand.parse([]).run() }
         let progress = Progress("Checking")
         defer { progress.clear() }
