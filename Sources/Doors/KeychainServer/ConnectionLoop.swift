@@ -104,6 +104,11 @@ struct ConnectionLoop: ~Copyable {
         case .request(let head, let request):
             guard head.id > lastID else { return refuse("request number") }
             lastID = head.id
+            // Before the greeting, nothing is told of what could be called. Here and not where the request is taken apart: Swift
+            // 6.3 cannot compile that for release.
+            guard helloDeadline != nil || connection.visit.admits(head.method) else {
+                return refuseMethod(head.id)
+            }
             handle(request, head, room: room)
         }
     }
@@ -114,12 +119,6 @@ struct ConnectionLoop: ~Copyable {
         room: LockedMemoryBudget.Reservation
     ) {
         let id = head.id
-        // Before the greeting, nothing is told of what could be called.
-        guard helloDeadline != nil || connection.visit.admits(head.method) else {
-            send(KeychainError(.missingEntitlement), to: id)
-            connection.giveUp()
-            return stopReading()
-        }
         switch consume request {
         case .hello(let hello):
             guard helloDeadline != nil, ConstantTime.areEqual(hello.nonce, nonce) else {
@@ -154,6 +153,12 @@ struct ConnectionLoop: ~Copyable {
     private mutating func refuse(_ reason: String) {
         let event = AuditEvent(.clientRefused, caller: connection.caller, detail: reason)
         connection.desk.services.audit.record(event)
+        connection.giveUp()
+        stopReading()
+    }
+
+    private mutating func refuseMethod(_ id: UInt64) {
+        send(KeychainError(.missingEntitlement), to: id)
         connection.giveUp()
         stopReading()
     }
