@@ -107,11 +107,12 @@ extension PrivateKeychain {
     func touchstone(_ arguments: String) async throws -> Finished {
         let terminal = prompt().origin.terminal ?? ""
         let errors = home.appending("errors")
-        let finished = try await Finished.running(
+        var finished = try await Finished.running(
             ["/bin/sh", "-c", "exec \(Programs.touchstone) \(arguments) 2>\(errors) <\(terminal)"],
             environment: ["TOUCHSTONE_HOME": home.path, "PATH": "/usr/bin:/bin"]
         )
-        return Finished(status: finished.status, output: try String(contentsOfFile: errors, encoding: .utf8))
+        finished.output = try String(contentsOfFile: errors, encoding: .utf8)
+        return finished
     }
 
     /// A file of the data directory.

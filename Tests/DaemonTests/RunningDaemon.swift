@@ -125,38 +125,6 @@ final class RunningDaemon {
     }
 }
 
-/// A program that ran to its end.
-struct Finished {
-    /// Its exit status, or minus the signal that ended it.
-    let status: Int32
-    let dumpedCore: Bool
-    /// What it wrote.
-    let output: String
-
-    /// Runs a program and waits.
-    static func running(
-        _ command: [String],
-        environment: [String: String] = [:]
-    ) async throws -> Finished {
-        let directory = try TemporaryDirectory()
-        let log = directory.appending("output")
-        let process = try await ChildProcess.start(
-            command[0],
-            Array(command.dropFirst()),
-            environment: environment,
-            log: log
-        )
-        return try Finished(await process.waitUntilEnd(), String(contentsOf: log))
-    }
-
-    init(_ wait: Int32, _ output: String) {
-        let signal = wait & 0x7F
-        status = signal != 0 ? -signal : wait >> 8
-        dumpedCore = wait & 0x80 != 0
-        self.output = output
-    }
-}
-
 extension String {
     /// The text of a file.
     init(contentsOf path: String) throws {

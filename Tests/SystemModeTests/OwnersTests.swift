@@ -58,7 +58,7 @@ struct OwnersTests {
             configuration: ScriptedOwner.settings + ["biometry = off", person.setting]
         )
         func run(_ arguments: [String], _ user: SystemModeMachine.Account, input: String = "") async throws
-            -> SystemModeMachine.Finished
+            -> Finished
         {
             try await machine.run(
                 [Self.command] + arguments,

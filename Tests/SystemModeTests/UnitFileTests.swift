@@ -16,27 +16,6 @@ enum ShippedFiles {
     static func isProgram(_ path: String) -> Bool { access(path, X_OK) == 0 }
 }
 
-/// A program's end.
-struct Outcome {
-    let status: Int32
-    let output: String
-
-    /// Runs a program; minus the signal that ended it, or its exit status.
-    static func of(_ command: [String], environment: [String: String] = [:]) async throws -> Outcome {
-        let directory = try TemporaryDirectory()
-        let log = directory.appending("output")
-        let process = try await ChildProcess.start(
-            command[0],
-            Array(command.dropFirst()),
-            environment: environment,
-            log: log
-        )
-        let wait = try await process.waitUntilEnd()
-        let status = wait & 0x7F != 0 ? -(wait & 0x7F) : wait >> 8
-        return Outcome(status: status, output: try String(contentsOfFile: log, encoding: .utf8))
-    }
-}
-
 @Suite("The files of system mode")
 struct UnitFileTests {
     private static let analyze = "/usr/bin/systemd-analyze"
@@ -50,7 +29,7 @@ struct UnitFileTests {
     func exposure() async throws {
         let security = [Self.analyze, "security", "--no-pager", "--offline=true"]
         let unit = "\(ShippedFiles.directory)/touchstoned@.service"
-        let good = try await Outcome.of(security + ["--threshold=10", unit])
+        let good = try await Finished.running(security + ["--threshold=10", unit])
         #expect(good.status == 0, "\(good.output)")
         // The limit is one that can be missed: without its filter the unit is over it.
         let directory = try TemporaryDirectory()
@@ -59,7 +38,7 @@ struct UnitFileTests {
             lines.filter { !$0.hasPrefix("SystemCallFilter=") }.joined(separator: "\n") + "\n",
             to: "touchstoned@.service"
         )
-        let bad = try await Outcome.of(security + ["--threshold=10", weak])
+        let bad = try await Finished.running(security + ["--threshold=10", weak])
         #expect(bad.status != 0, "\(bad.output)")
     }
 
@@ -83,11 +62,11 @@ struct UnitFileTests {
             _ = try directory.write(text, to: name.replacing("1000", with: ""))
             units.append(try directory.write(text, to: name))
         }
-        let good = try await Outcome.of([Self.analyze, "verify", "--man=no"] + units)
+        let good = try await Finished.running([Self.analyze, "verify", "--man=no"] + units)
         #expect(good.status == 0, "\(good.output)")
         #expect(!good.output.contains(directory.path), "\(good.output)")
         let wrong = try directory.write(service + "[Service]\nNoSuchLine=yes\n", to: "wrong@1000.service")
-        let bad = try await Outcome.of([Self.analyze, "verify", "--man=no", wrong])
+        let bad = try await Finished.running([Self.analyze, "verify", "--man=no", wrong])
         #expect(bad.output.contains("NoSuchLine"))
     }
 
@@ -101,7 +80,7 @@ struct UnitFileTests {
         _ = try directory.write("root:x:0:0:root:/root:/bin/sh\n", to: "etc/passwd")
         _ = try directory.write("root:x:0:\n", to: "etc/group")
         let file = "\(ShippedFiles.directory)/touchstone.sysusers"
-        let made = try await Outcome.of([Self.sysusers, "--root=\(directory.path)", file])
+        let made = try await Finished.running([Self.sysusers, "--root=\(directory.path)", file])
         #expect(made.status == 0, "\(made.output)")
         let users = try String(contentsOfFile: directory.appending("etc/passwd"), encoding: .utf8)
         let account = try #require(users.split(separator: "\n").first { $0.hasPrefix("touchstone:") })
@@ -124,7 +103,7 @@ struct UnitFileTests {
     func directories() async throws {
         let directory = try TemporaryDirectory()
         let file = "\(ShippedFiles.directory)/touchstone.tmpfiles"
-        let made = try await Outcome.of([Self.tmpfiles, "--create", "--root=\(directory.path)", file])
+        let made = try await Finished.running([Self.tmpfiles, "--create", "--root=\(directory.path)", file])
         #expect(made.status == 0, "\(made.output)")
         for path in ["run/touchstone", "var/lib/touchstone"] {
             var status = stat()

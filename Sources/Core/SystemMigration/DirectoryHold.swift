@@ -102,17 +102,6 @@ enum DirectoryHold {
 enum ProcText {
     /// All of a file; nil where it cannot be read or is no text.
     static func read(_ path: String, upTo limit: Int) -> String? {
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
-        var text: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 1 << 14)
-        while text.count < limit {
-            let count = SystemCall.uninterrupted { unsafe Glibc.read(file, &part, part.count) }
-            guard count >= 0 else { return nil }
-            if count == 0 { break }
-            text += part[..<count]
-        }
-        return String(validating: text, as: UTF8.self)
+        SmallFile.bytes(path, upTo: limit).flatMap { String(validating: $0, as: UTF8.self) }
     }
 }

@@ -110,15 +110,6 @@ struct SystemMode: Sendable {
 enum SystemFile {
     /// Its text; empty where it cannot be read.
     static func text(_ path: String) -> String {
-        let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return "" }
-        defer { close(file) }
-        var text: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 4096)
-        while true {
-            let count = unsafe read(file, &part, part.count)
-            guard count > 0 else { return count == 0 ? String(decoding: text, as: UTF8.self) : "" }
-            text += part[..<count]
-        }
+        SmallFile.bytes(path, upTo: .max).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 }

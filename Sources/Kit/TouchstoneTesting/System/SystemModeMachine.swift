@@ -46,14 +46,6 @@ package final class SystemModeMachine: Sendable {
         package static let door: UInt32 = 64_807
     }
 
-    /// What a program left behind.
-    package struct Finished: Sendable {
-        /// Its exit status, or minus the signal that ended it.
-        package let status: Int32
-        /// What it wrote, errors among it.
-        package let output: String
-    }
-
     /// Whether this process may make one.
     package static var isPossible: Bool { MachineNamespace.isPossible }
     /// Where the machine's programs are.
@@ -206,11 +198,7 @@ package final class SystemModeMachine: Sendable {
             input: descriptor,
             log: log
         )
-        let wait = try await process.waitUntilEnd()
-        return Finished(
-            status: wait & 0x7F != 0 ? -(wait & 0x7F) : wait >> 8,
-            output: try String(contentsOfFile: log, encoding: .utf8)
-        )
+        return try Finished(await process.waitUntilEnd(), log: log)
     }
 
     /// A system bus in the machine, where programs look for it, with polkitd and fprintd on it.

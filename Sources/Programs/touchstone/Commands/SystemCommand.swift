@@ -42,6 +42,14 @@ struct MoveOptions: ParsableArguments {
     @Flag(help: "Do not unlock it now: the former keychain stays until the command is run again.")
     var later = false
 
+    /// Whose keychain root moves by `command`, to or from an account that there is.
+    func movedUser(of command: String) throws(CommandError) -> MovedUser {
+        try MovedUser.requireRoot(command)
+        let moved = try MovedUser(named: user, directory: from)
+        try moved.requireKeeper()
+        return moved
+    }
+
     /// Asks before anything is changed.
     func confirm(_ question: String) throws(CommandError) {
         guard !yes else { return }
@@ -74,9 +82,7 @@ struct EnableSystemCommand: ParsableCommand {
     @OptionGroup var options: MoveOptions
 
     func run() throws {
-        try MovedUser.requireRoot("enable")
-        let moved = try MovedUser(named: options.user, directory: options.from)
-        try moved.requireKeeper()
+        let moved = try options.movedUser(of: "enable")
         let places = moved.places
         let progress = Progress("Copying")
         defer { progress.clear() }
@@ -162,9 +168,7 @@ struct DisableSystemCommand: ParsableCommand {
     @OptionGroup var options: MoveOptions
 
     func run() throws {
-        try MovedUser.requireRoot("disable")
-        let moved = try MovedUser(named: options.user, directory: options.from)
-        try moved.requireKeeper()
+        let moved = try options.movedUser(of: "disable")
         let places = moved.places
         let progress = Progress("Copying")
         defer { progress.clear() }
