@@ -110,6 +110,9 @@ let package = Package(
             swiftSettings: nearC
         ),
 
+        // What the system tells of processes and enrolled fingers: the daemon of a user looks itself, the broker for others.
+        .target(name: "SystemFacts", dependencies: ["CLinux", "KeychainModel"], swiftSettings: nearC),
+
         // L3: workers; none knows another.
         .target(
             name: "AuthenticationEngine",
@@ -155,7 +158,9 @@ let package = Package(
         ),
         .target(
             name: "KeychainServer",
-            dependencies: ["CLinux", "Desk", "KeychainModel", "SecretMemory", "CBOR", "Threads"],
+            dependencies: [
+                "CLinux", "Desk", "KeychainModel", "SecretMemory", "CBOR", "SystemFacts", "Threads",
+            ],
             swiftSettings: nearC
         ),
         .target(
@@ -530,7 +535,7 @@ if Context.environment["SPI_GENERATE_DOCS"] != nil {
 let layers: KeyValuePairs = [
     "C": ["CLinux", "CItemFiles", "COpenSSL", "CSQLite", "CSystemd", "CTSS2"],
     "Ground": ["SecretMemory", "CBOR", "FrequentWords", "ModularArithmetic", "Threads"],
-    "Model": ["KeychainModel", "WebAuthnModel"],
+    "Model": ["KeychainModel", "SystemFacts", "WebAuthnModel"],
     "Core": ["AuthenticationEngine", "Desk", "KeychainEngine"],
     "Drivers": ["FingerprintDriver", "PinentryDriver", "TPMDriver"],
     "Doors": ["KeychainServer"],

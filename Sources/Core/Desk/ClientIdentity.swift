@@ -28,13 +28,15 @@ package struct ClientIdentity: Sendable {
     ///   - processStart: when that started, in clock ticks since boot; 0 when unknown.
     ///   - program: its path; nil where it cannot be told for sure.
     ///   - isStill: looks whether the process still runs that program; nil where it cannot be told.
+    ///   - isFoundAgain: looks for the program anew before a box names it; nil where `isStill` does.
     /// - Returns: who asks, with the groups that it may use.
     package func asker(
         uid: UInt32,
         pid: Int32,
         processStart: UInt64,
         program: String?,
-        isStill: (@Sendable () -> Bool)?
+        isStill: (@Sendable () -> Bool)?,
+        isFoundAgain: (@Sendable () -> Bool)? = nil
     ) -> Asker {
         let caller = Caller(
             uid: uid,
@@ -43,7 +45,13 @@ package struct ClientIdentity: Sendable {
             program: program,
             accessGroup: group(of: program)
         )
-        return Asker(caller, groups: groups(of: caller), unknownGroup: group(of: nil), isStill: isStill)
+        return Asker(
+            caller,
+            groups: groups(of: caller),
+            unknownGroup: group(of: nil),
+            isStill: isStill,
+            isFoundAgain: isFoundAgain
+        )
     }
 
     /// The groups that a caller may use.

@@ -1,20 +1,21 @@
-import CLinux
-import Glibc
+public import Glibc
 import KeychainModel
 
-/// A process at the other end of a socket, held so that its number cannot come to mean another one.
+/// What the kernel tells of a process in `/proc`, held so that its number cannot come to mean another one.
 ///
 /// Its directory in `/proc` stays that process's: once it has ended, nothing is found there any more.
-final class PeerProcess: Sendable {
+public final class ProcessDirectory: Sendable {
     /// A file, whatever it is called.
-    struct FileIdentity: Equatable {
-        let device: dev_t
-        let inode: ino_t
+    public struct FileIdentity: Equatable, Sendable {
+        /// The device that it is on.
+        public let device: dev_t
+        /// Its number there.
+        public let inode: ino_t
 
         /// The file at a path.
         ///
         /// Relative ones start at `directory`; links in `/proc` are followed.
-        init?(_ path: String, in directory: CInt = AT_FDCWD, follows: Bool = true) {
+        public init?(_ path: String, in directory: CInt = AT_FDCWD, follows: Bool = true) {
             var status = stat()
             guard unsafe fstatat(directory, path, &status, follows ? 0 : AT_SYMLINK_NOFOLLOW) == 0 else {
                 return nil
@@ -27,10 +28,10 @@ final class PeerProcess: Sendable {
     private static let ownMounts = FileIdentity("/proc/self/ns/mnt")
     private static let ownUsers = FileIdentity("/proc/self/ns/user")
 
-    private let directory: CInt
+    let directory: CInt
 
     /// Holds the process of a number; nil when there is none.
-    init?(_ pid: Int32) {
+    public init?(_ pid: Int32) {
         directory = unsafe open("/proc/\(pid)", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return nil }
     }
@@ -38,7 +39,7 @@ final class PeerProcess: Sendable {
     deinit { close(directory) }
 
     /// The file of the program that it runs now; nil when the kernel does not tell.
-    var programFile: FileIdentity? {
+    public var programFile: FileIdentity? {
         if let file = FileIdentity("exe", in: directory) { return file }
         // The first thread may have ended before the others (pthread_exit(3) in main).
         return thread().flatMap { FileIdentity("task/\($0)/exe", in: directory) }
@@ -50,7 +51,7 @@ final class PeerProcess: Sendable {
     /// What a process in another mount or user namespace calls its program is another's word. Here, the path has to
     /// lead to the very file that runs: not one that was mounted over it elsewhere, not one of a mount that is gone,
     /// and not one that was deleted, of which nobody can tell any more where it was.
-    func program() -> (path: String, file: FileIdentity)? {
+    public func program() -> (path: String, file: FileIdentity)? {
         let place = FileIdentity("exe", in: directory) != nil ? "" : thread().map { "task/\($0)/" } ?? ""
         guard let file = FileIdentity(place + "exe", in: directory),
             let path = ProgramPath.ofLink(place + "exe", in: directory),
@@ -62,7 +63,7 @@ final class PeerProcess: Sendable {
     }
 
     /// When it started, in clock ticks since boot.
-    func startTime() -> UInt64? { ProcessStat(inDirectory: directory)?.start }
+    public func startTime() -> UInt64? { ProcessStat(inDirectory: directory)?.start }
 
     /// A thread of it that runs.
     private func thread() -> String? {
@@ -85,9 +86,9 @@ final class PeerProcess: Sendable {
 }
 
 /// Paths of running programs.
-enum ProgramPath {
+package enum ProgramPath {
     /// What `/proc/self/exe` points to.
-    static func ofThisProcess() -> String? { ofLink("/proc/self/exe", in: AT_FDCWD) }
+    package static func ofThisProcess() -> String? { ofLink("/proc/self/exe", in: AT_FDCWD) }
 
     /// Where a link to a program leads.
     static func ofLink(_ link: String, in directory: CInt) -> String? {
@@ -105,7 +106,7 @@ enum ProgramPath {
     }
 
     /// The directory part of an absolute path.
-    static func directory(of path: String) -> String {
+    package static func directory(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
         return String(path[..<slash])
     }
