@@ -113,6 +113,9 @@ let package = Package(
         // What the system tells of processes and enrolled fingers: the daemon of a user looks itself, the broker for others.
         .target(name: "SystemFacts", dependencies: ["CLinux", "KeychainModel"], swiftSettings: nearC),
 
+        // What the daemon and the broker say to each other.
+        .target(name: "BrokerProtocol", dependencies: ["CBOR"], swiftSettings: nearC),
+
         // L3: workers; none knows another.
         .target(
             name: "AuthenticationEngine",
@@ -130,7 +133,7 @@ let package = Package(
         ),
         .target(
             name: "FingerprintDriver",
-            dependencies: ["CSystemd", "CLinux", "KeychainModel", "Threads"],
+            dependencies: ["CSystemd", "CLinux", "KeychainModel", "SystemFacts", "Threads"],
             swiftSettings: nearC
         ),
         .target(
@@ -237,6 +240,21 @@ let package = Package(
             swiftSettings: nearC,
             linkerSettings: daemonLinkage
         ),
+        // Names callers and digests templates for daemons under another account: root with one capability.
+        .target(
+            name: "TouchstoneBroker",
+            dependencies: [
+                "BrokerProtocol", "CLinux", "KeychainModel", "SystemFacts",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: nearC
+        ),
+        .executableTarget(
+            name: "touchstone-broker",
+            dependencies: ["TouchstoneBroker"],
+            swiftSettings: nearC,
+            linkerSettings: daemonLinkage
+        ),
         // The same, with parts that a test chooses.
         .executableTarget(
             name: "touchstoned-testing",
@@ -303,7 +321,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FingerprintDriverTests",
-            dependencies: ["FingerprintDriver", "KeychainModel", "TouchstoneTesting"],
+            dependencies: ["FingerprintDriver", "KeychainModel", "SystemFacts", "TouchstoneTesting"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -366,6 +384,14 @@ let package = Package(
         .testTarget(
             name: "KeychainClientTests",
             dependencies: ["CLinux", "KeychainClient", "KeychainModel", "ScriptedDaemon", "SecretMemory"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "TouchstoneBrokerTests",
+            dependencies: [
+                "BrokerProtocol", "CBOR", "CLinux", "KeychainModel", "SystemFacts", "TouchstoneBroker",
+                "TouchstoneTesting", "touchstone-broker",
+            ],
             swiftSettings: settings
         ),
         // The real programs, which the build puts beside the tests.
@@ -535,7 +561,7 @@ if Context.environment["SPI_GENERATE_DOCS"] != nil {
 let layers: KeyValuePairs = [
     "C": ["CLinux", "CItemFiles", "COpenSSL", "CSQLite", "CSystemd", "CTSS2"],
     "Ground": ["SecretMemory", "CBOR", "FrequentWords", "ModularArithmetic", "Threads"],
-    "Model": ["KeychainModel", "SystemFacts", "WebAuthnModel"],
+    "Model": ["BrokerProtocol", "KeychainModel", "SystemFacts", "WebAuthnModel"],
     "Core": ["AuthenticationEngine", "Desk", "KeychainEngine"],
     "Drivers": ["FingerprintDriver", "PinentryDriver", "TPMDriver"],
     "Doors": ["KeychainServer"],
@@ -544,7 +570,11 @@ let layers: KeyValuePairs = [
         "LocalAuthentication", "CryptoKit",
     ],
     "Kit": ["LoopbackHTTP", "TouchstoneTesting"],
-    "Programs": ["TouchstoneDaemon", "touchstoned", "touchstoned-testing", "touchstone", "touchstone-demo"],
+    "Programs": [
+        "TouchstoneBroker", "touchstone-broker", "TouchstoneDaemon", "touchstoned", "touchstoned-testing",
+        "touchstone",
+        "touchstone-demo",
+    ],
 ]
 /// Those that do not import each other, because they meet through ports; a door imports the desk, which it is one to.
 let workers = Set(

@@ -1,5 +1,5 @@
 public import Glibc
-import KeychainModel
+package import KeychainModel
 
 /// What the kernel tells of a process in `/proc`, held so that its number cannot come to mean another one.
 ///
@@ -52,7 +52,7 @@ public final class ProcessDirectory: Sendable {
     /// lead to the very file that runs: not one that was mounted over it elsewhere, not one of a mount that is gone,
     /// and not one that was deleted, of which nobody can tell any more where it was.
     public func program() -> (path: String, file: FileIdentity)? {
-        let place = FileIdentity("exe", in: directory) != nil ? "" : thread().map { "task/\($0)/" } ?? ""
+        let place = place
         guard let file = FileIdentity(place + "exe", in: directory),
             let path = ProgramPath.ofLink(place + "exe", in: directory),
             let mounts = FileIdentity(place + "ns/mnt", in: directory), mounts == Self.ownMounts,
@@ -60,6 +60,31 @@ public final class ProcessDirectory: Sendable {
             FileIdentity(path, follows: false) == file
         else { return nil }
         return (path, file)
+    }
+
+    /// What stands before the names of the files of a thread that runs; nothing for the first one.
+    var place: String {
+        FileIdentity("exe", in: directory) != nil ? "" : thread().map { "task/\($0)/" } ?? ""
+    }
+
+    /// Whether it is in the mount and user namespaces of another one; nil where that cannot be told.
+    package func sharesNamespaces(with other: ProcessDirectory) -> Bool? {
+        let (place, otherPlace) = (place, other.place)
+        for name in ["ns/mnt", "ns/user"] {
+            guard let own = FileIdentity(place + name, in: directory),
+                let others = FileIdentity(otherPlace + name, in: other.directory)
+            else { return nil }
+            guard own == others else { return false }
+        }
+        return true
+    }
+
+    /// What `/proc/PID/stat` says.
+    package var standing: ProcessStat? { ProcessStat(inDirectory: directory) }
+
+    /// The process that traces its first thread; 0 for none, nil where that cannot be told.
+    package var tracer: UInt64? {
+        SmallFile.line("TracerPid", of: place + "status", in: directory).flatMap { UInt64($0) }
     }
 
     /// When it started, in clock ticks since boot.
