@@ -114,6 +114,12 @@ let package = Package(
             swiftSettings: nearC
         ),
 
+        // What the system tells of processes and enrolled fingers: the daemon of a user looks itself, the broker for others.
+        .target(name: "SystemFacts", dependencies: ["CLinux", "KeychainModel"], swiftSettings: nearC),
+
+        // What the daemon and the broker say to each other.
+        .target(name: "BrokerProtocol", dependencies: ["CBOR"], swiftSettings: nearC),
+
         // L3: workers; none knows another.
         .target(
             name: "AuthenticationEngine",
@@ -131,7 +137,7 @@ let package = Package(
         ),
         .target(
             name: "FingerprintDriver",
-            dependencies: ["CSystemd", "CLinux", "KeychainModel", "Threads"],
+            dependencies: ["CSystemd", "CLinux", "KeychainModel", "SystemFacts", "Threads"],
             swiftSettings: nearC
         ),
         .target(
@@ -161,7 +167,9 @@ let package = Package(
         .target(name: "SystemMigration", dependencies: ["CLinux", "KeychainModel"], swiftSettings: nearC),
         .target(
             name: "KeychainServer",
-            dependencies: ["CLinux", "Desk", "KeychainModel", "SecretMemory", "CBOR", "Threads"],
+            dependencies: [
+                "CLinux", "Desk", "KeychainModel", "SecretMemory", "CBOR", "SystemFacts", "Threads",
+            ],
             swiftSettings: nearC
         ),
         .target(
@@ -237,6 +245,21 @@ let package = Package(
         .executableTarget(
             name: "touchstoned",
             dependencies: ["TouchstoneDaemon"],
+            swiftSettings: nearC,
+            linkerSettings: daemonLinkage
+        ),
+        // Names callers and digests templates for daemons under another account: root with one capability.
+        .target(
+            name: "TouchstoneBroker",
+            dependencies: [
+                "BrokerProtocol", "CLinux", "KeychainModel", "SystemFacts",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: nearC
+        ),
+        .executableTarget(
+            name: "touchstone-broker",
+            dependencies: ["TouchstoneBroker"],
             swiftSettings: nearC,
             linkerSettings: daemonLinkage
         ),
@@ -320,7 +343,7 @@ let package = Package(
         ),
         .testTarget(
             name: "FingerprintDriverTests",
-            dependencies: ["FingerprintDriver", "KeychainModel", "TouchstoneTesting"],
+            dependencies: ["FingerprintDriver", "KeychainModel", "SystemFacts", "TouchstoneTesting"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -383,6 +406,14 @@ let package = Package(
         .testTarget(
             name: "KeychainClientTests",
             dependencies: ["CLinux", "KeychainClient", "KeychainModel", "ScriptedDaemon", "SecretMemory"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "TouchstoneBrokerTests",
+            dependencies: [
+                "BrokerProtocol", "CBOR", "CLinux", "KeychainModel", "SystemFacts", "TouchstoneBroker",
+                "TouchstoneTesting", "touchstone-broker",
+            ],
             swiftSettings: settings
         ),
         // The real programs, which the build puts beside the tests.
@@ -592,7 +623,7 @@ if Context.environment["SPI_GENERATE_DOCS"] != nil {
 let layers: KeyValuePairs = [
     "C": ["CLinux", "CItemFiles", "COpenSSL", "CSQLite", "CSystemd", "CTSS2"],
     "Ground": ["SecretMemory", "CBOR", "FrequentWords", "ModularArithmetic", "Threads"],
-    "Model": ["KeychainModel", "WebAuthnModel"],
+    "Model": ["BrokerProtocol", "KeychainModel", "SystemFacts", "WebAuthnModel"],
     "Core": ["AuthenticationEngine", "Desk", "KeychainEngine", "SystemMigration"],
     "Drivers": ["FingerprintDriver", "PinentryDriver", "TPMDriver"],
     "Doors": ["KeychainServer"],
@@ -602,7 +633,8 @@ let layers: KeyValuePairs = [
     ],
     "Kit": ["LoopbackHTTP", "TouchstoneTesting"],
     "Programs": [
-        "TouchstoneAgent", "touchstone-agent", "TouchstoneDaemon", "touchstoned", "touchstoned-testing",
+        "TouchstoneAgent", "touchstone-agent", "TouchstoneBroker", "touchstone-broker", "TouchstoneDaemon",
+        "touchstoned", "touchstoned-testing",
         "touchstone",
         "touchstone-demo",
     ],

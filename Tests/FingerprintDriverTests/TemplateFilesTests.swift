@@ -1,8 +1,7 @@
 import Foundation
+import SystemFacts
 import Testing
 import TouchstoneTesting
-
-@testable import FingerprintDriver
 
 @Suite("Template files")
 struct TemplateFilesTests {

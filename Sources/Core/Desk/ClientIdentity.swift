@@ -29,6 +29,7 @@ package struct ClientIdentity: Sendable {
     ///   - program: its path; nil where it cannot be told for sure.
     ///   - role: whose methods it may call.
     ///   - isStill: looks whether the process still runs that program; nil where it cannot be told.
+    ///   - isFoundAgain: looks for the program anew before a box names it; nil where `isStill` does.
     /// - Returns: who asks, with the groups that it may use.
     package func asker(
         uid: UInt32,
@@ -36,7 +37,8 @@ package struct ClientIdentity: Sendable {
         processStart: UInt64,
         program: String?,
         role: AskerRole = .app,
-        isStill: (@Sendable () -> Bool)?
+        isStill: (@Sendable () -> Bool)?,
+        isFoundAgain: (@Sendable () -> Bool)? = nil
     ) -> Asker {
         let caller = Caller(
             uid: uid,
@@ -50,7 +52,8 @@ package struct ClientIdentity: Sendable {
             role: role,
             groups: groups(of: caller),
             unknownGroup: group(of: nil),
-            isStill: isStill
+            isStill: isStill,
+            isFoundAgain: isFoundAgain
         )
     }
 

@@ -59,7 +59,7 @@ extension Visit {
         let evaluation = Evaluation(
             target: target,
             context: context,
-            request: prompt.request(by: caller),
+            request: request(prompt),
             reuse: reuse
         )
         let proof = try await asking { () async throws(AuthenticationError) in
@@ -75,7 +75,7 @@ extension Visit {
         checkAsker()
         let proof: AuthenticationProof?
         do throws(AuthenticationError) {
-            proof = try await services.authenticator.unlock(prompt.request(by: caller))
+            proof = try await services.authenticator.unlock(request(prompt))
         } catch {
             guard error.code != .passcodeNotSet else { throw Self.notSetUp }
             throw KeychainError(asEnded(error))

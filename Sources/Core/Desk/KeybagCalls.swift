@@ -74,7 +74,7 @@ extension Visit {
         try await serving(method) { () async throws(KeychainError) in
             guard prompt.interactionAllowed else { throw KeychainError(AuthenticationError(.notInteractive)) }
             try await asking { () async throws(AuthenticationError) in
-                try await flow(prompt.request(by: caller))
+                try await flow(request(prompt))
             }
             try requireSameAsker()
         }

@@ -37,7 +37,7 @@ extension Visit {
     private func export(_ prompt: PromptFields) async throws(KeychainError) -> KeychainExport {
         let migration = try migration(prompt)
         return try await asking { () async throws(AuthenticationError) in
-            try await migration.mover.exportKeychain(from: migration.archive, prompt.request(by: caller))
+            try await migration.mover.exportKeychain(from: migration.archive, request(prompt))
         }
     }
 
@@ -78,7 +78,7 @@ extension Visit {
             try await migration.mover.importKeychain(
                 arrived,
                 into: migration.archive,
-                prompt.request(by: caller)
+                request(prompt)
             )
         }
     }

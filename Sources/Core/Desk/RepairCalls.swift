@@ -16,7 +16,7 @@ extension Visit {
             ? "Enter the keychain's passcode to accept its items as they are now"
             : "Enter the keychain's passcode to see what is wrong with its items"
         let proof = try await asking { () async throws(AuthenticationError) in
-            try await services.authenticator.confirm(request.prompt.request(by: caller), heading: heading)
+            try await services.authenticator.confirm(self.request(request.prompt), heading: heading)
         }
         return try await services.vault.repair(proof: proof, accepting: request.accepts)
     }

@@ -76,7 +76,17 @@ package final class Visit: Sendable {
     /// - Returns: whether it is the same as at the last look.
     @discardableResult
     package func checkAsker(sender: Int32? = nil) -> Bool {
-        guard !(sender.map { asker.check(sender: $0) } ?? asker.check()) else { return true }
+        (sender.map { asker.check(sender: $0) } ?? asker.check()) || isAnotherNow()
+    }
+
+    /// What a box is shown for: names the program as it is found to be now.
+    func request(_ prompt: PromptFields) -> PromptRequest {
+        _ = asker.confirm() || isAnotherNow()
+        return prompt.request(by: caller)
+    }
+
+    /// Forgets what was shown for the program that came, and tells the log; false.
+    private func isAnotherNow() -> Bool {
         contexts.forgetProofs()
         let detail = "another program on the connection of \(asker.programThatCame ?? "one")"
         services.audit.record(AuditEvent(.clientRefused, caller: caller, detail: detail))

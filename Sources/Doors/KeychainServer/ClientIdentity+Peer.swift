@@ -1,4 +1,6 @@
 package import Desk
+import KeychainModel
+import SystemFacts
 
 extension ClientIdentity {
     /// Knows the `touchstone` that lies beside the program of this process.
@@ -9,26 +11,17 @@ extension ClientIdentity {
         )
     }
 
-    /// Who is at the other end of `socket`.
-    ///
-    /// - Parameters:
-    ///   - socket: connected.
-    ///   - agentGroup: the group by which agents are known; nil where there are none.
-    /// - Returns: who asks, and whose methods that may call.
-    /// - Throws: ``ServerError`` when the kernel does not know the peer.
-    func asker(on socket: CInt, agentGroup: UInt32? = nil) throws(ServerError) -> Asker {
-        let peer = try PeerCredentials(of: socket)
-        var isStill: (@Sendable () -> Bool)?
-        if let program = peer.program {
-            isStill = { program.process.programFile == program.file }
-        }
+    /// Who is at the other end of a socket, by the name that `namer` gives to its program; nil asks nobody.
+    func asker(of peer: PeerCredentials, in role: AskerRole, namedBy namer: (any ProgramNamer)?) -> Asker {
+        let look = peer.process.flatMap { namer?.look(at: $0) } ?? .nothing
         return asker(
             uid: peer.uid,
             pid: peer.pid,
-            processStart: peer.processStart,
-            program: peer.program?.path,
-            role: agentGroup == peer.gid ? .agent : .app,
-            isStill: isStill
+            processStart: look.processStart,
+            program: look.program?.path,
+            role: role,
+            isStill: look.program?.isStill,
+            isFoundAgain: look.program?.isFoundAgain
         )
     }
 }

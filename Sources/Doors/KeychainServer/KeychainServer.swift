@@ -15,6 +15,8 @@ import Threads
 package final class KeychainServer: Sendable {
     private struct State {
         var connections: [UInt64: Connection] = [:]
+        /// How many more were accepted, whose programs are being named.
+        var arriving: [AskerRole: Int] = [:]
         var isStopping = false
         var isAccepting = false
         var idleSince = MonotonicTime.now()
@@ -24,11 +26,27 @@ package final class KeychainServer: Sendable {
         var isNameLost = false
         var lastLoss: MonotonicTime?
         var whenQuiet: [CheckedContinuation<Void, Never>] = []
+
+        /// Whether nobody is connected.
+        var isDeserted: Bool { connections.isEmpty && arriving.isEmpty }
+
+        /// Those of a role that are served, and those whose programs are being named.
+        func count(of role: AskerRole) -> Int {
+            connections.values.count { $0.visit.role == role } + arriving[role, default: 0]
+        }
+
+        mutating func arrive(_ role: AskerRole) { arriving[role, default: 0] += 1 }
+
+        mutating func leave(_ role: AskerRole) {
+            arriving[role, default: 0] -= 1
+            if arriving[role] == 0 { arriving[role] = nil }
+        }
     }
 
     private let desk: Desk
     private let limits: RequestLimits
     private let identity: ClientIdentity
+    private let namer: any ProgramNamer
     private let owner: Owner
     private let agentGroup: UInt32?
     private let stopSignal: CInt
@@ -36,17 +54,20 @@ package final class KeychainServer: Sendable {
 
     /// Gets ready to serve the programs of `owner`, and of nobody else.
     ///
+    /// `namer` tells what they are; nil for a look of its own, which a daemon of the same user can take.
     /// A program of `owner` whose group is `agentGroup` is an agent; nil where there are none.
     package init(
         desk: Desk,
         limits: RequestLimits = RequestLimits(),
         identity: ClientIdentity = ClientIdentity(),
+        namer: (any ProgramNamer)? = nil,
         owner: Owner,
         agentGroup: UInt32? = nil
     ) throws(ServerError) {
         self.desk = desk
         self.limits = limits
         self.identity = identity
+        self.namer = namer ?? ProcessNamer()
         self.owner = owner
         self.agentGroup = agentGroup
         stopSignal = clinux_eventfd(0)
@@ -83,7 +104,7 @@ package final class KeychainServer: Sendable {
 
     /// For how long nobody has been connected; nil while somebody is.
     package var idleTime: Duration? {
-        state.withLock { $0.connections.isEmpty ? $0.idleSince.age : nil }
+        state.withLock { $0.isDeserted ? $0.idleSince.age : nil }
     }
 
     /// Stops accepting, ends all requests (clients are told `systemCancel`) and waits for the last thread.
@@ -184,51 +205,72 @@ package final class KeychainServer: Sendable {
 
     private func admit(_ socket: CInt) throws(ServerError) {
         guard fcntl(socket, F_SETFL, 0) == 0 else { throw ServerError(call: "fcntl", errno: errno) }
-        let asker = try identity.asker(on: socket, agentGroup: agentGroup)
-        let caller = asker.caller
+        let peer = try PeerCredentials(of: socket)
         // Who sends is told with each message. Accepted sockets have it from their listener.
         guard clinux_pass_credentials(socket) == 0 else {
             throw ServerError(call: "setsockopt SO_PASSCRED", errno: errno)
         }
         // Nobody else's business, root's included: root has other ways.
-        guard caller.uid == owner.uid else {
-            return refuse(socket, caller, "another user", .missingEntitlement)
+        guard peer.uid == owner.uid else {
+            return refuse(socket, peer, "another user", .missingEntitlement)
         }
+        let role = role(of: peer)
         let isFull = state.withLock { state in
             // Agents have places of their own, which programs without end cannot take.
-            let others = state.connections.values.count {
-                $0.caller.uid == caller.uid && $0.visit.role == asker.role
-            }
-            return others >= limits.connections(of: asker.role)
+            guard state.count(of: role) < limits.connections(of: role) else { return true }
+            state.arrive(role)
+            return false
         }
         guard !isFull else {
-            return refuse(socket, caller, "too many connections", .allocate, cause: .tooManyConnections)
+            return refuse(socket, peer, "too many connections", .allocate, cause: .tooManyConnections)
         }
-        let connection = try Connection(socket, of: asker, at: desk, limits: limits)
+        // On a thread of the client's own from here on: nobody waits while its program is named.
+        let failure = BlockingThread.start { [self] in serve(socket, of: peer, in: role) }
+        guard failure != 0 else { return }
+        hasLeft(role)
+        throw ServerError(call: "pthread_create", errno: failure)
+    }
+
+    private func role(of peer: PeerCredentials) -> AskerRole { agentGroup == peer.gid ? .agent : .app }
+
+    /// Serves a client of the owner's until it is gone.
+    private func serve(_ socket: CInt, of peer: PeerCredentials, in role: AskerRole) {
+        let connection: Connection
+        do throws(ServerError) {
+            let asker = identity.asker(of: peer, in: role, namedBy: namer)
+            connection = try Connection(socket, of: asker, at: desk, limits: limits)
+        } catch {
+            record(nil, error.detail)
+            close(socket)
+            return hasLeft(role)
+        }
         let number = connection.visit.number
         let isStopping = state.withLock { state in
+            state.leave(role)
             if !state.isStopping { state.connections[number] = connection }
             return state.isStopping
         }
-        guard !isStopping else {
-            connection.close()
-            return
-        }
-        let failure = BlockingThread.start { [self] in
+        if !isStopping {
             var loop = ConnectionLoop(connection)
             loop.run()
-            remove(connection, number: number)
         }
-        guard failure != 0 else { return }
-        record(caller, ServerError(call: "pthread_create", errno: failure).detail)
         remove(connection, number: number)
+    }
+
+    /// One that arrived is not served.
+    private func hasLeft(_ role: AskerRole) {
+        state.withLock { state in
+            state.leave(role)
+            if state.isDeserted { state.idleSince = .now() }
+        }
+        tellWhenQuiet()
     }
 
     private func remove(_ connection: Connection, number: UInt64) {
         connection.close()
         state.withLock { state in
             state.connections[number] = nil
-            if state.connections.isEmpty { state.idleSince = .now() }
+            if state.isDeserted { state.idleSince = .now() }
         }
         tellWhenQuiet()
     }
@@ -236,13 +278,16 @@ package final class KeychainServer: Sendable {
     /// Tells a client why it is not served, if it can be told without waiting.
     private func refuse(
         _ socket: CInt,
-        _ caller: Caller,
+        _ peer: PeerCredentials,
         _ reason: String,
         _ status: Status,
         cause: DriverCause? = nil
     ) {
         // Clients try again: one line in a while says it.
-        if cause != .tooManyConnections || isRefusalDue() { record(caller, reason) }
+        if cause != .tooManyConnections || isRefusalDue() {
+            let asker = identity.asker(of: peer, in: role(of: peer), namedBy: namer.waits ? nil : namer)
+            record(asker.caller, reason)
+        }
         let error = KeychainError(status, cause: cause, remedy: .retry)
         try? Frame.send(RequestHandler.failed(error, id: 0), to: socket, waits: false) {
             () throws(WireError) in
@@ -266,7 +311,7 @@ package final class KeychainServer: Sendable {
 
     private func tellWhenQuiet() {
         let waiting = state.withLock { state in
-            guard state.isStopping, !state.isAccepting, state.connections.isEmpty else {
+            guard state.isStopping, !state.isAccepting, state.isDeserted else {
                 return [CheckedContinuation<Void, Never>]()
             }
             defer { state.whenQuiet = [] }

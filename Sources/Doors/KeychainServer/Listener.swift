@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 public import KeychainModel
+import SystemFacts
 
 /// The socket that clients connect to, and the lock that makes this daemon the only one of its user.
 public struct Listener: ~Copyable, Sendable {
@@ -15,7 +16,7 @@ public struct Listener: ~Copyable, Sendable {
     /// no watches left.
     let changes: CInt
     /// The file that the path named when it was made.
-    private let file: PeerProcess.FileIdentity?
+    private let file: ProcessDirectory.FileIdentity?
 
     /// Makes the socket in the runtime directory, mode 0600.
     ///
@@ -37,13 +38,13 @@ public struct Listener: ~Copyable, Sendable {
         self.lock = lock
         self.path = path
         changes = Self.watch(layout.runtimeDirectory)
-        file = PeerProcess.FileIdentity(path, follows: false)
+        file = ProcessDirectory.FileIdentity(path, follows: false)
     }
 
     /// Whether the path still names this socket; true where it was somebody else who made it.
     borrowing func hasItsName() -> Bool {
         guard let path, let file else { return true }
-        return PeerProcess.FileIdentity(path, follows: false) == file
+        return ProcessDirectory.FileIdentity(path, follows: false) == file
     }
 
     /// Takes what ``changes`` told; it is the present state that counts.

@@ -1,5 +1,6 @@
 import Glibc
 import KeychainModel
+import SystemFacts
 
 /// A directory that is this user's alone: mode 0700, no symbolic link.
 public enum RuntimeDirectory {

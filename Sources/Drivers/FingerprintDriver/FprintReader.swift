@@ -1,4 +1,5 @@
 public import KeychainModel
+import SystemFacts
 
 /// A sensor behind fprintd.
 ///

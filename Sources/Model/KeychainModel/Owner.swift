@@ -27,7 +27,19 @@ package struct Owner: Sendable, Hashable {
         name(of: uid).map { Owner(uid: uid, name: $0) }
     }
 
-    private static func name(of uid: UInt32) -> String? {
+    /// The user of this name; nil where there is none.
+    package static func named(_ name: String) -> Owner? {
+        var entry = unsafe passwd()
+        var buffer = [CChar](repeating: 0, count: 16 << 10)
+        var found: UnsafeMutablePointer<passwd>?
+        guard unsafe getpwnam_r(name, &entry, &buffer, buffer.count, &found) == 0, unsafe found != nil else {
+            return nil
+        }
+        return unsafe Owner(uid: entry.pw_uid, name: name)
+    }
+
+    /// The name of a user; nil for a number that has none.
+    package static func name(of uid: UInt32) -> String? {
         var entry = unsafe passwd()
         var buffer = [CChar](repeating: 0, count: 16 << 10)
         var found: UnsafeMutablePointer<passwd>?

@@ -254,4 +254,30 @@ int clinux_clear_environment(void);
 /// end in null; only those are kept. Returns 0 when there are no others, or -1.
 int clinux_restart_with_variables(const char *_Nullable const *_Nonnull names);
 
+// MARK: broker.c
+
+/// capset(2) and `PR_CAPBSET_DROP`: of all capabilities only CAP_SYS_PTRACE stays, in the permitted, effective and bounding
+/// sets; the user stays as it is. 0 or -1; needs CAP_SETPCAP.
+int clinux_keep_capability_ptrace(void);
+
+/// What is told of a file.
+typedef struct {
+    uint64_t device;
+    uint64_t inode;
+    uint32_t owner;
+    uint32_t mode;
+    uint32_t links;
+} clinux_file;
+
+/// statx(2) of an open descriptor, with what the kernel knows already: a file system of a user's is not asked. 0 or -1.
+int clinux_look_at(int descriptor, clinux_file *file);
+
+/// recvmsg(2) of one packet without waiting, with at most one descriptor, close-on-exec; -1 where none came.
+///
+/// As recv(2), and `EMSGSIZE` for a packet that is longer or brought more descriptors: they are closed.
+intptr_t clinux_receive_packet(int socket, void *_Nonnull buffer, size_t count, int *_Nonnull descriptor);
+
+/// sendmsg(2) of one packet without waiting, with a descriptor; -1 for none. As send(2).
+intptr_t clinux_send_packet(int socket, const void *_Nonnull buffer, size_t count, int descriptor);
+
 #pragma clang assume_nonnull end

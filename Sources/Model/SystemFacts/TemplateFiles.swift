@@ -1,4 +1,3 @@
-import CSystemd  // in an optimised build its headers define `timespec`
 import Glibc
 import KeychainModel
 
@@ -6,7 +5,7 @@ import KeychainModel
 ///
 /// Each enrolment writes a new file, so that the records change with it even when the names do not. They are
 /// read as they are: whoever stores them keeps a keyed digest only.
-struct TemplateFiles: Sendable {
+package struct TemplateFiles: Sendable {
     /// fprintd has one level for the driver, one for the device.
     private static let depthLimit = 4
     private static let fileLimit = 256
@@ -16,7 +15,8 @@ struct TemplateFiles: Sendable {
     private let directory: String
     private let user: String?
 
-    init(directory: String, user: String?) {
+    /// The files below fprintd's `directory`; nil stands for the user that this process runs as.
+    package init(directory: String, user: String?) {
         self.directory = directory
         self.user = user ?? Owner.ofThisProcess().name
     }
@@ -25,18 +25,23 @@ struct TemplateFiles: Sendable {
     ///
     /// - Parameter expectingSome: fprintd says that fingers are enrolled.
     /// - Returns: nil where the files cannot be read, or are not the ones in use.
-    func records(expectingSome: Bool) -> [UInt8]? {
+    package func records(expectingSome: Bool) -> [UInt8]? {
+        guard let look = look(), !(look.count == 0 && expectingSome) else { return nil }
+        return look.records
+    }
+
+    /// A record of each file, sorted by path, and how many files there are; nil where they cannot be read.
+    package func look() -> (records: [UInt8], count: Int)? {
         guard let user, !user.isEmpty, !user.contains("/"), user != ".", user != ".." else { return nil }
         let root = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard root >= 0 else { return nil }
         defer { close(root) }
         var files: [File] = []
         guard Self.collect(user, in: root, prefix: "", depth: 0, into: &files) else { return nil }
-        guard !(files.isEmpty && expectingSome) else { return nil }
         files.sort { $0.path.lexicographicallyPrecedes($1.path) }
         var records = Array("touchstone fprint templates 1".utf8)
         for file in files { file.append(to: &records) }
-        return records
+        return (records, files.count)
     }
 
     // MARK: One file

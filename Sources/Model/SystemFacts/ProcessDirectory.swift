@@ -1,20 +1,21 @@
-import CLinux
-import Glibc
-import KeychainModel
+public import Glibc
+package import KeychainModel
 
-/// A process at the other end of a socket, held so that its number cannot come to mean another one.
+/// What the kernel tells of a process in `/proc`, held so that its number cannot come to mean another one.
 ///
 /// Its directory in `/proc` stays that process's: once it has ended, nothing is found there any more.
-final class PeerProcess: Sendable {
+public final class ProcessDirectory: Sendable {
     /// A file, whatever it is called.
-    struct FileIdentity: Equatable {
-        let device: dev_t
-        let inode: ino_t
+    public struct FileIdentity: Equatable, Sendable {
+        /// The device that it is on.
+        public let device: dev_t
+        /// Its number there.
+        public let inode: ino_t
 
         /// The file at a path.
         ///
         /// Relative ones start at `directory`; links in `/proc` are followed.
-        init?(_ path: String, in directory: CInt = AT_FDCWD, follows: Bool = true) {
+        public init?(_ path: String, in directory: CInt = AT_FDCWD, follows: Bool = true) {
             var status = stat()
             guard unsafe fstatat(directory, path, &status, follows ? 0 : AT_SYMLINK_NOFOLLOW) == 0 else {
                 return nil
@@ -27,10 +28,10 @@ final class PeerProcess: Sendable {
     private static let ownMounts = FileIdentity("/proc/self/ns/mnt")
     private static let ownUsers = FileIdentity("/proc/self/ns/user")
 
-    private let directory: CInt
+    let directory: CInt
 
     /// Holds the process of a number; nil when there is none.
-    init?(_ pid: Int32) {
+    public init?(_ pid: Int32) {
         directory = unsafe open("/proc/\(pid)", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return nil }
     }
@@ -38,7 +39,7 @@ final class PeerProcess: Sendable {
     deinit { close(directory) }
 
     /// The file of the program that it runs now; nil when the kernel does not tell.
-    var programFile: FileIdentity? {
+    public var programFile: FileIdentity? {
         if let file = FileIdentity("exe", in: directory) { return file }
         // The first thread may have ended before the others (pthread_exit(3) in main).
         return thread().flatMap { FileIdentity("task/\($0)/exe", in: directory) }
@@ -50,8 +51,8 @@ final class PeerProcess: Sendable {
     /// What a process in another mount or user namespace calls its program is another's word. Here, the path has to
     /// lead to the very file that runs: not one that was mounted over it elsewhere, not one of a mount that is gone,
     /// and not one that was deleted, of which nobody can tell any more where it was.
-    func program() -> (path: String, file: FileIdentity)? {
-        let place = FileIdentity("exe", in: directory) != nil ? "" : thread().map { "task/\($0)/" } ?? ""
+    public func program() -> (path: String, file: FileIdentity)? {
+        let place = place
         guard let file = FileIdentity(place + "exe", in: directory),
             let path = ProgramPath.ofLink(place + "exe", in: directory),
             let mounts = FileIdentity(place + "ns/mnt", in: directory), mounts == Self.ownMounts,
@@ -61,8 +62,33 @@ final class PeerProcess: Sendable {
         return (path, file)
     }
 
+    /// What stands before the names of the files of a thread that runs; nothing for the first one.
+    var place: String {
+        FileIdentity("exe", in: directory) != nil ? "" : thread().map { "task/\($0)/" } ?? ""
+    }
+
+    /// Whether it is in the mount and user namespaces of another one; nil where that cannot be told.
+    package func sharesNamespaces(with other: ProcessDirectory) -> Bool? {
+        let (place, otherPlace) = (place, other.place)
+        for name in ["ns/mnt", "ns/user"] {
+            guard let own = FileIdentity(place + name, in: directory),
+                let others = FileIdentity(otherPlace + name, in: other.directory)
+            else { return nil }
+            guard own == others else { return false }
+        }
+        return true
+    }
+
+    /// What `/proc/PID/stat` says.
+    package var standing: ProcessStat? { ProcessStat(inDirectory: directory) }
+
+    /// The process that traces its first thread; 0 for none, nil where that cannot be told.
+    package var tracer: UInt64? {
+        SmallFile.line("TracerPid", of: place + "status", in: directory).flatMap { UInt64($0) }
+    }
+
     /// When it started, in clock ticks since boot.
-    func startTime() -> UInt64? { ProcessStat(inDirectory: directory)?.start }
+    public func startTime() -> UInt64? { ProcessStat(inDirectory: directory)?.start }
 
     /// A thread of it that runs.
     private func thread() -> String? {
@@ -85,9 +111,9 @@ final class PeerProcess: Sendable {
 }
 
 /// Paths of running programs.
-enum ProgramPath {
+package enum ProgramPath {
     /// What `/proc/self/exe` points to.
-    static func ofThisProcess() -> String? { ofLink("/proc/self/exe", in: AT_FDCWD) }
+    package static func ofThisProcess() -> String? { ofLink("/proc/self/exe", in: AT_FDCWD) }
 
     /// Where a link to a program leads.
     static func ofLink(_ link: String, in directory: CInt) -> String? {
@@ -105,7 +131,7 @@ enum ProgramPath {
     }
 
     /// The directory part of an absolute path.
-    static func directory(of path: String) -> String {
+    package static func directory(of path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
         return String(path[..<slash])
     }

@@ -1,0 +1,22 @@
+import CLinux
+import KeychainModel
+import SystemFacts
+
+/// Names the programs of the user that the daemon runs as, whose `/proc/PID/exe` it may read.
+struct ProcessNamer: ProgramNamer {
+    var waits: Bool { false }
+
+    func look(at client: ClientProcess) -> ProgramLook {
+        guard let process = ProcessDirectory(client.pid), let start = process.startTime() else {
+            return .nothing
+        }
+        let found = process.program()
+        guard clinux_pidfd_signal(client.handle, 0) == 0 else { return .nothing }
+        return ProgramLook(
+            processStart: start,
+            program: found.map { found in
+                RunningProgram(path: found.path, isStill: { process.programFile == found.file })
+            }
+        )
+    }
+}

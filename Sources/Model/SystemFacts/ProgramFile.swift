@@ -1,0 +1,54 @@
+import CLinux
+import Glibc
+import KeychainModel
+
+/// The file that a process runs, held open without access to its content, so that all that is told of it is of one file.
+package final class ProgramFile {
+    private let descriptor: CInt
+    /// What the kernel tells of it.
+    package let status: Status
+
+    /// What is told of a file.
+    package struct Status: Sendable {
+        package let device: UInt64
+        package let inode: UInt64
+        package let owner: UInt32
+        package let mode: UInt32
+        package let links: UInt32
+    }
+
+    /// Nil for a process that has ended, or that may not be looked at.
+    package init?(of process: ProcessDirectory) {
+        let place = process.place
+        let descriptor = unsafe openat(process.directory, place + "exe", CLINUX_O_PATH | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        var file = clinux_file()
+        guard unsafe clinux_look_at(descriptor, &file) == 0 else {
+            close(descriptor)
+            return nil
+        }
+        self.descriptor = descriptor
+        status = Status(
+            device: file.device,
+            inode: file.inode,
+            owner: file.owner,
+            mode: file.mode,
+            links: file.links
+        )
+    }
+
+    deinit { close(descriptor) }
+
+    /// Where it is in the mount namespace of `machine`; nil where it has no name there.
+    ///
+    /// A path that the kernel tells is believed where the mount it starts from is one of that namespace now: not one of
+    /// another namespace, whose paths its user chooses, and not one that was taken away while the program ran.
+    package func path(on machine: ProcessDirectory) -> String? {
+        guard status.links > 0,
+            let mount = SmallFile.line("mnt_id", of: "/proc/self/fdinfo/\(descriptor)"),
+            let mounts = SmallFile.text(of: "mountinfo", in: machine.directory, atMost: 1 << 22),
+            mounts.split(separator: "\n").contains(where: { $0.hasPrefix(mount + " ") })
+        else { return nil }
+        return ProgramPath.ofLink("/proc/self/fd/\(descriptor)", in: AT_FDCWD)
+    }
+}

@@ -1,0 +1,88 @@
+import BrokerProtocol
+import CLinux
+import Glibc
+import KeychainModel
+
+/// Serves the daemons' account on one thread: each packet is answered where it is read, and nobody is waited for.
+struct BrokerServer {
+    /// How many may be connected; more wait for their turn.
+    private static let most = 128
+    /// How long a connection may be silent, in milliseconds.
+    private static let patience: Int64 = 2000
+
+    private struct Peer {
+        let socket: CInt
+        var deadline: Int64
+    }
+
+    private let listener: CInt
+    private let account: UInt32
+    private let witness: Witness
+    private var peers: [Peer] = []
+
+    init(listener: CInt, account: UInt32, witness: Witness) {
+        self.listener = listener
+        self.account = account
+        self.witness = witness
+    }
+
+    /// Serves until a signal ends the process.
+    mutating func run() {
+        while true {
+            var descriptors = [
+                pollfd(fd: peers.count < Self.most ? listener : -1, events: Int16(POLLIN), revents: 0)
+            ]
+            for peer in peers {
+                descriptors.append(pollfd(fd: peer.socket, events: Int16(POLLIN), revents: 0))
+            }
+            let left = peers.map(\.deadline).min().map { max($0 - Self.now, 0) }
+            _ = unsafe poll(&descriptors, nfds_t(descriptors.count), left.map { CInt($0 + 1) } ?? -1)
+            let now = Self.now
+            var kept: [Peer] = []
+            for (peer, descriptor) in zip(peers, descriptors.dropFirst()) {
+                var peer = peer
+                if descriptor.revents != 0 {
+                    peer.deadline = serve(peer.socket) ? now + Self.patience : 0
+                }
+                if peer.deadline > now { kept.append(peer) } else { close(peer.socket) }
+            }
+            peers = kept
+            if descriptors[0].revents != 0 { accept() }
+        }
+    }
+
+    private mutating func accept() {
+        let socket = clinux_accept(listener)
+        guard socket >= 0 else {
+            // No descriptors or memory left: what is served meanwhile frees some.
+            if ![EAGAIN, ECONNABORTED, EINTR].contains(errno) { _ = poll(nil, 0, 10) }
+            return
+        }
+        var peer = clinux_peer()
+        guard unsafe clinux_peer_credentials(socket, &peer) == 0, peer.uid == account else {
+            close(socket)
+            return
+        }
+        peers.append(Peer(socket: socket, deadline: Self.now + Self.patience))
+    }
+
+    /// Answers one packet; false where the connection is to end.
+    private func serve(_ socket: CInt) -> Bool {
+        var octets = [UInt8](repeating: 0, count: BrokerRequest.longest)
+        var handle: CInt = -1
+        let count = unsafe clinux_receive_packet(socket, &octets, octets.count, &handle)
+        defer { if handle >= 0 { close(handle) } }
+        guard count > 0, let request = BrokerRequest(packet: Array(octets[..<count])) else { return false }
+        // A look that hangs ends the process (SIGALRM); the next request starts it anew.
+        alarm(5)
+        defer { alarm(0) }
+        guard let reply = witness.answer(request, handle: handle)?.packet else { return false }
+        return unsafe clinux_send_packet(socket, reply, reply.count, -1) == reply.count
+    }
+
+    private static var now: Int64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}

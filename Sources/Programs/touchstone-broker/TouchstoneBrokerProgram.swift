@@ -1,0 +1,7 @@
+import TouchstoneBroker
+
+/// The broker as it is installed.
+@main
+enum TouchstoneBrokerProgram {
+    static func main() { BrokerProgram.main() }
+}

@@ -1,0 +1,93 @@
+import BrokerProtocol
+import CLinux
+import Glibc
+import KeychainModel
+import TouchstoneTesting
+
+/// The program on a socket of the test's own, as a service manager starts it; killed at the end.
+final class RunningBroker {
+    static let program = Programs.directory + "/touchstone-broker"
+    static let python = "/usr/bin/python3"
+    static var isPossible: Bool { access(program, X_OK) == 0 && access(python, X_OK) == 0 }
+
+    let directory: TemporaryDirectory
+    let process: ChildProcess
+    var path: String { directory.appending("socket") }
+
+    /// Starts it for an account; the test's own mount namespace is the machine's.
+    init(account: String? = nil, templates: String = "/nonexistent") async throws {
+        directory = try TemporaryDirectory()
+        let account = account ?? Owner.ofThisProcess().name ?? ""
+        let script = """
+            import os, socket, sys
+            s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            s.bind(sys.argv[1])
+            s.listen(64)
+            os.dup2(s.fileno(), 3)
+            os.set_inheritable(3, True)
+            os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+            os.execv(sys.argv[2], sys.argv[2:])
+            """
+        process = try await ChildProcess.start(
+            Self.python,
+            [
+                "-c", script, directory.appending("socket"), Self.program, "--account", account,
+                "--template-directory", templates, "--machine", "\(getpid())",
+            ],
+            environment: ["PATH": "/usr/bin:/bin"],
+            log: directory.appending("log")
+        )
+        try await Deadline.wait(for: "the broker") {
+            guard process.isRunning else { throw TestKitError.unexpected("the broker ended") }
+            return (try? BrokerPeer(path)) != nil ? true : nil
+        }
+    }
+
+    deinit { process.stop() }
+}
+
+/// A connection to it, packet by packet.
+final class BrokerPeer {
+    let socket: CInt
+
+    init(_ path: String) throws {
+        socket = Glibc.socket(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else {
+            let reason = errno
+            close(socket)
+            throw TestKitError.system("connect", errno: reason)
+        }
+    }
+
+    deinit { close(socket) }
+
+    /// Sends bytes; false where the broker has ended the connection.
+    @discardableResult
+    func send(_ octets: [UInt8], handle: CInt = -1) -> Bool {
+        clinux_send_packet(socket, octets, octets.count, handle) == octets.count
+    }
+
+    /// The next packet; nil where the connection was ended.
+    func receive() async throws -> BrokerReply? {
+        var octets = [UInt8](repeating: 0, count: BrokerRequest.longest)
+        var handle: CInt = -1
+        let count = try await Deadline.wait(for: "a packet") { () -> Int? in
+            let count = clinux_receive_packet(socket, &octets, octets.count, &handle)
+            return count < 0 && errno == EAGAIN ? nil : count
+        }
+        return count > 0 ? BrokerReply(packet: Array(octets[..<count])) : nil
+    }
+
+    func ask(_ request: BrokerRequest, handle: CInt = -1) async throws -> BrokerReply? {
+        send(request.packet, handle: handle)
+        return try await receive()
+    }
+}
