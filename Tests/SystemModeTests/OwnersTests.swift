@@ -31,6 +31,25 @@ struct ScriptedOwner {
     /// How many boxes there were.
     var boxes: Int { pinentry.notes.count }
 
+    /// Lets users' programs tell the person what to do, and see how many boxes there were: in the directory that is
+    /// returned, by the file `deeds` and the file `notes`.
+    func meetUsers() throws -> String {
+        let place = (pinentry.path as NSString).deletingLastPathComponent
+        let notes = place + "/notes"
+        if !FileManager.default.fileExists(atPath: notes) {
+            try Data().write(to: URL(fileURLWithPath: notes))
+        }
+        try FileManager.default.createSymbolicLink(
+            atPath: directory.appending("notes"),
+            withDestinationPath: notes
+        )
+        // Both exchange the file of deeds.
+        guard chmod(directory.path, 0o777) == 0, chmod(place, 0o755) == 0, chmod(notes, 0o644) == 0,
+            chown(notes, SystemModeMachine.Account.touchstone.uid, 0) == 0
+        else { throw TestKitError.system("chmod", errno: errno) }
+        return directory.path
+    }
+
     /// Tells the person what to do at the next boxes.
     func tell(_ deeds: [ScriptedPinentry.Deed]) throws {
         try ScriptedPinentry.tell(deeds, home: directory.path)

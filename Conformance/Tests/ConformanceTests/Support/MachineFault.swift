@@ -70,6 +70,9 @@ extension TestKeychain {
         _ body: @escaping @Sendable () async throws -> R
     ) async throws -> R {
         #if os(Linux)
+            if TestKeychain.person != nil {
+                throw UnbreakableMachine(reason: "the keychain is not the tests' own")
+            }
             return try await FaultyMachine(fault).run(preparation, body)
         #else
             throw UnbreakableMachine(reason: "nobody breaks this machine (\(fault))")

@@ -8,13 +8,17 @@ import Testing
 
 /// The keychain that these tests use, and the person who owns it.
 ///
-/// On Linux it is a daemon of its own in a private directory, whose owner is a script. On Apple's systems it is
+/// On Linux it is a daemon of its own in a private directory, whose owner is a script; or the one that the user has, with
+/// `CONFORMANCE_KEYCHAIN`, the directory in which such an owner reads `deeds` and writes `notes`. On Apple's systems it is
 /// the system's, and `CONFORMANCE_PERSON=1` says that somebody sits at the machine who does what the tests'
 /// names say; `CONFORMANCE_GROUP` names a second keychain access group of the app that hosts the tests.
 enum TestKeychain {
     #if os(Linux)
         static let group: String? = "org.example.conformance"
         static let hasPerson = true
+
+        /// Where the person of a keychain that is there already is met; nil for one of the tests' own.
+        static let person = ProcessInfo.processInfo.environment["CONFORMANCE_KEYCHAIN"]
 
         private static let running = Task { () async throws -> PrivateKeychain in
             let keychain = try PrivateKeychain()
@@ -29,15 +33,20 @@ enum TestKeychain {
         }
 
         /// Waits until the keychain can be used.
-        static func prepare() async throws { _ = try await running.value }
+        static func prepare() async throws { if person == nil { _ = try await running.value } }
 
         /// Tells the person to press cancel at the next prompts, or to consent to them.
         static func tellPerson(cancel count: Int) async throws {
-            try await running.value.tellPerson(Array(repeating: .cancels, count: count))
+            let deeds = Array(repeating: ScriptedPinentry.Deed.cancels, count: count)
+            guard let person else { return try await running.value.tellPerson(deeds) }
+            try ScriptedPinentry.tell(deeds, home: person)
         }
 
         /// How many prompts were shown so far; nil where nobody counts.
-        static func prompts() async throws -> Int? { try await running.value.prompts }
+        static func prompts() async throws -> Int? {
+            guard let person else { return try await running.value.prompts }
+            return try String(contentsOfFile: person + "/notes", encoding: .utf8).split(separator: "\n").count
+        }
     #else
         static let group = ProcessInfo.processInfo.environment["CONFORMANCE_GROUP"]
         static let hasPerson = ProcessInfo.processInfo.environment["CONFORMANCE_PERSON"] == "1"
