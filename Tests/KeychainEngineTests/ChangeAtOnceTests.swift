@@ -125,7 +125,7 @@ struct ChangeAtOnceTests {
         let (engine, _) = try await keychain.setUp()
         try await engine.add("taken")
         let threads = (0..<16).map { thread in
-            let refused = Answer<Int>()
+            let refused = BlockingFuture<Int>()
             Thread.detachNewThread {
                 let outcomes = (0..<20).map { run in
                     let account = run % 4 == 0 ? "taken" : "\(thread) \(run)"
@@ -178,7 +178,7 @@ extension KeychainEngine {
         let searches = try [first, second].map { try ItemSearch($0, groups: [.ours], in: context) }
         countedGeneration = store.itemSet.generation
         store.commitsSinceCount = ItemStore.mostUncountedCommits
-        let isLeft = Answer<Bool>()
+        let isLeft = BlockingFuture<Bool>()
         let isDone = await withCheckedContinuation { done in
             queue(PendingWrite(.delete(searches[0]), holdsThread: true) { isLeft.give($0 == nil) })
             queue(PendingWrite(.delete(searches[1])) { done.resume(returning: $0?.isFailure == false) })

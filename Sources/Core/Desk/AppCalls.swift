@@ -58,8 +58,8 @@ extension Visit {
         guard body.from != body.to else { throw KeychainError(.param) }
         let context = try contexts.enter(nil, request: request)
         defer { contexts.leave(context, request: request) }
-        var turns = UserTurns(context: context, prompt: body.prompt)
-        let items = try await unlocking(&turns) { () throws(KeychainError) in
+        var prompts = PromptBudget(context: context, prompt: body.prompt)
+        let items = try await unlocking(&prompts) { () throws(KeychainError) in
             try await owners.items(of: body.from)
         }
         guard !items.isEmpty else { throw KeychainError(.itemNotFound) }
@@ -73,7 +73,7 @@ extension Visit {
         } catch {
             throw KeychainError(.internalComponent)
         }
-        try await ask(for: [passcode], .useItem, &turns)
+        try await ask(for: [passcode], .useItem, &prompts)
         let query = ItemQuery(
             itemClass: nil,
             attributes: [.accessGroup: .string(body.from.name)],
@@ -81,7 +81,7 @@ extension Visit {
             references: items.map(\.reference)
         )
         while true {
-            let result = try await unlocking(&turns) { () throws(KeychainError) in
+            let result = try await unlocking(&prompts) { () throws(KeychainError) in
                 try await services.vault.update(
                     query,
                     groups: [body.from, body.to],
@@ -94,7 +94,7 @@ extension Visit {
                 )
             }
             switch result {
-            case .needsAuthentication(let controls): try await ask(for: controls, .useItem, &turns)
+            case .needsAuthentication(let controls): try await ask(for: controls, .useItem, &prompts)
             case .updated(let count):
                 let detail = "move \(count) from \(body.from.name) to \(body.to.name)"
                 services.audit.record(AuditEvent(.itemsMoved, caller: caller, detail: detail))

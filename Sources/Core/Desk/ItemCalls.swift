@@ -13,8 +13,8 @@ extension Visit {
             let accessControl = body.accessControl
             let context = try contexts.enter(body.context, request: request)
             defer { contexts.leave(context, request: request) }
-            var turns = UserTurns(context: context, prompt: body.prompt)
-            let items = try await unlocking(&turns, adding: accessControl) { () throws(KeychainError) in
+            var prompts = PromptBudget(context: context, prompt: body.prompt)
+            let items = try await unlocking(&prompts, adding: accessControl) { () throws(KeychainError) in
                 try await observe(for: accessControl)
                 let password = try contexts.authorization(of: context).applicationPassword
                 return try await services.vault.add(Self.item(body, password), group: group)
@@ -188,14 +188,14 @@ extension Visit {
             let context = try contexts.enter(body.context, request: request)
             defer { contexts.leave(context, request: request) }
             let mayAsk = mayPrompt(query, body.prompt)
-            var turns = UserTurns(context: context, prompt: body.prompt, mayAsk: mayAsk)
+            var prompts = PromptBudget(context: context, prompt: body.prompt, mayAsk: mayAsk)
             var cursor: ItemCursor?
             var total = 0
             while true {
                 // Given back before anybody is asked; and before the page is passed on, unless there is much of it: a
                 // slow reader holds up few.
                 var room: LockedMemoryBudget.Reservation?
-                let outcome = try await unlocking(&turns) { () throws(KeychainError) in
+                let outcome = try await unlocking(&prompts) { () throws(KeychainError) in
                     var taken: LockedMemoryBudget.Reservation?
                     if query.returns.contains(.data) {
                         taken = await budget.reserveWhenFree(LockedMemoryBudget.pageCost)
@@ -212,7 +212,7 @@ extension Visit {
                 switch consume outcome {
                 case .needsAuthentication(let controls):
                     room = nil
-                    try await ask(for: controls, .useItem, &turns)
+                    try await ask(for: controls, .useItem, &prompts)
                 case .items(let page):
                     cursor = page.next
                     total += page.count
@@ -241,9 +241,9 @@ extension Visit {
             let context = try contexts.enter(body.context, request: request)
             defer { contexts.leave(context, request: request) }
             let mayAsk = mayPrompt(query, body.prompt)
-            var turns = UserTurns(context: context, prompt: body.prompt, mayAsk: mayAsk)
+            var prompts = PromptBudget(context: context, prompt: body.prompt, mayAsk: mayAsk)
             while true {
-                let outcome = try await unlocking(&turns) { () throws(KeychainError) in
+                let outcome = try await unlocking(&prompts) { () throws(KeychainError) in
                     try await observe(for: body.accessControl)
                     // All of them: the query names the one to look in, the attributes the one to move to.
                     return try await services.vault.update(
@@ -254,7 +254,7 @@ extension Visit {
                     )
                 }
                 switch outcome {
-                case .needsAuthentication(let controls): try await ask(for: controls, .useItem, &turns)
+                case .needsAuthentication(let controls): try await ask(for: controls, .useItem, &prompts)
                 case .updated(let count):
                     record("update", query.itemClass, count: count)
                     return count
@@ -284,8 +284,12 @@ extension Visit {
         let query = body.query
         return try await serving(.deleteItems, seeking: query) { () async throws(KeychainError) in
             let searched = try groups.searched(by: query)
-            var turns = UserTurns(context: nil, prompt: body.prompt, mayAsk: mayPrompt(query, body.prompt))
-            let count = try await unlocking(&turns) { () throws(KeychainError) in
+            var prompts = PromptBudget(
+                context: nil,
+                prompt: body.prompt,
+                mayAsk: mayPrompt(query, body.prompt)
+            )
+            let count = try await unlocking(&prompts) { () throws(KeychainError) in
                 try await services.vault.delete(query, groups: searched)
             }
             record("delete", query.itemClass, count: count)

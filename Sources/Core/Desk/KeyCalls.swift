@@ -9,8 +9,8 @@ extension Visit {
             let group = try groups.own(or: body.group)
             let context = try contexts.enter(body.context, request: request)
             defer { contexts.leave(context, request: request) }
-            var turns = UserTurns(context: context, prompt: body.prompt)
-            let key = try await unlocking(&turns, adding: body.accessControl) { () throws(KeychainError) in
+            var prompts = PromptBudget(context: context, prompt: body.prompt)
+            let key = try await unlocking(&prompts, adding: body.accessControl) { () throws(KeychainError) in
                 try await observe(for: body.accessControl)
                 return try await services.keys.makeKey(
                     body.accessControl,
@@ -26,8 +26,8 @@ extension Visit {
     /// Reads what a representation stands for.
     package func readKey(_ body: ReadKey) async throws(KeychainError) -> EnclaveKey {
         try await serving(.readKey) { () async throws(KeychainError) in
-            var turns = UserTurns(context: nil, prompt: body.prompt)
-            let key = try await unlocking(&turns) { () throws(KeychainError) in
+            var prompts = PromptBudget(context: nil, prompt: body.prompt)
+            let key = try await unlocking(&prompts) { () throws(KeychainError) in
                 try await services.keys.key(body.representation, groups: groups.all)
             }
             record("read")
@@ -95,14 +95,14 @@ extension Visit {
     ) async throws(KeychainError) -> Result {
         let context = try contexts.enter(number, request: request)
         defer { contexts.leave(context, request: request) }
-        var turns = UserTurns(context: context, prompt: prompt)
+        var prompts = PromptBudget(context: context, prompt: prompt)
         while true {
-            let outcome = try await unlocking(&turns) { () throws(KeychainError) in
+            let outcome = try await unlocking(&prompts) { () throws(KeychainError) in
                 try await call(try contexts.authorization(of: context))
             }
             switch consume outcome {
             case .result(let result): return result
-            case .needsAuthentication(let control): try await ask(for: [control], operation, &turns)
+            case .needsAuthentication(let control): try await ask(for: [control], operation, &prompts)
             }
         }
     }

@@ -112,7 +112,7 @@ extension ItemStore {
                 old = try row.openData(header, with: itemKey, context)
             }
         }
-        if let group, let key = HeldKey(content, old, update, context) {
+        if let group, let key = ItemPrivateKey(content, old, update, context) {
             let moved = try key.moved(to: group, update, context)
             old = SecretBytes(copying: moved)
         }

@@ -42,7 +42,7 @@ struct ItemTag: Equatable {
         key: KeyedDigest
     ) {
         self.attributes = unsafe Self.end(of: attributes)
-        name = unsafe NamedRows.number(
+        name = unsafe RowsByName.number(
             UnsafeRawBufferPointer(rebasing: digests[LookupDigests.Part.name.range])
         )
         let keysCount = unsafe keys?.count ?? -1
@@ -113,7 +113,7 @@ struct ItemTags {
 
     private var groups: [Int64: Group] = [:]
     private(set) var count = 0
-    private(set) var names = NamedRows()
+    private(set) var names = RowsByName()
     /// What changed since the last commit, and what it was before.
     private var changes: [(row: Int64, former: ItemTag?)] = []
 

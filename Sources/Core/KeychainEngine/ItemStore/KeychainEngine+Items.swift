@@ -12,7 +12,7 @@ extension KeychainEngine: ItemVault {
         try Self.check(item)
         knownGroups.note(group.name)
         let password = try await passwordKey(for: item.accessControl, item.applicationPassword)
-        let item = Shared(item)
+        let item = Box(item)
         let result = await withCheckedContinuation { continuation in
             bring(item, group, password, holdsThread: false) { continuation.resume(returning: $0) }
         }
@@ -23,7 +23,7 @@ extension KeychainEngine: ItemVault {
     /// Seals an item on this thread and has the engine commit it; `whenDone` is told what it was sealed to once it is
     /// durable.
     private nonisolated func bring(
-        _ item: Shared<NewItem>,
+        _ item: Box<NewItem>,
         _ group: AccessGroup,
         _ password: Key?,
         holdsThread: Bool,
@@ -59,7 +59,7 @@ extension KeychainEngine: ItemVault {
         guard !item.accessControl.needsApplicationPassword else { return nil }
         try Self.check(item)
         knownGroups.note(group.name)
-        let item = Shared(item)
+        let item = Box(item)
         let alone = try ifFree { engine throws(KeychainError) -> SealedItem? in
             let sealed = try engine.seal(item.value, group, nil)
             return try engine.commitAtOnce(.add(sealed)) == nil ? nil : sealed
@@ -67,7 +67,7 @@ extension KeychainEngine: ItemVault {
         if let alone { return alone.map { Self.page(of: item.value, $0) } }
         // The engine's own thread would wait for itself.
         guard executor.isIsolatingCurrentContext() != true else { return nil }
-        let answer = Answer<Result<SealedItem, KeychainError>?>()
+        let answer = BlockingFuture<Result<SealedItem, KeychainError>?>()
         bring(item, group, nil, holdsThread: true) { answer.give($0) }
         return try answer.wait().map { (result) throws(KeychainError) in
             Self.page(of: item.value, try result.get())
@@ -194,7 +194,7 @@ extension KeychainEngine: ItemVault {
         let update = ItemUpdate(
             search: search,
             groups: groups,
-            changes: Shared(changes),
+            changes: Box(changes),
             authorization: authorization,
             password: password,
             time: wallClock()
@@ -217,7 +217,7 @@ extension KeychainEngine: ItemVault {
     ) throws(KeychainError) -> Int? {
         guard authorization.applicationPassword == nil else { return nil }
         try Self.check(changes)
-        let changes = Shared(changes)
+        let changes = Box(changes)
         return try atOnce { engine throws(KeychainError) -> Int? in
             let update = ItemUpdate(
                 search: try ItemSearch(query, groups: groups, in: try engine.context()),

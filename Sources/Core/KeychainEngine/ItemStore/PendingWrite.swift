@@ -21,7 +21,8 @@ final class PendingWrite {
     var result: Result<Outcome, KeychainError>?
     private let whenDone: ((Result<Outcome, KeychainError>?) -> Void)?
 
-    /// `whenDone` gets nil where nothing was done; a thread is let go so when hardware would have to follow.
+    /// `whenDone` gets nil when the change was not committed because the TPM's counter must advance first, which a write with
+    /// `holdsThread` does not wait for: it is tried again as a task.
     init(
         _ operation: Operation,
         holdsThread: Bool = false,
@@ -55,7 +56,7 @@ extension Result {
 final class ItemUpdate {
     let search: ItemSearch
     let groups: [AccessGroup]
-    let changes: Shared<ItemChanges>
+    let changes: Box<ItemChanges>
     let authorization: ItemAuthorization
     let password: Key?
     let time: Int64
@@ -63,7 +64,7 @@ final class ItemUpdate {
     init(
         search: ItemSearch,
         groups: [AccessGroup],
-        changes: Shared<ItemChanges>,
+        changes: Box<ItemChanges>,
         authorization: ItemAuthorization,
         password: Key?,
         time: Int64
@@ -93,8 +94,8 @@ extension ItemUpdate {
     }
 }
 
-/// What the engine and who brought it look at.
-final class Shared<Value: ~Copyable & Sendable>: Sendable {
+/// A value without copies, shared by the engine and its caller.
+final class Box<Value: ~Copyable & Sendable>: Sendable {
     let value: Value
 
     init(_ value: consuming Value) { self.value = value }

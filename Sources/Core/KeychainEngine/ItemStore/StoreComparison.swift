@@ -157,7 +157,7 @@ enum ItemIndex: String, CaseIterable {
             let row = statement.columns.number(0)
             let words = columns.indices.map { place in
                 unsafe statement.columns.octets(CInt(place + 1)).map {
-                    unsafe NamedRows.number($0).byteSwapped
+                    unsafe RowsByName.number($0).byteSwapped
                 } ?? 0
             }
             if let last,
@@ -206,7 +206,7 @@ extension ItemRow {
     fileprivate func add(to sums: inout IndexSums) {
         for index in ItemIndex.allCases {
             let words = index.columns.compactMap { part in
-                unsafe lookup(part).map { unsafe NamedRows.number($0).byteSwapped }
+                unsafe lookup(part).map { unsafe RowsByName.number($0).byteSwapped }
             }
             // A missing value is in no index.
             guard words.count == index.columns.count else { continue }

@@ -15,7 +15,7 @@ struct ItemObjects {
     private let isOfPasswords: Bool
     /// What goes for the uses of keys.
     private let wishes: PromptWishes
-    private let former = FormerAttributes()
+    private let former = AttributeObjectCache()
 
     init(_ query: ParsedQuery) {
         returns = query.returns
@@ -40,7 +40,7 @@ struct ItemObjects {
         case .ref: return try key(item, attributes)
         default: break
         }
-        var parts = Parts()
+        var parts = DictionaryParts()
         if returns.contains(.data), hasData { parts.add(DictionaryKeys.data, NSData(dataOf: item)) }
         if returns.contains(.persistentRef), let reference = item.reference {
             parts.add(DictionaryKeys.persistentReference, NSData(data: Data(reference.octets)))
@@ -52,7 +52,7 @@ struct ItemObjects {
 
     /// Adds the attributes, and the access control as an object: of a key in hardware that of the key, since the item
     /// itself demands less.
-    private func addAttributes(of item: borrowing ItemResult, to parts: inout Parts) {
+    private func addAttributes(of item: borrowing ItemResult, to parts: inout DictionaryParts) {
         var ofItem: AttributeValue?
         var ofKey: AttributeValue?
         var accessible: AttributeValue?
@@ -132,7 +132,7 @@ struct ItemObjects {
     /// The keys and values of one dictionary, each key once.
     ///
     /// They are Foundation's objects from the start: converting a dictionary takes longer than a look-up.
-    private struct Parts {
+    private struct DictionaryParts {
         private var keys: [NSObject] = []
         private var values: [AnyObject] = []
 

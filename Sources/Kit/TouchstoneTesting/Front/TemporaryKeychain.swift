@@ -19,7 +19,7 @@ public import Touchstone
 /// From the first one on, the user's own keychain is closed to this process: a call outside of ``use(isolation:_:)`` fails, in
 /// `Touchstone` with the code `serviceMissing` and a detail that says what to do, in `Security` with `errSecNotAvailable`.
 public final class TemporaryKeychain: Sendable {
-    let parts: Parts
+    let parts: KeychainParts
 
     /// Starts all of it.
     ///
@@ -37,7 +37,7 @@ public final class TemporaryKeychain: Sendable {
     ) async throws(TestKitError) {
         RemoteKeychain.shared.closeToTests()
         parts = try await TestKitError.wrapping("the keychain cannot be started") {
-            try await Parts.start(reader: reader, enrolled: enrolled, chip: chip, clock: clock)
+            try await KeychainParts.start(reader: reader, enrolled: enrolled, chip: chip, clock: clock)
         }
     }
 
@@ -77,7 +77,7 @@ public final class TemporaryKeychain: Sendable {
 }
 
 /// What a ``TemporaryKeychain`` consists of, and what ends with it.
-final class Parts: Sendable {
+final class KeychainParts: Sendable {
     let person: PromptedPerson
     let keychain: PrivateKeychain
     let bus: PrivateBus
@@ -94,11 +94,11 @@ final class Parts: Sendable {
         enrolled: [TestFinger],
         chip: TestChip?,
         clock: ManualClock?
-    ) async throws -> Parts {
+    ) async throws -> KeychainParts {
         // First, as its error is what a new user meets.
         try Programs.checkDaemon()
         let bus = try await PrivateBus.startDeniable(sensors: reader.map { [$0.sensor] } ?? [])
-        let parts = try Parts(
+        let parts = try KeychainParts(
             person: try PromptedPerson(passcode: PrivateKeychain.passcode),
             bus: bus,
             sensor: reader?.sensor,
@@ -138,7 +138,7 @@ final class Parts: Sendable {
         _ = unsafe umount2(keychain.layout.dataDirectory, CInt(MNT_DETACH))
     }
 
-    private func ready(_ fingers: [TestFinger]) async throws -> Parts {
+    private func ready(_ fingers: [TestFinger]) async throws -> KeychainParts {
         if let sensor { person.reach(bus, sensor) }
         for finger in fingers where sensor != nil { try await enrol(finger) }
         try await keychain.start()

@@ -3,7 +3,7 @@ import KeychainModel
 
 /// The attributes of the item before: in a list most of them come again in the same place, and the immutable objects
 /// that were made of them serve again.
-final class FormerAttributes {
+final class AttributeObjectCache {
     private struct Entry {
         let key: AttributeKey
         let keyObject: NSString

@@ -2,7 +2,7 @@ internal import KeychainModel
 internal import SecretMemory
 
 /// A private key that an item holds: it belongs to one access group, and goes to another with its item.
-struct HeldKey {
+struct ItemPrivateKey {
     private let record: PrivateKeyRecord
     /// What its use demands now.
     let accessControl: AccessControl
@@ -57,7 +57,7 @@ extension ItemStore {
         for id in rows {
             try ItemRow.forRow(id, database) { row in
                 try row.open(in: context) { header in
-                    guard header.has(.key), let key = try heldKey(row, header, update, context) else {
+                    guard header.has(.key), let key = try itemPrivateKey(row, header, update, context) else {
                         return
                     }
                     switch key.accessControl.decide(given: update.authorization.proofs, operation: .useItem) {
@@ -71,16 +71,16 @@ extension ItemStore {
         return needed
     }
 
-    private func heldKey(
+    private func itemPrivateKey(
         _ row: ItemRow,
         _ header: OpenedHeader,
         _ update: ItemUpdate,
         _ context: ItemContext
-    ) throws(KeychainError) -> HeldKey? {
+    ) throws(KeychainError) -> ItemPrivateKey? {
         let opening = try ItemOpening(header, authorization: update.authorization, epoch: context.epoch)
         guard case .open(let control) = opening else { return nil }
         let proofs = update.authorization.proofs(covering: control, for: .useItem)
         let data = try row.openData(header, control, proofs: proofs, password: update.password, context)
-        return HeldKey(try ItemContent(header), data, update, context)
+        return ItemPrivateKey(try ItemContent(header), data, update, context)
     }
 }

@@ -2,7 +2,7 @@
 /// is not here is not there.
 ///
 /// Names are their digests (``LookupDigests/name``); two names may share one, and the row itself decides.
-struct NamedRows {
+struct RowsByName {
     private var first: [UInt64: Int64] = [:]
     /// The rows of names that have more than one, all of them in order.
     private var several: [UInt64: [Int64]] = [:]

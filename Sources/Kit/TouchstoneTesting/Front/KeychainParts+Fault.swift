@@ -5,7 +5,7 @@ import KeychainModel
 import SecretMemory
 
 /// Each fault on the part that has it in life.
-extension Parts {
+extension KeychainParts {
     func cause(_ fault: TestFault.Kind) async throws {
         switch fault {
         case .unplug: try await unplug()

@@ -1,8 +1,8 @@
 internal import Dispatch
 internal import SecretMemory
 
-/// What one thread waits for and another gives it, once.
-final class Answer<Value: Sendable>: Sendable {
+/// A value that one thread waits for, blocking, and another provides once.
+final class BlockingFuture<Value: Sendable>: Sendable {
     private let value = Guarded<Value?>(nil)
     private let isGiven = DispatchSemaphore(value: 0)
 

@@ -1,7 +1,7 @@
 import KeychainModel
 
 /// What one call may ask of the user, and how often it did.
-struct UserTurns {
+struct PromptBudget {
     /// Where what is shown counts; nil for nowhere.
     let context: ContextID?
     /// How to prompt.
@@ -29,7 +29,7 @@ struct UserTurns {
 extension Visit {
     /// Runs a call, and again once the keybag was unlocked for it; `accessControl` is that of what it adds.
     func unlocking<R: ~Copyable>(
-        _ turns: inout UserTurns,
+        _ prompts: inout PromptBudget,
         adding accessControl: AccessControl? = nil,
         _ call: () async throws(KeychainError) -> R
     ) async throws(KeychainError) -> R {
@@ -38,13 +38,13 @@ extension Visit {
             do throws(KeychainError) {
                 return try await call()
             } catch {
-                guard turns.mayAsk, error.status == .interactionNotAllowed, error.cause == .locked else {
+                guard prompts.mayAsk, error.status == .interactionNotAllowed, error.cause == .locked else {
                     throw named(error, adding: accessControl)
                 }
             }
-            try turns.count(limits)
+            try prompts.count(limits)
             do throws(KeychainError) {
-                try await unlock(for: turns.context, prompt: turns.prompt)
+                try await unlock(for: prompts.context, prompt: prompts.prompt)
             } catch {
                 throw named(error, adding: accessControl)
             }
@@ -55,10 +55,10 @@ extension Visit {
     func ask(
         for controls: [AccessControl],
         _ operation: AccessOperation,
-        _ turns: inout UserTurns
+        _ prompts: inout PromptBudget
     ) async throws(KeychainError) {
-        try turns.count(limits)
-        guard turns.mayAsk, let context = turns.context else {
+        try prompts.count(limits)
+        guard prompts.mayAsk, let context = prompts.context else {
             throw KeychainError(AuthenticationError(.notInteractive))
         }
         var hasAsked = false
@@ -73,12 +73,12 @@ extension Visit {
                 _ = try await authenticate(
                     .accessControl(control, operation),
                     in: context,
-                    prompt: turns.prompt
+                    prompt: prompts.prompt
                 )
             } catch {
                 // What demanded the former fingers is gone now: the call's next run tells.
-                guard error.cause == .enrolmentChanged, !turns.hasSeenChange else { throw error }
-                turns.hasSeenChange = true
+                guard error.cause == .enrolmentChanged, !prompts.hasSeenChange else { throw error }
+                prompts.hasSeenChange = true
             }
             hasAsked = true
         }
