@@ -162,6 +162,60 @@ struct AgentPrompterTests {
         stubborn.end()
     }
 
+    @Test("a box behind another one has all of its time from its turn on, however long the other one takes")
+    func waitsForTurn() async throws {
+        let patience = AgentPrompter.Patience(
+            shown: .milliseconds(400),
+            overtime: .seconds(90),
+            takenAway: .seconds(90)
+        )
+        let desk = try desk()
+        let agent = try await agent(Self.terminal, at: desk)
+        let first = Task { await ask(AgentPrompter(roster, patience: .ofTests), prompt) }
+        let number = try await agent.nextBox().number
+        try await agent.boxIsShown(BoxNumber(number))
+        let second = Task { await ask(AgentPrompter(roster, patience: patience), prompt) }
+        // A person who takes five times as long as the agent may.
+        try await Task.sleep(for: .seconds(2))
+        try await agent.boxIsAnswered(answer(number, "marble"))
+        #expect(await first.value == .entered("marble"))
+        // Now it is its turn, and the agent does not take it.
+        #expect(await second.value == .failed(.prompterFailed))
+        #expect(await ask(AgentPrompter(roster, patience: .ofTests), prompt) == .failed(.noAgent))
+        agent.end()
+    }
+
+    @Test("an answer of another program than the one that registered is not taken, and ends the agent")
+    func anotherProgram() async throws {
+        let desk = try desk()
+        let isSame = Guarded(true)
+        let asker = ClientIdentity(ownProgram: nil)
+            .asker(
+                uid: geteuid(),
+                pid: getpid(),
+                processStart: 0,
+                program: "/usr/libexec/touchstone/touchstone-agent",
+                role: .agent,
+                isStill: { isSame.withLock { $0 } }
+            )
+        let agent = desk.visit(by: asker)
+        _ = try await agent.registerAgent(AgentRegistration(Self.terminal, version: "test"))
+        let asked = Task { await ask(AgentPrompter(roster, patience: .ofTests), prompt) }
+        let number = try await agent.nextBox().number
+        try await agent.boxIsShown(BoxNumber(number))
+        isSame.withLock { $0 = false }
+        for _ in 0..<2 {
+            let error = await #expect(throws: KeychainError.self) {
+                try await agent.boxIsAnswered(answer(number, "marble"))
+            }
+            #expect(error?.status == .missingEntitlement)
+        }
+        await #expect(throws: KeychainError.self) { _ = try await agent.nextBox().number }
+        #expect(await asked.value == .failed(.dismissed))
+        #expect(await ask(AgentPrompter(roster, patience: .ofTests), prompt) == .failed(.noAgent))
+        agent.end()
+    }
+
     @Test("the terminal's own agent comes first, the display's only where its box would be seen")
     func choice() async throws {
         let desk = try desk()

@@ -119,6 +119,7 @@ final class MoveMachine: Sendable {
     /// Runs the command, under `tracer` where one is named; gives what waitpid(2) says, and what it wrote.
     func run(
         _ step: String,
+        _ options: [String] = ["--yes", "--later"],
         tracer: [String] = [],
         parts: String = parts,
         before: String = ":"
@@ -135,8 +136,8 @@ final class MoveMachine: Sendable {
         let process = try await ChildProcess.start(
             "/usr/bin/unshare",
             ["--mount", "--propagation", "private", "/bin/sh", "-ec", mounts, home.path] + tracer + [
-                Programs.touchstone, "system", step, "--user", "anna", "--yes", "--later",
-            ],
+                Programs.touchstone, "system", step, "--user", "anna",
+            ] + options,
             environment: ["PATH": "/usr/bin:/bin:/usr/sbin:/sbin"],
             log: log
         )

@@ -41,6 +41,9 @@ package final class Asker: Sendable {
         )
     }
 
+    /// Whether another program than the one that came has the channel, as of the last ``check()``.
+    var isAnother: Bool { isUnknown.load(ordering: .acquiring) }
+
     /// Who it is, as of the last ``check()``.
     package var caller: Caller { isUnknown.load(ordering: .acquiring) ? unknown : named }
 

@@ -56,23 +56,59 @@ enum DirectoryHold {
         return nil
     }
 
+    /// The directories that daemons of `owner` hold the lock on, with their processes; what cannot be looked at has none.
+    static func directories(of owner: UInt32) -> [(process: pid_t, directory: String)] {
+        guard let locks = ProcText.read("/proc/locks", upTo: 1 << 20) else { return [] }
+        var found: [(process: pid_t, directory: String)] = []
+        for line in locks.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            guard words.count >= 6, words[1] == "FLOCK", words[3] == "WRITE", let process = pid_t(words[4]),
+                process > 0, let inode = words[5].split(separator: ":").last.flatMap({ ino_t($0) }),
+                isProcess(process, of: owner),
+                ProcText.read("/proc/\(process)/comm", upTo: 64)?.hasPrefix("touchstoned") ?? false
+            else { continue }
+            for path in openDirectories(of: process, inode) { found.append((process, path)) }
+        }
+        return found
+    }
+
+    private static func openDirectories(of process: pid_t, _ inode: ino_t) -> [String] {
+        descriptors(of: process).compactMap { entry in
+            var status = stat()
+            guard unsafe stat(entry, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
+                status.st_ino == inode,
+                let path = unsafe realpath(entry, nil)
+            else { return nil }
+            defer { unsafe free(path) }
+            return unsafe String(cString: path)
+        }
+    }
+
     /// The major and the minor number, as makedev(3) puts them together.
     private static func numbers(of device: dev_t) -> (dev_t, dev_t) {
         ((device >> 8) & 0xFFF | (device >> 32) & ~0xFFF, device & 0xFF | (device >> 12) & ~0xFF)
     }
 
     private static func hasOpen(_ process: pid_t, _ device: dev_t, _ inode: ino_t) -> Bool {
-        guard let stream = unsafe opendir("/proc/\(process)/fd") else { return false }
+        descriptors(of: process).contains { entry in
+            var status = stat()
+            return unsafe stat(entry, &status) == 0 && status.st_dev == device && status.st_ino == inode
+        }
+    }
+
+    /// The links in proc(5) that stand for a process's open files.
+    private static func descriptors(of process: pid_t) -> [String] {
+        let directory = "/proc/\(process)/fd"
+        guard let stream = unsafe opendir(directory) else { return [] }
         defer { unsafe closedir(stream) }
+        var names: [String] = []
         while let entry = unsafe readdir(stream) {
             let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { name in
                 unsafe String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
             }
-            var status = stat()
-            guard unsafe stat("/proc/\(process)/fd/\(name)", &status) == 0 else { continue }
-            if status.st_dev == device, status.st_ino == inode { return true }
+            if CInt(name) != nil { names.append("\(directory)/\(name)") }
         }
-        return false
+        return names
     }
 
     /// Whether all four user numbers of a process are this one's: no program with more rights is asked to end.

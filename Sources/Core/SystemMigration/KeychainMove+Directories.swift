@@ -6,7 +6,12 @@ extension KeychainMove {
     /// The directory of all users' keychains, locked: one move at a time.
     func systemDirectory() throws(MoveError) -> OpenDirectory {
         let path = places.systemDirectory
-        guard unsafe mkdir(path, 0o755) == 0 || errno == EEXIST else { throw .system(path) }
+        let isNew = unsafe mkdir(path, 0o755) == 0
+        guard isNew || errno == EEXIST else { throw .system(path) }
+        // The process's umask may have taken more than it should.
+        if isNew {
+            guard unsafe chmod(path, 0o755) == 0 else { throw .system(path) }
+        }
         guard let system = try OpenDirectory.open(path, owner: places.administrator, isPrivate: false)
         else {
             throw .system(path, ENOENT)
@@ -14,7 +19,17 @@ extension KeychainMove {
         guard flock(system.descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw MoveError(.busy, "another keychain is being moved", hint: "wait for it, then run it again")
         }
+        // All that follows stands on this name.
+        try syncParent(of: path)
         return system
+    }
+
+    private func syncParent(of path: String) throws(MoveError) {
+        let parent = path.split(separator: "/").dropLast().map { "/" + $0 }.joined()
+        let descriptor = unsafe open(parent.isEmpty ? "/" : parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .system(parent) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw .system(parent) }
     }
 
     /// The user's directory, made where it is missing, and locked against daemons.
@@ -26,6 +41,21 @@ extension KeychainMove {
         guard let own else { throw .system(places.userDirectory, ENOENT) }
         try DirectoryHold.take(own, from: places.user)
         return own
+    }
+
+    /// A daemon of the user's that keeps a keychain in another place than the user's directory, as another `XDG_DATA_HOME` than
+    /// root knows of says; nil where none runs, or it cannot be told.
+    package func otherDaemon() -> (process: Int32, directory: String)? {
+        var own = stat()
+        let isThere = unsafe stat(places.userDirectory, &own) == 0
+        // One that is called otherwise is `TOUCHSTONE_HOME`'s, which is apart from system mode.
+        return DirectoryHold.directories(of: places.user.uid).first { found in
+            var other = stat()
+            guard found.directory.hasSuffix("/touchstone"), unsafe stat(found.directory, &other) == 0 else {
+                return false
+            }
+            return !isThere || own.st_ino != other.st_ino || own.st_dev != other.st_dev
+        }
     }
 
     /// Puts the user's directory out of force; makes it where it is missing.
@@ -45,15 +75,7 @@ extension KeychainMove {
     func writeMark(in own: OpenDirectory) throws(MoveError) {
         let (name, temporary) = (MovedKeychain.name, MovedKeychain.name + ".new")
         try own.remove(temporary)
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        let file = unsafe openat(own.descriptor, temporary, flags, 0o600)
-        guard file >= 0 else { throw .system(own.path + "/" + temporary) }
-        defer { close(file) }
-        let text = Array(MovedKeychain.text(destination: places.keptDirectory).utf8)
-        let count = unsafe write(file, text, text.count)
-        guard count == text.count, fsync(file) == 0 else {
-            throw .system(own.path + "/" + temporary, count < 0 || count == text.count ? errno : ENOSPC)
-        }
+        try own.writeFile(temporary, MovedKeychain.text(destination: places.keptDirectory), mode: 0o600)
         guard unsafe renameat(own.descriptor, temporary, own.descriptor, name) == 0 else {
             throw .system(own.path + "/" + name)
         }

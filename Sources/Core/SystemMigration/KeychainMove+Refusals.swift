@@ -21,10 +21,27 @@ extension KeychainMove {
         )
     }
 
+    var withoutKeybag: MoveError {
+        MoveError(
+            .notWhole,
+            "\(places.userDirectory) has items and no keybag, without which they do not open; nothing was changed",
+            hint: "bring a backup of that directory back, or move it elsewhere to begin anew"
+        )
+    }
+
+    /// Nothing is in force, and all of it is still in the account's directory.
+    var notBack: MoveError {
+        MoveError(
+            .notWhole,
+            "what came back to \(places.userDirectory) is not whole any more",
+            hint: "sudo touchstone system enable undoes it; then run this again"
+        )
+    }
+
     func missing(from path: String) -> MoveError {
         MoveError(
             .lost,
-            "the keychain is not in \(path) any more; nothing was removed",
+            "the keychain is not whole in \(path); nothing was removed",
             hint: "touchstone system status"
         )
     }

@@ -31,6 +31,9 @@ package struct KeychainMove {
     /// Where the keychain is; changes nothing.
     package func standing() throws(MoveError) -> MoveStanding { try facts().standing }
 
+    /// Whether the user's own directory has a keychain.
+    package func hasKeychain() throws(MoveError) -> Bool { try facts().hasKeychain }
+
     /// The process that uses the keychain where it is now; nil where none does, or it cannot be told.
     package func keepingProcess() throws(MoveError) -> Int32? {
         let path = try standing().isSystem ? places.keptDirectory : places.userDirectory
@@ -48,7 +51,9 @@ package struct KeychainMove {
             isPrivate: false
         ) {
             facts.isKept = try system.has(places.keptName)
+            facts.isKeptEmpty = facts.isKept && isEmpty(places.keptName, in: system)
             facts.isStaged = try system.has(places.stagedName)
+            facts.isMoving = try system.has(places.movingName)
             facts.isLeaving = try system.has(places.leavingName)
             facts.hasSpare = try system.has(places.spareName)
         }
@@ -57,15 +62,17 @@ package struct KeychainMove {
                 return
             }
             facts.isMarked = MovedKeychain.destination(in: own.descriptor) != nil
-            facts.hasKeychain = try !keychainNames(in: own).isEmpty
+            facts.hasKeychain = try !essentials(in: own).isEmpty
             facts.isArriving = try own.has(MovePlaces.arrivingName)
         }
         return facts
     }
 
-    /// The files of a keychain, without the daemon's log, which is none.
-    private func keychainNames(in directory: OpenDirectory) throws(MoveError) -> [String] {
-        try directory.storeNames().filter { !$0.hasPrefix(StoreFile.log) }
+    /// Whether it is certain that a directory of the account's has no keychain; others than root and the account cannot tell.
+    private func isEmpty(_ name: String, in system: OpenDirectory) -> Bool {
+        let user = ProcessUser.uid
+        guard user == 0 || user == places.keeper.uid else { return false }
+        return (try? essentials(of: name, in: system))?.isEmpty ?? false
     }
 
     func asUser<R>(_ body: () throws(MoveError) -> R) throws(MoveError) -> R {
@@ -79,33 +86,55 @@ package struct KeychainMove {
     /// - Throws: ``MoveError``; `enabledAlready` where there is nothing left to do.
     package func enable() throws(MoveError) -> Outcome {
         let system = try systemDirectory()
+        defer { withExtendedLifetime(system) {} }
         let facts = try facts()
         switch facts.standing {
         case .twofold: throw twoKeychains
         case .lost: throw lost
         case .system:
             try mark()
+            try noteMoved(in: system)
             throw MoveError(.enabledAlready, "the keychain is in system mode already")
-        case .systemUnchecked: return .needsCheck
+        case .systemUnchecked: break
         case .disabling:
-            // All of it is still there: it counts again.
+            // All of it is still there: it counts again, and what came back is the former one.
             try mark()
+            try noteOrigin(in: system)
             try system.rename(places.leavingName, places.keptName)
             try system.sync()
-            return .needsCheck
-        case .enabling where !facts.hasKeychain:
-            try adoptStaged(in: system)
-            return .needsCheck
-        case .enabling, .perUser, .returned:
-            // Locked before it is looked at: a daemon may be about to make a keychain there.
-            let own = try lockedUserDirectory()
-            let hasKeychain = try asUser { () throws(MoveError) in try !keychainNames(in: own).isEmpty }
-            try stage(own, in: system)
-            try mark(own)
-            try system.rename(places.stagedName, places.keptName)
-            try system.sync()
-            return hasKeychain ? .needsCheck : .empty
+        case .enabling where !facts.hasKeychain: try adoptStaged(in: system)
+        case .bypassed:
+            try removeBypassed(in: system)
+            try take(in: system)
+        case .enabling, .perUser, .begun, .returned: try take(in: system)
         }
+        return try outcome(in: system)
+    }
+
+    /// Takes the user's keychain to system mode.
+    private func take(in system: OpenDirectory) throws(MoveError) {
+        // Locked before it is looked at: a daemon may be about to make a keychain there.
+        let own = try lockedUserDirectory()
+        // Until the other one counts: a daemon that began in between would write to what was copied.
+        defer { withExtendedLifetime(own) {} }
+        let files = try asUser { () throws(MoveError) in try essentials(in: own) }
+        guard files.isEmpty || files.contains(StoreFile.keybag.rawValue) else { throw withoutKeybag }
+        try stage(own, in: system)
+        try noteOrigin(in: system)
+        try mark(own)
+        try system.rename(places.stagedName, places.keptName)
+        try system.sync()
+    }
+
+    /// Removes the directory of a daemon that found no keychain there.
+    private func removeBypassed(in system: OpenDirectory) throws(MoveError) {
+        guard let kept = try system.directory(places.keptName, owner: places.keeper.uid) else { return }
+        try DirectoryHold.take(kept, from: places.keeper)
+        defer { withExtendedLifetime(kept) {} }
+        // Somebody may have set one up in the meantime.
+        guard try essentials(of: places.keptName, in: system).isEmpty else { throw twoKeychains }
+        try removeKept(places.keptName, in: system)
+        try system.sync()
     }
 
     /// The user's directory holds nothing more, and the copy was whole: it is the keychain.
@@ -153,21 +182,26 @@ package struct KeychainMove {
     /// - Throws: ``MoveError``; `notEnabled` where the keychain is not in system mode.
     package func finishEnabling() throws(MoveError) {
         let system = try systemDirectory()
+        defer { withExtendedLifetime(system) {} }
         let facts = try facts()
         switch facts.standing {
         case .system, .systemUnchecked: break
         case .twofold: throw twoKeychains
-        case .perUser, .returned, .enabling, .disabling, .lost: throw notEnabled
+        case .perUser, .begun, .bypassed, .returned, .enabling, .disabling, .lost: throw notEnabled
         }
         // Nothing is removed that is not there as well.
         guard let kept = try system.directory(places.keptName, owner: places.keeper.uid) else { throw lost }
-        let isWhole = try hasKeychain(in: kept, as: places.keeper)
-        let wasThere = try hasSpareKeychain(in: system)
-        guard isWhole || !facts.hasKeychain && !wasThere else { throw missing(from: kept.path) }
+        let own = try asUser { () throws(MoveError) in
+            try OpenDirectory.open(places.userDirectory, owner: places.user.uid)
+        }
+        var former = try essentials(of: places.spareName, in: system)
+        if let own { former.formUnion(try asUser { () throws(MoveError) in try essentials(in: own) }) }
+        let isKept = try places.keeper.acting { () throws(MoveError) in
+            isWhole(kept, former, owner: places.keeper)
+        }
+        guard isKept else { throw missing(from: kept.path) }
         try asUser { () throws(MoveError) in
-            guard let own = try OpenDirectory.open(places.userDirectory, owner: places.user.uid) else {
-                return
-            }
+            guard let own else { return }
             // The keybag last: what is there without one is no keychain.
             let names = try own.storeNames()
             for name in names where name != StoreFile.keybag.rawValue { try erase(name, in: own) }
@@ -178,6 +212,7 @@ package struct KeychainMove {
         }
         try removeKept(places.spareName, in: system)
         try system.sync()
+        try noteMoved(in: system)
     }
 
     // MARK: Back to the user
@@ -188,33 +223,43 @@ package struct KeychainMove {
     /// - Throws: ``MoveError``; `notEnabled` where there is nothing to take back.
     package func disable() throws(MoveError) -> Outcome {
         let system = try systemDirectory()
+        defer { withExtendedLifetime(system) {} }
         let facts = try facts()
         switch facts.standing {
-        case .perUser: throw notEnabled
+        case .perUser:
+            try forgetOrigin(in: system)
+            throw notEnabled
         case .twofold: throw twoKeychains
         case .lost: throw lost
-        case .returned: return .needsCheck
+        case .begun:
+            try discardStaged(in: system)
+            try forgetOrigin(in: system)
+            return .empty
+        case .bypassed:
+            try removeBypassed(in: system)
+            return .empty
+        case .returned: break
         case .enabling where facts.hasKeychain:
             try unmark()
             try discardStaged(in: system)
-            try system.sync()
-            return .needsCheck
+            // One that has come back is not checked yet.
+            if !facts.hasSpare { try forgetOrigin(in: system) }
         case .enabling:
             try adoptStaged(in: system)
-            return try bringBack(in: system)
-        case .disabling:
-            try settle(in: system)
-            return .needsCheck
-        case .system, .systemUnchecked: return try bringBack(in: system)
+            try bringBack(in: system)
+        case .disabling: try settle(in: system)
+        case .system, .systemUnchecked: try bringBack(in: system)
         }
+        return try outcome(in: system)
     }
 
-    private func bringBack(in system: OpenDirectory) throws(MoveError) -> Outcome {
+    private func bringBack(in system: OpenDirectory) throws(MoveError) {
         guard let kept = try system.directory(places.keptName, owner: places.keeper.uid) else { throw lost }
         try DirectoryHold.take(kept, from: places.keeper)
         try mark()
-        let hasKeychain = try hasKeychain(in: kept, as: places.keeper)
         let own = try lockedUserDirectory()
+        // Until the other one counts: a daemon that began in between would write to what was copied.
+        defer { withExtendedLifetime((kept, own)) {} }
         try asUser { () throws(MoveError) in
             try putAside(in: own)
             try removeArriving(from: own)
@@ -242,18 +287,6 @@ package struct KeychainMove {
         try system.rename(places.keptName, places.leavingName)
         try system.sync()
         try settle(in: system)
-        return hasKeychain ? .needsCheck : .empty
-    }
-
-    private func hasSpareKeychain(in system: OpenDirectory) throws(MoveError) -> Bool {
-        guard let spare = try system.directory(places.spareName, owner: places.keeper.uid) else {
-            return false
-        }
-        return try hasKeychain(in: spare, as: places.keeper)
-    }
-
-    private func hasKeychain(in directory: OpenDirectory, as account: Account) throws(MoveError) -> Bool {
-        try account.acting { () throws(MoveError) in try !keychainNames(in: directory).isEmpty }
     }
 
     /// Puts a keychain that was never opened in system mode out of the way of the one that comes back.
@@ -274,6 +307,7 @@ package struct KeychainMove {
 
     /// Gives the files of the copy that came back their names, and puts the user's directory in force.
     private func settle(in system: OpenDirectory) throws(MoveError) {
+        let leaving = try essentials(of: places.leavingName, in: system)
         try asUser { () throws(MoveError) in
             guard let own = try OpenDirectory.open(places.userDirectory, owner: places.user.uid) else {
                 throw lost
@@ -281,8 +315,10 @@ package struct KeychainMove {
             if let arriving = try own.directory(MovePlaces.arrivingName, owner: places.user.uid) {
                 for name in try arriving.names() { try arriving.rename(name, to: own, name) }
                 try own.removeDirectory(MovePlaces.arrivingName)
-                try own.sync()
             }
+            // The directory was the user's to change in the meantime.
+            guard isWhole(own, leaving, owner: places.user) else { throw notBack }
+            try own.sync()
         }
         try removeKept(places.spareName, in: system)
         try system.rename(places.leavingName, places.spareName)
@@ -295,17 +331,24 @@ package struct KeychainMove {
     /// - Throws: ``MoveError``; `enabledAlready` where it is in system mode.
     package func finishDisabling() throws(MoveError) {
         let system = try systemDirectory()
+        defer { withExtendedLifetime(system) {} }
         let facts = try facts()
         switch facts.standing {
         case .perUser, .returned: break
         case .twofold: throw twoKeychains
         case .lost: throw lost
-        case .system, .systemUnchecked, .enabling, .disabling:
+        case .begun, .bypassed, .system, .systemUnchecked, .enabling, .disabling:
             throw MoveError(.enabledAlready, "the keychain is in system mode")
         }
-        let wasThere = try hasSpareKeychain(in: system)
-        guard facts.hasKeychain || !wasThere else { throw missing(from: places.userDirectory) }
+        let former = try essentials(of: places.spareName, in: system)
+        let isBack = try asUser { () throws(MoveError) in
+            guard let own = try OpenDirectory.open(places.userDirectory, owner: places.user.uid) else {
+                return former.isEmpty
+            }
+            return isWhole(own, former, owner: places.user)
+        }
+        guard isBack else { throw missing(from: places.userDirectory) }
         try removeKept(places.spareName, in: system)
-        try system.sync()
+        try forgetOrigin(in: system)
     }
 }

@@ -17,6 +17,8 @@ package struct MoveError: Error, Equatable {
         case unsafePlace
         /// Another process uses the keychain, or another move is under way.
         case busy
+        /// It has no keybag, without which nothing in it opens.
+        case notWhole
         /// There is no room on the disk.
         case full
         /// The files changed while they were copied, or are too large.

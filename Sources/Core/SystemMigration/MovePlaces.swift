@@ -39,6 +39,11 @@ package struct MovePlaces: Sendable, Equatable {
     /// What it is called once all of it is back, until it was opened there once.
     var spareName: String { "\(user.uid).back" }
 
+    /// Where the keychain was its user's own, once it moved and the former one is removed.
+    var originName: String { "\(user.uid).from" }
+    /// The same until then: what the user's directory still has is the former one, and nothing else.
+    var movingName: String { "\(user.uid).moving" }
+
     /// Names in the user's directory: a copy on its way back, and keychains that were never opened in system mode.
     static let arrivingName = "arriving"
     static let asideName = "former"

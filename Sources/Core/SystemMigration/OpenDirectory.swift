@@ -104,6 +104,22 @@ final class OpenDirectory {
         return false
     }
 
+    /// Writes a new file and makes its content durable; its group is `group`, or the process's own.
+    func writeFile(_ name: String, _ text: String, mode: mode_t, group: UInt32? = nil) throws(MoveError) {
+        let place = path + "/" + name
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        let file = unsafe openat(descriptor, name, flags, 0o600)
+        guard file >= 0 else { throw .system(place) }
+        defer { close(file) }
+        let octets = Array(text.utf8)
+        let count = unsafe write(file, octets, octets.count)
+        guard count == octets.count else { throw .system(place, count < 0 ? errno : ENOSPC) }
+        if let group {
+            guard fchown(file, uid_t.max, group) == 0 else { throw .system(place) }
+        }
+        guard fchmod(file, mode) == 0, fsync(file) == 0 else { throw .system(place) }
+    }
+
     /// Makes a directory with mode 0700, unless it is there.
     func make(_ name: String) throws(MoveError) {
         guard unsafe mkdirat(descriptor, name, 0o700) == 0 || errno == EEXIST else {

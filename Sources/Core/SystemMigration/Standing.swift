@@ -5,6 +5,11 @@ import KeychainModel
 package enum MoveStanding: Sendable, Equatable {
     /// In the user's own directory, or nowhere yet.
     case perUser
+    /// In the user's own directory; a copy for system mode was begun and is not whole. `enable` goes on, `disable` removes it.
+    case begun
+    /// In the user's own directory, while somebody turned system mode on past this command: clients find an empty one there.
+    /// `enable` moves it there, `disable` turns that off.
+    case bypassed
     /// In the user's own directory since it came back; the one in system mode is kept until that was opened once.
     case returned
     /// In system mode.
@@ -15,7 +20,7 @@ package enum MoveStanding: Sendable, Equatable {
     case enabling
     /// Neither: on its way back. `disable` finishes it, `enable` undoes it.
     case disabling
-    /// In system mode, while the user's own directory has another one that nobody put out of force.
+    /// In system mode, while the user's own directory has another one that is not the former one.
     case twofold
     /// It went to system mode, and is not there.
     case lost
@@ -24,7 +29,7 @@ package enum MoveStanding: Sendable, Equatable {
     package var isSystem: Bool {
         switch self {
         case .system, .systemUnchecked, .twofold: true
-        case .perUser, .returned, .enabling, .disabling, .lost: false
+        case .perUser, .begun, .bypassed, .returned, .enabling, .disabling, .lost: false
         }
     }
 }
@@ -33,10 +38,14 @@ package enum MoveStanding: Sendable, Equatable {
 struct MoveFacts {
     /// The keychain in system mode.
     var isKept = false
+    /// What is there is no keychain: nothing but what a daemon makes that finds none.
+    var isKeptEmpty = false
     /// A copy that is being made for it.
     var isStaged = false
     /// The keychain on its way back to its user.
     var isLeaving = false
+    /// What the user's directory has may be the former one: it was not removed yet.
+    var isMoving = false
     /// One that went back, and was not opened there yet.
     var hasSpare = false
     /// The user's directory says that its keychain has moved.
@@ -49,11 +58,14 @@ struct MoveFacts {
     /// What is in the account's directory counts first: nobody but root gives names there.
     var standing: MoveStanding {
         if isKept {
-            if hasKeychain { return isMarked ? .systemUnchecked : .twofold }
+            if hasKeychain {
+                if isMarked, isMoving || isArriving { return .systemUnchecked }
+                return isKeptEmpty && !isMarked ? .bypassed : .twofold
+            }
             return hasSpare || isArriving ? .systemUnchecked : .system
         }
         if isLeaving { return .disabling }
-        guard isMarked else { return hasSpare ? .returned : .perUser }
+        guard isMarked else { return hasSpare ? .returned : isStaged ? .begun : .perUser }
         return hasKeychain || isStaged ? .enabling : .lost
     }
 }

@@ -50,7 +50,6 @@ extension Visit {
     ///
     /// - Throws: ``KeychainError`` `errSecParam` for what cannot be done in that box, or not yet: the box ends as failed.
     package func boxIsAnswered(_ answer: consuming AgentAnswer) async throws(KeychainError) {
-        checkAsker()
         let box = try agent().box(answer.number)
         let outcome = answer.take()
         guard box.takes(outcome) else {
@@ -81,6 +80,12 @@ extension Visit {
 
     private func roster() throws(KeychainError) -> AgentRoster {
         guard let agents = desk.agents, asker.role == .agent else { throw KeychainError(.missingEntitlement) }
+        checkAsker()
+        // Its group is the connection's for good; who has the connection now is another program.
+        guard !asker.isAnother else {
+            agents.remove(visit: number)
+            throw KeychainError(.missingEntitlement, cause: DriverCause(domain: "caller", code: "changed"))
+        }
         return agents
     }
 

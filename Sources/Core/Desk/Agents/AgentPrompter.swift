@@ -9,7 +9,7 @@ package import SecretMemory
 package struct AgentPrompter: SecretPrompter {
     /// How long agents may take.
     struct Patience: Sendable {
-        /// To put the box up, from the moment that it was asked for; pinentry has 10 s of it.
+        /// To put the box up, from the moment that it was asked for and none is before it; pinentry has 10 s of it.
         var shown = Duration.seconds(20)
         /// To end it, beyond the box's own time.
         var overtime = Duration.seconds(10)
@@ -88,8 +88,13 @@ package struct AgentPrompter: SecretPrompter {
 
     /// Ends a box whose agent does not.
     private func watch(_ box: PendingBox, on agent: RegisteredAgent) async {
-        guard (try? await Task.sleep(for: patience.shown)) != nil else { return }
-        guard box.isShown else {
+        var deadline = box.beginning + patience.shown
+        while !box.isShown {
+            guard (try? await Task.sleep(until: deadline, clock: .continuous)) != nil else { return }
+            if box.isShown { break }
+            // The person may still be at another one.
+            deadline = (agent.turn(of: box) ?? .now) + patience.shown
+            guard deadline <= .now else { continue }
             let error = PromptError(.prompterFailed, detail: "the agent did not show the box in time")
             if box.end(.failure(error)) { roster.drop(agent) }
             return

@@ -7,6 +7,8 @@ final class PendingBox: Sendable {
         var isShown = false
         var isTakenAway = false
         var isOver = false
+        /// When it ended.
+        var end: ContinuousClock.Instant?
         /// How it ended, until that is taken.
         var outcome: Result<PromptAnswer, PromptError>?
         /// Who asked for it.
@@ -21,6 +23,8 @@ final class PendingBox: Sendable {
     /// A secret to show; nil for a box that asks.
     let secret: SecretBytes?
     private let whenShown: @Sendable (() -> PromptChannel?) -> Void
+    /// When it was asked for.
+    let beginning = ContinuousClock.now
     private let state = Guarded(State())
 
     init(
@@ -53,6 +57,8 @@ final class PendingBox: Sendable {
     var isShown: Bool { state.withLock { $0.isShown } }
     /// Whether it has ended.
     var isOver: Bool { state.withLock { $0.isOver } }
+    /// When it ended; nil before.
+    var end: ContinuousClock.Instant? { state.withLock { $0.end } }
 
     /// It is up, on a channel: who asked is told, once.
     ///
@@ -95,6 +101,7 @@ final class PendingBox: Sendable {
         let (asker, watcher, isFirst) = state.withLock { state in
             guard !state.isOver else { return (nil, nil, false) as Waiters }
             state.isOver = true
+            state.end = .now
             state.outcome = result.take()
             defer { (state.asker, state.watcher) = (nil, nil) }
             return (state.asker, state.watcher, true)

@@ -7,9 +7,16 @@ final class RegisteredAgent: Sendable {
         var waiting: [PendingBox] = []
         /// What it draws now; its last one, where that is over.
         var current: PendingBox?
+        /// When the box before that one ended.
+        var isFreeSince: ContinuousClock.Instant?
         /// Its open call for the next box.
         var call: CheckedContinuation<PendingBox?, Never>?
         var isGone = false
+
+        mutating func draw(_ box: PendingBox) {
+            isFreeSince = current?.end
+            current = box
+        }
     }
 
     let place: AgentRegistration.Place
@@ -37,7 +44,7 @@ final class RegisteredAgent: Sendable {
                 state.waiting.append(box)
                 return (nil, true)
             }
-            state.current = box
+            state.draw(box)
             return (call, true)
         }
         call?.resume(returning: box)
@@ -52,6 +59,16 @@ final class RegisteredAgent: Sendable {
             guard let index = state.waiting.firstIndex(where: { $0 === box }) else { return false }
             state.waiting.remove(at: index)
             return true
+        }
+    }
+
+    /// Since when the agent can have shown a box; nil while another one is before it, which a person may look at for long.
+    func turn(of box: PendingBox) -> ContinuousClock.Instant? {
+        state.withLock { state in
+            if state.current === box { return max(box.beginning, state.isFreeSince ?? box.beginning) }
+            guard state.waiting.first === box else { return nil }
+            guard let current = state.current else { return box.beginning }
+            return current.end.map { max(box.beginning, $0) }
         }
     }
 
@@ -72,7 +89,7 @@ final class RegisteredAgent: Sendable {
                         state.call = continuation
                         return (false, nil)
                     }
-                    state.current = state.waiting.removeFirst()
+                    state.draw(state.waiting.removeFirst())
                     return (true, state.current)
                 }
                 if isReady { continuation.resume(returning: box) }

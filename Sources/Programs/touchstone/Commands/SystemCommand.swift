@@ -29,7 +29,7 @@ struct MoveOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The user's own directory of the keychain, where it is not ~/.local/share/touchstone.",
+            "The user's own directory of the keychain, where it is neither ~/.local/share/touchstone nor the one it moved from.",
             valueName: "directory"
         ),
         completion: .directory
@@ -44,7 +44,7 @@ struct MoveOptions: ParsableArguments {
 
     /// Whose keychain root moves by `command`, to or from an account that there is.
     func movedUser(of command: String) throws(CommandError) -> MovedUser {
-        try MovedUser.requireRoot(command)
+        try MovedUser.requireRoot(command, from)
         let moved = try MovedUser(named: user, directory: from)
         try moved.requireKeeper()
         return moved
@@ -88,17 +88,24 @@ struct EnableSystemCommand: ParsableCommand {
         defer { progress.clear() }
         let move = KeychainMove(places, progress: { progress.show(Int($0), Int($1)) })
         let units = SystemUnits(uid: moved.user.uid)
-        switch try Self.told({ () throws(MoveError) in try move.standing() }) {
-        case .systemUnchecked, .system: break
-        default:
+        let standing = try Self.told { () throws(MoveError) in try move.standing() }
+        switch standing {
+        case .systemUnchecked, .system, .lost, .twofold: break
+        case .perUser, .begun, .bypassed, .returned, .enabling, .disabling:
             try Self.requireParts(of: moved)
-            let text =
-                "The keychain of \(moved.user.name) moves from \(places.userDirectory) to \(places.keptDirectory)."
-            Output.complain(Printable.text(text))
-            Output.complain("Its daemon is stopped; afterwards it is unlocked once, to check it.")
+            try moved.requireNoOtherDaemon()
+            try Self.explain(moved, try Self.told { () throws(MoveError) in try move.hasKeychain() })
             try options.confirm("Move it?")
         }
-        let outcome = try Self.told { () throws(MoveError) in try move.enable() }
+        if standing == .bypassed, SystemUnits.isThere { try units.disable() }
+        let outcome: KeychainMove.Outcome
+        do throws(MoveError) {
+            outcome = try move.enable()
+        } catch {
+            // Ended between the move and this, it is made good.
+            if error.code == .enabledAlready, SystemUnits.isThere { try units.enable() }
+            throw Self.failure(error)
+        }
         progress.clear()
         // A socket that somebody made without the service manager serves as well.
         let socket = Layout.ofSystem(uid: moved.user.uid).socket
@@ -119,9 +126,29 @@ struct EnableSystemCommand: ParsableCommand {
                 return
             }
             try moved.check(again: "enable")
-            try Self.told { () throws(MoveError) in try move.finishEnabling() }
         }
-        Output.complain("The keychain is in system mode: \(places.keptDirectory)")
+        try Self.told { () throws(MoveError) in try move.finishEnabling() }
+        Output.complain(
+            outcome == .needsCheck
+                ? "The keychain is in system mode: \(places.keptDirectory)"
+                : "System mode is on for \(moved.user.name), who had no keychain: touchstone setup makes one there."
+        )
+    }
+
+    /// Says what is about to happen.
+    private static func explain(_ moved: MovedUser, _ hasKeychain: Bool) throws(CommandError) {
+        let (name, own) = (moved.user.name, Printable.text(moved.places.userDirectory))
+        guard hasKeychain else {
+            Output.complain(
+                "\(name) has no keychain in \(own): touchstone setup will make one in system mode."
+            )
+            Output.complain(
+                "One elsewhere, where XDG_DATA_HOME says, has to be named: --from DIRECTORY/touchstone"
+            )
+            return
+        }
+        Output.complain("The keychain of \(name) moves from \(own) to \(moved.places.keptDirectory).")
+        Output.complain("Its daemon is stopped; afterwards it is unlocked once, to check it.")
     }
 
     /// Refuses where a part of system mode is missing: without the broker no program would find its items, without the
@@ -141,15 +168,20 @@ struct EnableSystemCommand: ParsableCommand {
         do throws(MoveError) {
             return try body()
         } catch {
-            let status: ExitCode =
-                switch error.code {
-                case .notEnabled, .busy: .notAvailable
-                case .enabledAlready: .existsAlready
-                case .twoKeychains, .unsafePlace, .full, .changed, .system: .failed
-                case .lost: .notFound
-                }
-            throw CommandError(error.message, hint: error.hint, exitCode: status)
+            throw failure(error)
         }
+    }
+
+    private static func failure(_ error: MoveError) -> CommandError {
+        let status: ExitCode =
+            switch error.code {
+            case .notEnabled, .busy: .notAvailable
+            case .enabledAlready: .existsAlready
+            case .twoKeychains, .unsafePlace, .full, .changed, .system: .failed
+            case .lost: .notFound
+            case .notWhole: .damaged
+            }
+        return CommandError(error.message, hint: error.hint, exitCode: status)
     }
 }
 
@@ -175,8 +207,8 @@ struct DisableSystemCommand: ParsableCommand {
         let move = KeychainMove(places, progress: { progress.show(Int($0), Int($1)) })
         let standing = try EnableSystemCommand.told { () throws(MoveError) in try move.standing() }
         switch standing {
-        case .perUser, .returned, .lost, .twofold: break
-        case .system, .systemUnchecked, .enabling, .disabling:
+        case .perUser, .begun, .returned, .lost, .twofold: break
+        case .system, .systemUnchecked, .bypassed, .enabling, .disabling:
             let text = "The keychain of \(moved.user.name) goes back to \(places.userDirectory)."
             Output.complain(Printable.text(text))
             try options.confirm("Move it back?")

@@ -8,10 +8,14 @@ enum SystemModeChecks {
     /// What `doctor` says about this user; one line where the keychain is the user's own.
     static func findingsForDoctor() -> [Finding] {
         guard ProcessUser.uid != 0 else { return [.ok(part, "off: root's own keychain is never moved")] }
-        guard let moved = try? MovedUser(named: nil, directory: nil),
-            let standing = try? KeychainMove(moved.places).standing()
-        else { return [.ok(part, "off: the keychain is this user's own")] }
-        return standing == .perUser ? [finding(of: standing, moved)] : findings(of: moved, standing)
+        do throws(CommandError) {
+            let moved = try MovedUser(named: nil, directory: nil)
+            let move = KeychainMove(moved.places)
+            let standing = try EnableSystemCommand.told { () throws(MoveError) in try move.standing() }
+            return standing == .perUser ? [finding(of: standing, moved)] : findings(of: moved, standing)
+        } catch {
+            return [.warn(part, "cannot be told: \(error.message)", error.hint ?? "touchstone system status")]
+        }
     }
 
     /// All findings.
@@ -32,17 +36,29 @@ enum SystemModeChecks {
         let (own, kept) = (moved.places.userDirectory, moved.places.keptDirectory)
         return switch standing {
         case .perUser: .ok(part, "off: the keychain is this user's own")
+        case .begun:
+            .warn(
+                part,
+                "off: the keychain is this user's own, and a copy of it in system mode is not whole",
+                "sudo touchstone system enable goes on, sudo touchstone system disable removes the copy"
+            )
+        case .bypassed:
+            .fail(
+                part,
+                "programs find an empty keychain in \(kept), and this user's own is in \(own)",
+                "sudo touchstone system enable moves it there, sudo touchstone system disable turns that off"
+            )
         case .system: .ok(part, "on: the keychain is in \(kept)")
         case .systemUnchecked:
             .warn(
                 part,
-                "on, and the former keychain is still in \(own)",
+                "on, and the former keychain is still in \(own) until it is checked",
                 "touchstone unlock; sudo touchstone system enable"
             )
         case .returned:
             .warn(
                 part,
-                "off, and the former keychain is still kept",
+                "off, and the keychain of system mode is kept until this user's own is checked",
                 "touchstone unlock; sudo touchstone system disable"
             )
         case .enabling:
@@ -58,12 +74,16 @@ enum SystemModeChecks {
                 "sudo touchstone system disable finishes it, sudo touchstone system enable undoes it"
             )
         case .twofold:
-            .fail(part, "\(kept) counts, and \(own) has another keychain", "move the one in \(own) elsewhere")
+            .fail(
+                part,
+                "\(kept) counts, and \(own) has another keychain",
+                "move the one in \(own) elsewhere, all but the file 'moved'"
+            )
         case .lost:
             .fail(
                 part,
                 "the keychain went to \(kept), and is not there",
-                "bring a backup of that directory back"
+                "bring a backup of that directory back; to begin anew without it, remove \(own)/moved"
             )
         }
     }

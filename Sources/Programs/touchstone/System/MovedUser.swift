@@ -17,7 +17,8 @@ struct MovedUser {
     ///
     /// - Parameters:
     ///   - name: The user's name or number; nil for who asks.
-    ///   - directory: The keychain's own directory, where it is not `~/.local/share/touchstone`.
+    ///   - directory: The keychain's own directory; nil for the one that it was moved from, and before that for the one of the
+    ///     environment where the user asks, and for `~/.local/share/touchstone` where root does.
     /// - Throws: ``CommandError`` where there is no such user.
     init(named name: String?, directory: String?) throws(CommandError) {
         let database = UserDatabase()
@@ -38,11 +39,16 @@ struct MovedUser {
                 exitCode: .validationFailure
             )
         }
-        let path = directory ?? user.home + "/.local/share/touchstone"
-        guard path.hasPrefix("/") else {
+        var path =
+            directory ?? KeychainMove.origin(of: user.uid, systemDirectory: Self.systemDirectory)
+            ?? (ProcessUser.uid == user.uid ? Self.ownDirectory(home: user.home) : nil)
+            ?? user.home + Self.usualPlace
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        // Where no daemon would look for it when it comes back, it is not.
+        guard path.hasPrefix("/"), path.hasSuffix("/touchstone") else {
             throw CommandError(
-                "\(path) is not an absolute path",
-                hint: "name the directory by its whole path: --from DIRECTORY",
+                "\(Printable.text(path)) is not the whole path of a directory 'touchstone', as each keychain's own is called",
+                hint: "name the directory by its whole path: --from DIRECTORY/touchstone",
                 exitCode: .validationFailure
             )
         }
@@ -52,8 +58,43 @@ struct MovedUser {
         places = MovePlaces(
             user: database.account(user),
             keeper: database.account(keeper ?? user),
-            userDirectory: path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path,
-            systemDirectory: "/var/lib/touchstone"
+            userDirectory: path,
+            systemDirectory: Self.systemDirectory
+        )
+    }
+
+    private static let systemDirectory = "/var/lib/touchstone"
+    private static let usualPlace = "/.local/share/touchstone"
+
+    /// Where the environment of the user who asks has the keychain; not the one that `TOUCHSTONE_HOME` names, which is apart from
+    /// system mode.
+    private static func ownDirectory(home: String) -> String? {
+        Layout { name in
+            switch name {
+            case "XDG_DATA_HOME": Environment.value(name)
+            case "HOME": Environment.value(name) ?? home
+            default: nil
+            }
+        }?.dataDirectory
+    }
+
+    /// What a program of the user's needs in its environment to find the keychain there; nil where it needs nothing.
+    var dataVariable: String? {
+        guard places.userDirectory != user.home + Self.usualPlace else { return nil }
+        return "XDG_DATA_HOME=\(places.userDirectory.dropLast("/touchstone".count))"
+    }
+
+    /// The user's daemon has to keep the keychain that is moved: another one would go out of force with nobody knowing.
+    ///
+    /// - Throws: ``CommandError`` where it keeps another one; root alone can tell, while it runs.
+    func requireNoOtherDaemon() throws(CommandError) {
+        guard let daemon = KeychainMove(places).otherDaemon() else { return }
+        let path = Printable.text(daemon.directory)
+        throw CommandError(
+            "the daemon of \(user.name), process \(daemon.process), keeps the keychain in \(path); nothing was changed",
+            hint:
+                "that one is moved by --from \(path); to move the one in \(Printable.text(places.userDirectory)), end it",
+            exitCode: .notAvailable
         )
     }
 
@@ -75,12 +116,15 @@ struct MovedUser {
         }
     }
 
-    /// Only root moves a keychain.
-    static func requireRoot(_ command: String) throws(CommandError) {
+    /// Only root moves a keychain; root's environment does not say where a user's is.
+    static func requireRoot(_ command: String, _ from: String?) throws(CommandError) {
         guard ProcessUser.uid == 0 else {
+            let home = Environment.value("HOME") ?? ""
+            let elsewhere = ownDirectory(home: home).flatMap { $0 == home + usualPlace ? nil : $0 }
             throw CommandError(
                 "only root can move a keychain between accounts",
-                hint: "sudo touchstone system \(command)",
+                hint: "sudo touchstone system \(command)"
+                    + ((from ?? elsewhere).map { " --from \(Printable.text($0))" } ?? ""),
                 exitCode: .notAvailable
             )
         }

@@ -18,8 +18,16 @@ struct SystemCheckCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Whose keychain, as root.", valueName: "name"))
     var user: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "A variable that says where the user's own daemon has it.",
+            valueName: "NAME=VALUE"
+        )
+    )
+    var place: String?
+
     func run() throws {
-        if let user { return try Self.become(user) }
+        if let user { return try Self.become(user, place) }
         let keychain = RemoteKeychain.shared
         // What moved was a keychain: an empty one is another.
         guard try keychain.status().keybag != .notSetUp else {
@@ -43,7 +51,7 @@ struct SystemCheckCommand: ParsableCommand {
     }
 
     /// Gives up root's rights for good, and starts this program anew as the user: only so is it as any other of the user's.
-    private static func become(_ name: String) throws {
+    private static func become(_ name: String, _ place: String?) throws {
         let database = UserDatabase()
         guard let user = database.user(name), user.uid != 0 else { throw ExitCode.validationFailure }
         let account = database.account(user)
@@ -58,6 +66,7 @@ struct SystemCheckCommand: ParsableCommand {
         for kept in ["TERM", "LANG", "LC_ALL", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY"] {
             if let value = Environment.value(kept) { variables.append("\(kept)=\(value)") }
         }
+        if let place, place.hasPrefix("XDG_DATA_HOME=/") { variables.append(place) }
         if let runtime = UserRuntimeDirectory.find(user: user.uid) {
             variables.append("XDG_RUNTIME_DIR=\(runtime)")
         }
@@ -81,6 +90,7 @@ extension MovedUser {
         let child = try ChildProgram(
             unsafe String(cString: program),
             ["touchstone", "system", "check", "--user", user.name]
+                + (dataVariable.map { ["--place", $0] } ?? [])
         )
         let status = child.wait()
         guard status == 0 else {
