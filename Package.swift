@@ -431,8 +431,8 @@ let package = Package(
         .testTarget(
             name: "SystemModeTests",
             dependencies: [
-                "FingerprintDriver", "KeychainModel", "TouchstoneTesting", "touchstone", "touchstoned",
-                "touchstoned-testing",
+                "FingerprintDriver", "KeychainModel", "TouchstoneTesting", "touchstone", "touchstone-agent",
+                "touchstoned", "touchstoned-testing",
             ],
             swiftSettings: settings
         ),

@@ -7,9 +7,6 @@ import Testing
 import TouchstoneTesting
 
 extension Programs {
-    /// The program that draws boxes.
-    fileprivate static let agent = directory + "/touchstone-agent"
-
     /// Whether it was built, and tests can give it a group of its own.
     fileprivate static var canBeAgent: Bool { canChangeUser && access(agent, X_OK) == 0 }
 }

@@ -37,3 +37,5 @@ void clinux_process_allow_descriptors(uint64_t most) {
 }
 
 int clinux_process_no_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L); }
+
+bool clinux_process_has_no_new_privileges(void) { return prctl(PR_GET_NO_NEW_PRIVS, 0L, 0L, 0L, 0L) == 1; }

@@ -26,6 +26,7 @@ public final class RemoteKeychain: Sendable {
     private let system: SystemMode?
     private let connection = Guarded<Connection?>(nil)
     private let isClosedToTests = Atomic<Bool>(false)
+    private let agentStart = Guarded<AgentStart?>(nil)
     /// Where the secrets of results find room.
     let room: LockedRoom
 
@@ -66,12 +67,37 @@ public final class RemoteKeychain: Sendable {
         Self.lastContextNumber.add(1, ordering: .relaxed).newValue
     }
 
+    /// Starts what draws prompts for the system's daemon, and returns once it can; or throws what the request failed with,
+    /// or why it cannot.
+    package typealias AgentStart = @Sendable (KeychainError) throws(KeychainError) -> Void
+
+    /// Has a request that finds nobody to draw its prompt start an agent, and be sent once more.
+    package func startAgents(by start: @escaping AgentStart) { agentStart.withLock { $0 = start } }
+
     /// Sends a request and hands its replies to `sink`.
     func call<Body: WireBody & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
         replies sink: any ReplySink,
         cancellation: Cancellation? = nil
+    ) throws(KeychainError) {
+        do throws(KeychainError) {
+            try callOnce(method, body, replies: sink, cancellation: cancellation)
+        } catch {
+            // Nothing was released before the prompt, so `sink` is as it was.
+            guard error.cause?.known == .noAgent, systemInForce != nil,
+                let start = agentStart.withLock({ $0 })
+            else { throw error }
+            try start(error)
+            try callOnce(method, body, replies: sink, cancellation: cancellation)
+        }
+    }
+
+    private func callOnce<Body: WireBody & ~Copyable>(
+        _ method: Method,
+        _ body: borrowing Body,
+        replies sink: any ReplySink,
+        cancellation: Cancellation?
     ) throws(KeychainError) {
         if let cancellation, cancellation.isCancelled { throw .cancelledByApp }
         TerminalModes.begin()
@@ -86,7 +112,9 @@ public final class RemoteKeychain: Sendable {
                     return
                 }
             } catch {
-                isLost = error.status == .internalComponent
+                // Ended in the middle: what drew its prompt may be gone as well.
+                isLost =
+                    error.status == .internalComponent || error.authentication?.code == .systemCancel
                 throw error
             }
         }

@@ -9,7 +9,10 @@ enum AgentHardening {
     private static let mostDescriptors: UInt64 = 256
 
     /// In this order: nobody may look into the process, no trace of it is written, nothing of the caller's stays.
-    static func begin() {
+    ///
+    /// - Returns: whether the process was started where no program gains rights, and so without the group of its file.
+    static func begin() -> Bool {
+        let wasConfined = clinux_process_has_no_new_privileges()
         guard clinux_process_forbid_dump() == 0, clinux_process_forbid_core() == 0,
             clinux_keep_standard_descriptors() == 0, clinux_process_no_new_privileges() == 0
         else {
@@ -26,5 +29,6 @@ enum AgentHardening {
         // The caller's directory may be gone, or one that is to be unmounted.
         _ = unsafe chdir("/")
         unsafe clinux_process_begin_signals(ignored, ignored.count)
+        return wasConfined
     }
 }

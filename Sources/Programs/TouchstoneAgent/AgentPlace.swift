@@ -55,7 +55,7 @@ struct AgentPlace: Sendable {
                 terminal: path,
                 terminalType: box.terminalType,
                 characterType: box.characterType,
-                client: box.client
+                client: box.client.map(Self.started)
             )
         case .graphical(let display, let waylandDisplay):
             PromptOrigin(
@@ -70,6 +70,14 @@ struct AgentPlace: Sendable {
     /// Whether it is the controlling terminal.
     var isTerminal: Bool {
         if case .terminal = registered { true } else { false }
+    }
+
+    /// A client with its start: a daemon whose sandbox hides other users' processes cannot tell it.
+    ///
+    /// It says only who reads from the terminal, and a client that went takes its request with it.
+    private static func started(_ client: PromptClient) -> PromptClient {
+        guard client.start == 0, let stat = ProcessStat(of: client.process) else { return client }
+        return PromptClient(process: client.process, start: stat.start)
     }
 
     private static func device(of path: String) -> UInt64? {

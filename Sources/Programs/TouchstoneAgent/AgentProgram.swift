@@ -9,7 +9,7 @@ import KeychainModel
 package enum AgentProgram {
     /// Runs the agent and ends the process.
     package static func main() {
-        AgentHardening.begin()
+        let wasConfined = AgentHardening.begin()
         let environment = AgentEnvironment.take()
         do throws(AgentFailure) {
             switch try AgentOptions(CommandLine.arguments.dropFirst()) {
@@ -18,7 +18,11 @@ package enum AgentProgram {
             case .serve(let isOnTerminal):
                 let place = isOnTerminal ? try AgentPlace.terminal() : try AgentPlace.graphical(environment)
                 let signals = try AgentSignals()
-                try AgentService(place: place, environment: environment, signals: signals).run()
+                do throws(AgentFailure) {
+                    try AgentService(place: place, environment: environment, signals: signals).run()
+                } catch {
+                    throw wasConfined && error.isRefusal ? .confined : error
+                }
             }
         } catch {
             error.tell()
@@ -38,6 +42,14 @@ struct AgentFailure: Error {
     let message: String
     let hint: String
     var status = Self.cannotServe
+    /// Whether the daemon does not take this program for its agent.
+    var isRefusal = false
+
+    /// What a refusal means where no program gains rights.
+    static let confined = AgentFailure(
+        message: "no program gains rights here (no-new-privileges), so the agent does not have its group",
+        hint: "run it outside of this sandbox"
+    )
 
     /// Says both lines on standard error.
     func tell() {

@@ -134,7 +134,8 @@ extension AgentFailure {
             self.init(
                 message: "the daemon does not take this program for its agent (\(cause))",
                 hint:
-                    "its file must be root's with the group touchstone-agent and mode 2755, and the daemon the system's"
+                    "its file must be root's with the group touchstone-agent and mode 2755, on a file system without nosuid",
+                isRefusal: true
             )
         case .duplicateItem:
             self.init(message: "another agent draws here already", hint: "end that one first")

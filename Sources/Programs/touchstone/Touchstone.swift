@@ -50,6 +50,7 @@ struct Touchstone: ParsableCommand {
         StopKey.hold()
         ClipboardKeeper.runIfAsked(CommandLine.arguments)
         SessionLeader.runIfAsked(CommandLine.arguments)
+        TerminalAgent.startWhenNeeded()
         do {
             if let name = GetCommand.plainName(in: CommandLine.arguments) {
                 return try GetCommand.write(name, show: false)

@@ -98,6 +98,9 @@ void clinux_process_allow_descriptors(uint64_t most);
 /// prctl(2) `PR_SET_NO_NEW_PRIVS`: execve(2) grants nothing any more. pam_unix stops working after it.
 int clinux_process_no_new_privileges(void);
 
+/// prctl(2) `PR_GET_NO_NEW_PRIVS`: whether it is set, so that a set-id bit meant nothing at the start of this program.
+bool clinux_process_has_no_new_privileges(void);
+
 // MARK: peer.c
 
 /// Who connected, as the kernel recorded it at connect(2).

@@ -40,21 +40,13 @@ package struct AgentPrompter: SecretPrompter {
         at origin: PromptOrigin,
         whenShown: @escaping @Sendable (() -> PromptChannel?) -> Void
     ) async throws(PromptError) -> PromptAnswer {
-        var agents = try roster.agents(for: origin)[...]
-        while true {
-            let agent = agents.removeFirst()
-            let box = PendingBox(
+        try await onAgents(for: origin) {
+            PendingBox(
                 number: roster.nextBoxNumber(),
                 prompt: prompt,
                 origin: origin,
                 whenShown: whenShown
             )
-            do throws(PromptError) {
-                return try await run(box, on: agent)
-            } catch {
-                // Another program reads from the terminal; its request has a display as well.
-                guard error.code == .inBackground, !box.isShown, !agents.isEmpty else { throw error }
-            }
         }
     }
 
@@ -64,14 +56,41 @@ package struct AgentPrompter: SecretPrompter {
         in prompt: Prompt,
         at origin: PromptOrigin
     ) async throws(PromptError) -> PromptAnswer {
-        guard let agent = try roster.agents(for: origin).first else { throw PromptError(.noAgent) }
-        let box = PendingBox(
-            number: roster.nextBoxNumber(),
-            prompt: prompt,
-            origin: origin,
-            secret: secret.copy()
-        )
-        return try await run(box, on: agent)
+        let secret = secret.copy()
+        return try await onAgents(for: origin) {
+            PendingBox(
+                number: roster.nextBoxNumber(),
+                prompt: prompt,
+                origin: origin,
+                secret: secret.copy()
+            )
+        }
+    }
+
+    /// Has the first agent that is there draw a box.
+    ///
+    /// One that went before the box was up is no end of it: that of a terminal ends with the program that started it, and
+    /// the next program of the same shell may be quicker than the news of it.
+    private func onAgents(
+        for origin: PromptOrigin,
+        _ makeBox: () -> PendingBox
+    ) async throws(PromptError) -> PromptAnswer {
+        var agents = try roster.agents(for: origin)[...]
+        while let agent = agents.popFirst() {
+            let box = makeBox()
+            do throws(PromptError) {
+                return try await run(box, on: agent)
+            } catch {
+                guard !box.isShown, !Task.isCancelled else { throw error }
+                switch error.code {
+                // Another program reads from the terminal; its request may have a display as well.
+                case .inBackground where !agents.isEmpty: continue
+                case .dismissed where agent.isGone, .noAgent: agents = try roster.agents(for: origin)[...]
+                default: throw error
+                }
+            }
+        }
+        throw PromptError(.noAgent)
     }
 
     private func run(_ box: PendingBox, on agent: RegisteredAgent) async throws(PromptError) -> PromptAnswer {

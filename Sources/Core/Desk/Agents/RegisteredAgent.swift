@@ -36,6 +36,9 @@ final class RegisteredAgent: Sendable {
             }
     }
 
+    /// Whether it is gone, or is to go.
+    var isGone: Bool { state.withLock { $0.isGone } }
+
     /// Gives it a box; false where the agent is gone.
     func put(_ box: PendingBox) -> Bool {
         let (call, isThere) = state.withLock { state in

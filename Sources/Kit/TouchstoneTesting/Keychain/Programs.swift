@@ -16,6 +16,8 @@ package enum Programs {
     package static let touchstoned = directory + "/touchstoned-testing"
     /// The daemon as it is installed, which knows no test parts.
     package static let installedTouchstoned = directory + "/touchstoned"
+    /// The program that draws boxes for a daemon of another account.
+    package static let agent = directory + "/touchstone-agent"
     /// The command line.
     package static let touchstone = directory + "/touchstone"
 

@@ -12,7 +12,7 @@ struct PromptFault: Sendable {
             try await prompter.checkCanPrompt(at: origin ?? PromptOrigin())
             return nil
         } catch {
-            if origin == nil, error.code == .notInteractive { return nil }
+            if origin == nil, error.code == .notInteractive || error.code == .noAgent { return nil }
             return error.detail.isEmpty ? error.code.rawValue : "\(error.code.rawValue): \(error.detail)"
         }
     }

@@ -59,6 +59,7 @@ struct RunCommand: ParsableCommand {
             "Run '\(program)' with \(names)."
         }
         for (variable, value) in variables { try image.setVariable(variable, to: value, secrets) }
+        TerminalAgent.end()
         guard mask else { throw image.become() }
         try MaskedRun(image, masking: secrets).finish()
     }

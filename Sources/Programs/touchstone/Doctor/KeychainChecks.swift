@@ -66,6 +66,13 @@ enum KeychainChecks {
 
     private static func prompter(_ status: StatusReply) -> Finding {
         guard let fault = status.promptFault else { return .ok("prompt program", "found") }
+        if fault.hasPrefix("noAgent") {
+            return .warn(
+                "prompt program",
+                "no agent draws on the desktop; touchstone draws its own prompts on terminals",
+                "systemctl --user start touchstone-agent"
+            )
+        }
         if fault.hasPrefix("notInteractive") || fault.hasPrefix("inBackground") {
             let isBus = fault.contains("DBUS_SESSION_BUS_ADDRESS")
             return .warn(

@@ -34,6 +34,12 @@ struct Pipe: ~Copyable {
         return readEnd
     }
 
+    /// Hands over the end that is written to.
+    mutating func takeWriteEnd() -> CInt {
+        defer { writeEnd = -1 }
+        return writeEnd
+    }
+
     /// Closes the end that is written to: its reader sees the end.
     mutating func closeWriteEnd() {
         close(writeEnd)

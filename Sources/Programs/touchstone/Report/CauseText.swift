@@ -69,6 +69,7 @@ enum CauseText {
                 "bring it to the foreground with fg"
             )
         case .prompterFailed: ("the program that draws the prompt failed", "touchstone doctor")
+        case .noAgent where cause.detail != nil: TerminalAgent.lines(of: why)
         case .noAgent:
             (
                 "no touchstone-agent is there that draws the prompt",

@@ -1,0 +1,59 @@
+import Foundation
+import Glibc
+
+/// The program that draws boxes in the users' sessions, and sessions on terminals.
+extension SystemModeMachine {
+    /// Where the agent is installed.
+    package static let agent = programs + "/touchstone-agent"
+
+    /// Whether a set-gid program gets its group in a machine; a container may forbid that (no-new-privileges).
+    package static let canSetGroups: Bool = {
+        guard isPossible else { return false }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
+        let (group, user) = (Group.agent, Account.alice.uid)
+        process.arguments = [
+            "--mount", "/bin/sh", "-c",
+            """
+            mount -t tmpfs tmpfs /run && cp /usr/bin/id /run/id && chown 0:\(group) /run/id && chmod 2755 /run/id &&
+            [ "$(setpriv --reuid=\(user) --regid=\(user) --clear-groups /run/id -g)" = \(group) ]
+            """,
+        ]
+        process.standardError = FileHandle.nullDevice
+        guard (try? process.run()) != nil else { return false }
+        process.waitUntilExit()
+        return process.terminationStatus == 0
+    }()
+
+    /// Installs the agent as packages do, root's and set-gid, or wrongly.
+    package func installAgent(mode: UInt32 = 0o2755, group: UInt32 = Group.agent) throws {
+        let path = outside(Self.agent)
+        if unsafe access(path, F_OK) != 0 {
+            try FileManager.default.copyItem(atPath: Programs.agent, toPath: path)
+        }
+        // The group first: a change of it takes the set-gid bit away.
+        guard unsafe chown(path, 0, group) == 0, unsafe chmod(path, mode) == 0 else {
+            throw TestKitError.system("chown \(Self.agent)", errno: errno)
+        }
+    }
+
+    /// Runs a shell script of a user's in a session of its own, on a terminal that controls it.
+    package func startSession(
+        _ script: String,
+        on terminal: PseudoTerminal,
+        as user: Account,
+        environment: [String: String] = [:]
+    ) async throws -> ChildProcess {
+        guard unsafe chown(terminal.name, user.uid, user.uid) == 0 else {
+            throw TestKitError.system("chown \(terminal.name)", errno: errno)
+        }
+        // The leader of a session gets the first terminal it opens as its controlling one.
+        return try await start(
+            ["/bin/sh", "-c", "exec 0<>'\(terminal.name)' 1>&0 2>&0; \(script)"],
+            as: user,
+            environment: ["TERM": "xterm", "PATH": "\(Self.programs):/usr/bin:/bin"]
+                .merging(environment) { $1 },
+            log: directory.appending("session.log")
+        )
+    }
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Glibc
+import Testing
+import TouchstoneTesting
+
+/// A user at a terminal of a machine in system mode, whose boxes a real pinentry or the agent draws.
+struct TerminalPerson {
+    /// Settings without anything of tests in them but what makes the passcode cheap.
+    static let settings = ["test.scrypt-log2-rounds = 10", "idle-exit = 0", "log-level = info"]
+    /// What draws boxes with a field.
+    static let pinentry = "/usr/bin/pinentry-tty"
+    static var isPossible: Bool {
+        SystemModeMachine.canSetGroups && access(pinentry, X_OK) == 0 && access(Programs.agent, X_OK) == 0
+    }
+
+    let machine: SystemModeMachine
+    let terminal: PseudoTerminal
+    let user: SystemModeMachine.Account
+
+    init(on machine: SystemModeMachine, as user: SystemModeMachine.Account = .alice) throws {
+        self.machine = machine
+        self.user = user
+        terminal = try PseudoTerminal()
+    }
+
+    /// Starts `touchstone` with arguments for the shell, in a session on the terminal; what ends it is written there.
+    func start(_ arguments: String) async throws -> ChildProcess {
+        terminal.skip()
+        return try await machine.startSession(
+            "touchstone \(arguments); code=$?; echo \"ended with $code\"",
+            on: terminal,
+            as: user
+        )
+    }
+
+    /// Waits for the end of a command, and returns its status.
+    func end(of process: ChildProcess) async throws -> Int32 {
+        try await terminal.wait(for: "ended with")
+        let status = try await Deadline.wait(for: "the status") {
+            terminal.text.matches(of: /ended with (\d+)\s/).last.flatMap { Int32($0.output.1) }
+        }
+        try await process.waitUntilEnd()
+        return status
+    }
+
+    /// Runs `touchstone` and types the passcode into so many boxes.
+    func run(_ arguments: String, passcodes: Int = 0) async throws -> Int32 {
+        let process = try await start(arguments)
+        for _ in 0..<passcodes { try await type(PrivateKeychain.passcode, after: "Passcode:") }
+        return try await end(of: process)
+    }
+
+    /// Types into a box that is up.
+    func type(_ text: String, after label: String) async throws {
+        try await terminal.wait(for: label)
+        // What is typed before the program reads keys is thrown away.
+        try await Deadline.wait(for: "a field") { terminal.isEchoing ? nil : true }
+        terminal.press(.text(text), .enter)
+    }
+
+    /// Sets a keychain up.
+    func setUp() async throws -> Int32 {
+        let process = try await start("setup")
+        try await type(PrivateKeychain.passcode, after: "Passcode:")
+        try await type(PrivateKeychain.passcode, after: "Again:")
+        try await terminal.wait(for: "not shown again")
+        let code = try await Deadline.wait(for: "the recovery code") {
+            terminal.text.firstMatch(of: /([0-9A-HJKMNP-TV-Z]{4}-){6}[0-9A-HJKMNP-TV-Z]{4}/).map {
+                String($0.output.0)
+            }
+        }
+        terminal.press(.enter)
+        try await type(code, after: "Recovery code:")
+        return try await end(of: process)
+    }
+
+    /// The processes of the user that run the installed agent.
+    var agents: [Int32] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap(Int32.init).filter { process in
+            let command = (try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(process)/cmdline"))) ?? Data()
+            guard command.starts(with: SystemModeMachine.agent.utf8), !ChildProcess.hasEnded(process) else {
+                return false
+            }
+            let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
+            return status.contains("Uid:\t\(user.uid)\t")
+        }
+    }
+
+    /// Waits until no agent of the user runs.
+    func expectNoAgent() async throws {
+        try await Deadline.wait(for: "the agent's end") { agents.isEmpty ? true : nil }
+    }
+
+    /// The modes of the terminal.
+    var modes: [UInt32] {
+        let descriptor = open(terminal.name, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        defer { close(descriptor) }
+        var modes = termios()
+        guard tcgetattr(descriptor, &modes) == 0 else { return [] }
+        return [modes.c_iflag, modes.c_oflag, modes.c_cflag, modes.c_lflag]
+    }
+}
