@@ -140,6 +140,14 @@ let package = Package(
             dependencies: ["CSystemd", "CLinux", "KeychainModel", "SystemFacts", "Threads"],
             swiftSettings: nearC
         ),
+        // Asks the broker, for a daemon under another account.
+        .target(
+            name: "BrokerDriver",
+            dependencies: [
+                "BrokerProtocol", "CLinux", "KeychainModel", "SecretMemory", "SystemFacts", "Threads",
+            ],
+            swiftSettings: nearC
+        ),
         .target(
             name: "TPMDriver",
             dependencies: [
@@ -234,8 +242,8 @@ let package = Package(
         .target(
             name: "TouchstoneDaemon",
             dependencies: [
-                "AuthenticationEngine", "Desk", "KeychainEngine", "KeychainServer", "FingerprintDriver",
-                "PinentryDriver", "TPMDriver", "KeychainModel", "SecretMemory", "CLinux",
+                "AuthenticationEngine", "BrokerDriver", "Desk", "KeychainEngine", "KeychainServer",
+                "FingerprintDriver", "PinentryDriver", "TPMDriver", "KeychainModel", "SecretMemory", "CLinux",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -267,7 +275,8 @@ let package = Package(
         .executableTarget(
             name: "touchstoned-testing",
             dependencies: [
-                "FingerprintDriver", "KeychainEngine", "KeychainModel", "PinentryDriver", "TouchstoneDaemon",
+                "BrokerDriver", "FingerprintDriver", "KeychainEngine", "KeychainModel", "PinentryDriver",
+                "TouchstoneDaemon",
             ],
             swiftSettings: nearC,
             linkerSettings: daemonLinkage
@@ -411,8 +420,8 @@ let package = Package(
         .testTarget(
             name: "TouchstoneBrokerTests",
             dependencies: [
-                "BrokerProtocol", "CBOR", "CLinux", "KeychainModel", "SystemFacts", "TouchstoneBroker",
-                "TouchstoneTesting", "touchstone-broker",
+                "BrokerDriver", "BrokerProtocol", "CBOR", "CLinux", "KeychainModel", "SecretMemory", "SystemFacts",
+                "TouchstoneBroker", "TouchstoneTesting", "touchstone-broker",
             ],
             swiftSettings: settings
         ),
@@ -432,7 +441,7 @@ let package = Package(
             name: "SystemModeTests",
             dependencies: [
                 "FingerprintDriver", "KeychainModel", "TouchstoneTesting", "touchstone", "touchstone-agent",
-                "touchstoned", "touchstoned-testing",
+                "touchstone-broker", "touchstoned", "touchstoned-testing",
             ],
             swiftSettings: settings
         ),
@@ -625,7 +634,7 @@ let layers: KeyValuePairs = [
     "Ground": ["SecretMemory", "CBOR", "FrequentWords", "ModularArithmetic", "Threads"],
     "Model": ["BrokerProtocol", "KeychainModel", "SystemFacts", "WebAuthnModel"],
     "Core": ["AuthenticationEngine", "Desk", "KeychainEngine", "SystemMigration"],
-    "Drivers": ["FingerprintDriver", "PinentryDriver", "TPMDriver"],
+    "Drivers": ["BrokerDriver", "FingerprintDriver", "PinentryDriver", "TPMDriver"],
     "Doors": ["KeychainServer"],
     "Fronts": [
         "KeychainClient", "WebAuthnDevice", "Touchstone", "TouchstoneLogin", "CoreFoundation", "Security",

@@ -31,6 +31,8 @@ public actor AuthenticationEngine: Authenticator {
     var areFingersDoubted = false
     /// The name of the sensor seen last, for a set that became empty.
     var lastDevice: String?
+    /// What was seen of the enrolled fingers last, since the start.
+    var lastSeen: Enrolment?
 
     var queue = PromptQueue()
     var waiting: [Int: CheckedContinuation<AuthenticationError?, Never>] = [:]
@@ -185,7 +187,7 @@ extension AuthenticationEngine {
         let passcodeDue = passcodeDue(record, at: now)
         if passcodeDue != nil || BiometryAttempts(record).isLockedOut { await keybag.forgetEscrow() }
         let isEscrowed = await keybag.holdsEscrow()
-        let runner = SessionRunner(ports(isUnlock ? request.caller.uid : nil), request: request)
+        let runner = SessionRunner(ports(demand, isUnlock ? request.caller.uid : nil), request: request)
         self.runner = runner
         if let interruption { runner.interrupt(interruption) }
         let outcome = await runner.run(
@@ -266,7 +268,7 @@ extension AuthenticationEngine {
         guard evaluation.reuse > .zero, demand.takesFingerAlone,
             let process = FactorReuse.Process(evaluation.request.caller),
             recentSuccess(of: process, evaluation.reuse, demand) != nil,
-            await keybag.state() == .unlocked, await checkEnrolment() == .ready,
+            await keybag.state() == .unlocked, await checkEnrolment(for: demand) == .ready,
             // Looked up anew: the waits above may have ended it.
             let success = recentSuccess(of: process, evaluation.reuse, demand)
         else { return nil }
@@ -294,7 +296,7 @@ extension AuthenticationEngine {
     }
 
     /// The world of an evaluation; `unlocking`: whose other requests get its outcome too.
-    private func ports(_ unlocking: UInt32?) -> SessionRunner.Ports {
+    private func ports(_ demand: EvaluationDemand, _ unlocking: UInt32?) -> SessionRunner.Ports {
         SessionRunner.Ports(
             reader: reader,
             prompter: prompter,
@@ -303,7 +305,7 @@ extension AuthenticationEngine {
             clock: clock,
             timer: timer,
             audit: audit,
-            checkEnrolment: { await self.checkEnrolment() },
+            checkEnrolment: { await self.checkEnrolment(for: demand) },
             passcodeAccepted: { await self.passcodeAccepted(on: $0) },
             countOthers: { if let unlocking { await self.joinedCount(of: unlocking) } else { 0 } }
         )

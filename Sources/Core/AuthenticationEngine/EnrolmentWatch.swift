@@ -21,7 +21,9 @@ extension AuthenticationEngine {
     }
 
     /// Looks at the enrolled fingers and lets the keybag compare them with the set it knows.
-    func checkEnrolment() async -> EnrolmentCheck {
+    ///
+    /// A set that nobody can tell from another one now is good for what any finger opens, and for nothing else.
+    func checkEnrolment(for demand: EvaluationDemand) async -> EnrolmentCheck {
         let seen: Enrolment
         do {
             seen = try await enrolment()
@@ -41,6 +43,7 @@ extension AuthenticationEngine {
         case .notSetUp, .locked, .damaged: break
         }
         guard !seen.isEmpty else { return .failed(AuthenticationError(FingerprintError(.noEnrolledPrints))) }
+        guard seen.binding != .untold || !demand.bindsCurrentSet else { return .failed(.currentSetUntold) }
         return areFingersDoubted ? .changed : .ready
     }
 
@@ -85,11 +88,13 @@ extension AuthenticationEngine {
         guard !seen.isEmpty else {
             throw KeychainError(AuthenticationError(FingerprintError(.noEnrolledPrints)))
         }
+        guard seen.binding != .untold else { throw KeychainError(.currentSetUntold) }
     }
 
     /// Lets the keybag compare, and draws the consequences of a change.
     func observe(_ seen: Enrolment) async throws(KeychainError) -> EnrolmentObservation {
         let observation = try await keybag.observe(seen)
+        doubtFingers(after: seen)
         guard observation.changed else { return observation }
         areFingersDoubted = true
         reuse.clear()
@@ -101,6 +106,20 @@ extension AuthenticationEngine {
         )
         tellRunner()
         return observation
+    }
+
+    /// What can be seen without templates is enough for a doubt: the passcode comes before a finger that may be a new one.
+    ///
+    /// No event tells of it: whether the set is another one is found out once its templates are told.
+    private func doubtFingers(after seen: Enrolment) {
+        defer { lastSeen = seen }
+        guard seen.binding == .untold, let lastSeen,
+            (lastSeen.device, lastSeen.fingers, lastSeen.completions)
+                != (seen.device, seen.fingers, seen.completions)
+        else { return }
+        areFingersDoubted = true
+        reuse.clear()
+        tellRunner()
     }
 
     private func lookForChange() async {
@@ -128,6 +147,11 @@ extension AuthenticationEngine {
 }
 
 extension AuthenticationError {
+    /// Nobody can tell now whether the enrolled fingers are still the ones that something is bound to.
+    static var currentSetUntold: AuthenticationError {
+        AuthenticationError(.biometryNotAvailable, cause: .brokerAway, remedy: .check)
+    }
+
     /// The enrolled fingers could not be compared: none of them counts.
     init(unobserved error: KeychainError) {
         self.init(

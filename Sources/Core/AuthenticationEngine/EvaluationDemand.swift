@@ -54,6 +54,14 @@ struct EvaluationDemand: Sendable {
         }
     }
 
+    /// Whether a finger has to be one of a set that can be told from others.
+    var bindsCurrentSet: Bool {
+        switch source {
+        case .policy: false
+        case .accessControl(let control): control.bindsCurrentSet
+        }
+    }
+
     /// Whether a finger alone can meet it.
     var takesFingerAlone: Bool { requirement == .biometry || requirement == .biometryOrPasscode }
 }

@@ -13,25 +13,21 @@ package final class Asker: Sendable {
     private let namedGroups: EntitledGroups
     /// Whether the process still runs the program that came; nil when that program could not be told.
     private let isStill: (@Sendable () -> Bool)?
-    /// Finds the program that came anew, which may take a second; nil where `isStill` does.
-    private let isFoundAgain: (@Sendable () -> Bool)?
     private let unknown: Caller
     private let isUnknown = Atomic(false)
 
-    /// Takes over what a door found; `isStill` and `isFoundAgain` look again.
+    /// Takes over what a door found; `isStill` looks again.
     init(
         _ caller: Caller,
         role: AskerRole,
         groups: EntitledGroups,
         unknownGroup: AccessGroup,
-        isStill: (@Sendable () -> Bool)?,
-        isFoundAgain: (@Sendable () -> Bool)?
+        isStill: (@Sendable () -> Bool)?
     ) {
         self.role = role
         named = caller
         namedGroups = groups
         self.isStill = isStill
-        self.isFoundAgain = isFoundAgain
         unknown = Caller(
             uid: caller.uid,
             pid: caller.pid,
@@ -62,17 +58,6 @@ package final class Asker: Sendable {
     func check() -> Bool {
         guard let isStill, !isUnknown.load(ordering: .acquiring) else { return true }
         return isStill() ? true : !becomesUnknown()
-    }
-
-    /// Finds the program anew, which may take a second: for a name that is about to be shown.
-    ///
-    /// - Returns: as ``check()``.
-    func confirm() -> Bool {
-        guard check() else { return false }
-        guard let isFoundAgain, !isUnknown.load(ordering: .acquiring) else {
-            return true
-        }
-        return isFoundAgain() ? true : !becomesUnknown()
     }
 
     /// Looks whether the process that sent something is the one that came; 0 for one that is not told.

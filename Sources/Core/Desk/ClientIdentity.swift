@@ -29,7 +29,6 @@ package struct ClientIdentity: Sendable {
     ///   - program: its path; nil where it cannot be told for sure.
     ///   - role: whose methods it may call.
     ///   - isStill: looks whether the process still runs that program; nil where it cannot be told.
-    ///   - isFoundAgain: looks for the program anew before a box names it; nil where `isStill` does.
     /// - Returns: who asks, with the groups that it may use.
     package func asker(
         uid: UInt32,
@@ -37,8 +36,7 @@ package struct ClientIdentity: Sendable {
         processStart: UInt64,
         program: String?,
         role: AskerRole = .app,
-        isStill: (@Sendable () -> Bool)?,
-        isFoundAgain: (@Sendable () -> Bool)? = nil
+        isStill: (@Sendable () -> Bool)?
     ) -> Asker {
         let caller = Caller(
             uid: uid,
@@ -52,15 +50,14 @@ package struct ClientIdentity: Sendable {
             role: role,
             groups: groups(of: caller),
             unknownGroup: group(of: nil),
-            isStill: isStill,
-            isFoundAgain: isFoundAgain
+            isStill: isStill
         )
     }
 
     /// The groups that a caller may use.
     private func groups(of caller: Caller) -> EntitledGroups {
         // What a program stored before it was granted a group of its own stays within reach.
-        let former = caller.program.flatMap { $0 == ownProgram ? nil : AccessGroup($0) }
+        let former = caller.program.flatMap { AccessGroup($0) }
         return EntitledGroups(
             own: caller.accessGroup,
             granted: manifest.groups(of: caller.program) + (former.map { [$0] } ?? [])

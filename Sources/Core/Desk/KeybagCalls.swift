@@ -55,7 +55,8 @@ extension Visit {
                 daemonVersion: services.daemonVersion,
                 daemonProcess: DaemonProcess.number,
                 storeFaults: await services.vault.storeFaults(),
-                itemsFault: await services.vault.itemsFault()
+                itemsFault: await services.vault.itemsFault(),
+                brokerFault: await services.brokerFault()
             )
         }
     }

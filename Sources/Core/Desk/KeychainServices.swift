@@ -20,6 +20,8 @@ package struct KeychainServices: Sendable {
     ///
     /// Without a place it tells what would fail anywhere.
     package var promptFault: @Sendable (PromptOrigin?) async -> String?
+    /// Tells why the broker answers nobody; nil when it does, or none is needed.
+    package var brokerFault: @Sendable () async -> DriverCause?
     /// The daemon's version, for people.
     package var daemonVersion: String
 
@@ -47,7 +49,8 @@ package struct KeychainServices: Sendable {
         owners: (any ItemOwners)? = nil,
         audit: any AuditLog,
         daemonVersion: String,
-        promptFault: @escaping @Sendable (PromptOrigin?) async -> String?
+        promptFault: @escaping @Sendable (PromptOrigin?) async -> String?,
+        brokerFault: @escaping @Sendable () async -> DriverCause? = { nil }
     ) {
         self.authenticator = authenticator
         self.keybag = keybag
@@ -58,5 +61,6 @@ package struct KeychainServices: Sendable {
         self.audit = audit
         self.daemonVersion = daemonVersion
         self.promptFault = promptFault
+        self.brokerFault = brokerFault
     }
 }

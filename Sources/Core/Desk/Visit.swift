@@ -81,7 +81,7 @@ package final class Visit: Sendable {
 
     /// What a box is shown for: names the program as it is found to be now.
     func request(_ prompt: PromptFields) -> PromptRequest {
-        _ = asker.confirm() || isAnotherNow()
+        checkAsker()
         return prompt.request(by: caller)
     }
 

@@ -33,6 +33,8 @@ public actor KeychainEngine {
     let knownGroups = KnownGroups()
     /// What the driver had counted at the last observation in this run.
     var seenCompletions: UInt64 = 0
+    /// Whether the enrolled set could not be told from another one at the last look.
+    var isCurrentSetUntold = false
 
     /// The keybag key in hardware's keeping; nil without.
     var escrow: Escrow?

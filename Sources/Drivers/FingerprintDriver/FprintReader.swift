@@ -18,7 +18,7 @@ public actor FprintReader: FingerprintReader {
 
     private let busAddress: BusAddress
     let user: String
-    private let templates: TemplateFiles?
+    private let templates: (any TemplateReader)?
     private let grade: @Sendable (String) -> SensorFacts
     private let callTimeout: Duration
     private let onForgedSignal: @Sendable () -> Void
@@ -40,6 +40,7 @@ public actor FprintReader: FingerprintReader {
     ///   - busAddress: the bus that fprintd is on.
     ///   - user: whose fingers; nil for the user that this process runs as.
     ///   - templateDirectory: fprintd's state directory, where the templates lie; nil not to look.
+    ///   - templates: who looks at the templates for a process that may not; nil to look in `templateDirectory`.
     ///   - grade: what is known of the sensor of this name, beside what fprintd tells.
     ///   - callTimeout: how long fprintd may take to answer; 1 to 3 s were seen while it compares a picture.
     ///   - onForgedSignal: called for each signal of fprintd's that somebody else sent to us.
@@ -48,6 +49,7 @@ public actor FprintReader: FingerprintReader {
         busAddress: BusAddress,
         user: String? = nil,
         templateDirectory: String? = "/var/lib/fprint",
+        templates: (any TemplateReader)? = nil,
         grade: @escaping @Sendable (String) -> SensorFacts = { _ in SensorFacts() },
         callTimeout: Duration = .seconds(10),
         onForgedSignal: @escaping @Sendable () -> Void = {},
@@ -55,7 +57,7 @@ public actor FprintReader: FingerprintReader {
     ) {
         self.busAddress = busAddress
         self.user = user ?? ""
-        templates = templateDirectory.map { TemplateFiles(directory: $0, user: user) }
+        self.templates = templates ?? templateDirectory.map { TemplateFiles(directory: $0, user: user) }
         self.grade = grade
         self.callTimeout = callTimeout
         self.onForgedSignal = onForgedSignal
@@ -72,7 +74,7 @@ public actor FprintReader: FingerprintReader {
         return Enrolment(
             device: choice.name,
             fingers: choice.fingers,
-            templateDigest: templates?.records(expectingSome: !choice.fingers.isEmpty),
+            templates: await templates?.templates(expectingSome: !choice.fingers.isEmpty) ?? .unreadable,
             completions: completions,
             sensor: facts
         )

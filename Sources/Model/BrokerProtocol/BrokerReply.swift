@@ -5,6 +5,8 @@ package struct BrokerReply: Sendable, Equatable {
     /// A name of the map; each is told once at most.
     package enum Field: String, Sendable, CaseIterable {
         /// The path of the program in the machine's own mount namespace: text.
+        ///
+        /// A reply that tells it comes with a descriptor, which reads empty once the process runs another program.
         case path
         /// The device of the program's file, as `st_dev`.
         case device

@@ -72,6 +72,8 @@ public struct DriverCause: Error, Hashable, Sendable {
     public static let invalidated = DriverCause(.invalidated)
     /// Something was to be bound to the enrolled fingers, and the keychain knows of none.
     public static let noCurrentSet = DriverCause(.noCurrentSet)
+    /// The broker does not answer a daemon of another account.
+    public static let brokerAway = DriverCause(.brokerAway)
     /// The enrolled fingers are others than before: the passcode is due.
     public static let enrolmentChanged = DriverCause(.enrolmentChanged)
     /// Stored bytes failed their authentication: the item or the keybag is damaged.

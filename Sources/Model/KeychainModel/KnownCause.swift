@@ -48,6 +48,9 @@ public enum KnownCause: String, CaseIterable, Hashable, Sendable {
     case prompterFailed = "prompt: prompterFailed"
     /// No agent is there that draws the box for a daemon of another account.
     case noAgent = "prompt: noAgent"
+    /// The broker does not answer a daemon of another account: no program is named, and no enrolled set can be told from
+    /// another one; why, is the detail.
+    case brokerAway = "broker: away"
 
     // MARK: The keybag
 

@@ -1,11 +1,11 @@
 import Glibc
-import KeychainModel
+package import KeychainModel
 
 /// fprintd's template files of one user: `DIRECTORY/USER/DRIVER/DEVICE/FINGER`.
 ///
 /// Each enrolment writes a new file, so that the records change with it even when the names do not. They are
 /// read as they are: whoever stores them keeps a keyed digest only.
-package struct TemplateFiles: Sendable {
+package struct TemplateFiles: TemplateReader {
     /// fprintd has one level for the driver, one for the device.
     private static let depthLimit = 4
     private static let fileLimit = 256
@@ -28,6 +28,11 @@ package struct TemplateFiles: Sendable {
     package func records(expectingSome: Bool) -> [UInt8]? {
         guard let look = look(), !(look.count == 0 && expectingSome) else { return nil }
         return look.records
+    }
+
+    /// What the files tell.
+    package func templates(expectingSome: Bool) async -> Enrolment.Templates {
+        records(expectingSome: expectingSome).map(Enrolment.Templates.digest) ?? .unreadable
     }
 
     /// A record of each file, sorted by path, and how many files there are; nil where they cannot be read.

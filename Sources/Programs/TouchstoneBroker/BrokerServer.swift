@@ -2,6 +2,7 @@ import BrokerProtocol
 import CLinux
 import Glibc
 import KeychainModel
+import SystemFacts
 
 /// Serves the daemons' account on one thread: each packet is answered where it is read, and nobody is waited for.
 struct BrokerServer {
@@ -76,8 +77,12 @@ struct BrokerServer {
         // A look that hangs ends the process (SIGALRM); the next request starts it anew.
         alarm(5)
         defer { alarm(0) }
-        guard let reply = witness.answer(request, handle: handle)?.packet else { return false }
-        return unsafe clinux_send_packet(socket, reply, reply.count, -1) == reply.count
+        guard let answer = witness.answer(request, handle: handle) else { return false }
+        let reply = answer.reply.packet
+        return withExtendedLifetime(answer.image) {
+            unsafe clinux_send_packet(socket, reply, reply.count, answer.image?.descriptor ?? -1)
+                == reply.count
+        }
     }
 
     private static var now: Int64 {

@@ -3,10 +3,18 @@ import CLinux
 import Crypto
 import Glibc
 import KeychainModel
-import SystemFacts
+package import SystemFacts
 
 /// What the broker finds out; it keeps nothing of it.
 package struct Witness {
+    /// An answer, and the descriptor that goes with it.
+    package struct Answer {
+        /// What is told.
+        package let reply: BrokerReply
+        /// The memory of the program that is named; nil where none is.
+        package var image: ProgramImage?
+    }
+
     /// The process whose mount and user namespaces are the machine's.
     private let machine: ProcessDirectory
     /// Where fprintd keeps templates.
@@ -20,15 +28,18 @@ package struct Witness {
     }
 
     /// Answers one request; `handle` is the descriptor that came with it, -1 for none.
-    package func answer(_ request: BrokerRequest, handle: CInt) -> BrokerReply? {
+    package func answer(_ request: BrokerRequest, handle: CInt) -> Answer? {
         switch request {
         case .identify: handle < 0 ? nil : identify(handle)
-        case .enrolment(let uid): handle < 0 ? enrolment(of: uid) : nil
+        case .enrolment(let uid): handle < 0 ? Answer(reply: enrolment(of: uid)) : nil
         }
     }
 
-    private func identify(_ handle: CInt) -> BrokerReply {
-        guard let process = PinnedProcess(handle: handle) else { return BrokerReply(refused: "no process") }
+    private func identify(_ handle: CInt) -> Answer {
+        let gone = Answer(reply: BrokerReply(refused: "no process"))
+        guard let process = PinnedProcess(handle: handle) else { return gone }
+        // First of all, so that what is told below is told of this memory or not at all.
+        let image = ProgramImage(of: process.directory)
         var reply = BrokerReply()
         let shares = process.directory.sharesNamespaces(with: machine)
         reply[.namespaces] = shares.map { .number($0 ? 1 : 0) } ?? .untold("not readable")
@@ -56,7 +67,11 @@ package struct Witness {
         } else {
             reply[.start] = .untold("not readable")
         }
-        return process.isRunning ? reply : BrokerReply(refused: "no process")
+        if reply.text(.path) != nil, image?.isStill != true {
+            reply[.path] = .untold("it executed another program")
+        }
+        guard process.isRunning else { return gone }
+        return Answer(reply: reply, image: reply.text(.path) == nil ? nil : image)
     }
 
     private func enrolment(of uid: UInt32) -> BrokerReply {

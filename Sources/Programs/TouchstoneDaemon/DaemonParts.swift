@@ -1,3 +1,4 @@
+package import BrokerDriver
 package import FingerprintDriver
 package import KeychainEngine
 package import KeychainModel
@@ -11,6 +12,8 @@ package struct DaemonParts: Sendable {
     package var bus = BusAddress.system
     /// fprintd's templates.
     package var templateDirectory = "/var/lib/fprint"
+    /// Who names callers and digests templates, in system mode.
+    package var broker = BrokerAddress()
     /// The files of the administrator that grant access groups.
     package var accessGroupDirectory = "/etc/touchstone/access-groups.d"
     /// The administrator's table of sensors.

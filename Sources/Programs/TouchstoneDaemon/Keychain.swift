@@ -1,4 +1,5 @@
 import AuthenticationEngine
+import BrokerDriver
 import Desk
 import FingerprintDriver
 import KeychainEngine
@@ -27,7 +28,8 @@ struct Keychain: Sendable {
         audit: AuditTrail
     ) throws(StartError) {
         let agents = try Agents.find(mode, settings, parts)
-        let reader = Self.reader(settings, parts, sensors, mode == .system ? owner : nil, audit)
+        let broker = mode == .system ? Self.broker(parts, audit) : nil
+        let reader = Self.reader(settings, parts, sensors, broker.map { ($0, owner) }, audit)
         do throws(KeychainError) {
             let directory = try StoreDirectory(path: layout.dataDirectory)
             let (hardware, obstacle) = Hardware.find(
@@ -76,7 +78,8 @@ struct Keychain: Sendable {
                 owners: engine,
                 audit: audit,
                 daemonVersion: ProductVersion.text,
-                promptFault: { await fault(at: $0) }
+                promptFault: { await fault(at: $0) },
+                brokerFault: { await broker?.fault() }
             ),
             limits: DeskLimits(longestRequest: Frame.longest),
             agents: agents?.roster
@@ -85,6 +88,7 @@ struct Keychain: Sendable {
             server = try KeychainServer(
                 desk: desk,
                 identity: ClientIdentity(manifest: accessGroups),
+                namer: broker.map(BrokerNamer.init),
                 owner: owner,
                 agentGroup: agents?.groupNumber
             )
@@ -99,11 +103,15 @@ struct Keychain: Sendable {
         }
     }
 
+    private static func broker(_ parts: DaemonParts, _ audit: AuditTrail) -> Broker {
+        Broker(at: parts.broker) { audit.record(AuditEvent(.brokerLost, detail: $0)) }
+    }
+
     private static func reader(
         _ settings: Configuration,
         _ parts: DaemonParts,
         _ sensors: SensorTable,
-        _ systemOwner: Owner?,
+        _ system: (broker: Broker, owner: Owner)?,
         _ audit: AuditTrail
     ) -> any FingerprintReader {
         guard settings.usesBiometry else { return BiometryOff() }
@@ -111,8 +119,9 @@ struct Keychain: Sendable {
         return FprintReader(
             busAddress: parts.bus,
             // Nil lets fprintd take the name of the user who calls, which needs no right to name another.
-            user: systemOwner?.name,
+            user: system?.owner.name,
             templateDirectory: parts.templateDirectory,
+            templates: system.map { BrokerTemplates($0.broker, of: $0.owner.uid) },
             grade: { sensors.grade(of: $0) },
             onForgedSignal: { forgeries.record() },
             onBusLost: { audit.record(AuditEvent(.busLost)) }

@@ -1,3 +1,4 @@
+import BrokerDriver
 import FingerprintDriver
 import KeychainEngine
 import PinentryDriver
@@ -44,6 +45,11 @@ struct TestParts {
         case "test.agent-group":
             daemonParts.agentGroup = UInt32(try setting.number(in: 0...Int(UInt32.max) - 1))
         case "test.clock-offset-file": daemonParts.clock = OffsetClock(file: try setting.path())
+        case "test.broker-socket":
+            daemonParts.broker = BrokerAddress(path: try setting.path(), owner: daemonParts.broker.owner)
+        case "test.broker-uid":
+            let owner = UInt32(try setting.number(in: 0...Int(UInt32.max) - 1))
+            daemonParts.broker = BrokerAddress(path: daemonParts.broker.path, owner: owner)
         case "test.template-directory": daemonParts.templateDirectory = try setting.path()
         case "test.access-group-directory": daemonParts.accessGroupDirectory = try setting.path()
         case "test.sensor-table": daemonParts.sensorTable = try setting.path()

@@ -187,6 +187,7 @@ extension AuthenticationSession {
         switch error.code {
         case .biometryNotEnrolled: "No finger is enrolled."
         case .biometryDisconnected: "The fingerprint sensor was disconnected."
+        case _ where error.cause?.known == .brokerAway: "The enrolled fingers cannot be checked now."
         default: "The fingerprint sensor cannot be used."
         }
     }

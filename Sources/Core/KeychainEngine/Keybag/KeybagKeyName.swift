@@ -52,6 +52,8 @@ struct KeyRing {
     /// Digests the set of items.
     let itemSet: Key
     private var others: [KeybagKeyName: Key]
+    /// Whether the current set's key is held back, because nobody can tell now whether the set is still the same.
+    var withholdsCurrentSet = false
 
     /// Opens all keys; the one of the current set may be missing: destroyed by a change of the enrolled set that came
     /// while the keybag was locked.
@@ -97,6 +99,7 @@ struct KeyRing {
 
     /// The key, or the error of a locked keybag.
     func require(_ name: KeybagKeyName) throws(KeychainError) -> Key {
+        if name == .biometryCurrentSet, withholdsCurrentSet { throw .currentSetUntold }
         guard let key = self[name] else { throw .locked }
         return key
     }
@@ -104,7 +107,7 @@ struct KeyRing {
     /// The key that something new is bound to the enrolled fingers with: there is none while no finger is enrolled,
     /// or none was seen.
     func requireCurrentSet() throws(KeychainError) -> Key {
-        if others[.whenUnlocked] != nil, currentSet == nil { throw .noCurrentSet }
+        if others[.whenUnlocked] != nil, currentSet == nil, !withholdsCurrentSet { throw .noCurrentSet }
         return try require(.biometryCurrentSet)
     }
 }
@@ -113,6 +116,11 @@ extension KeychainError {
     /// Nothing can be bound to fingers that nobody enrolled.
     static var noCurrentSet: KeychainError {
         KeychainError(AuthenticationError(.biometryNotEnrolled, cause: .noCurrentSet, remedy: .enrolFinger))
+    }
+
+    /// Nothing is bound to fingers, or opened for them, that nobody can tell from others now.
+    static var currentSetUntold: KeychainError {
+        KeychainError(AuthenticationError(.biometryNotAvailable, cause: .brokerAway, remedy: .check))
     }
 
     static var locked: KeychainError {

@@ -8,11 +8,20 @@ extension KeychainEngine {
         defer { leaveKeybag() }
         let metadata = try context().keys.metadata
         guard var record else { throw standing.refusal }
-        let digest = Self.digest(of: enrolment, metadata: metadata, storeID: record.storeID)
+        isCurrentSetUntold = enrolment.binding == .untold
+        standing.withholdCurrentSet(isCurrentSetUntold)
+        guard !isCurrentSetUntold else {
+            // Neither the same nor another: that is decided once the templates can be told.
+            return EnrolmentObservation(domainState: nil, changed: false, binding: .untold)
+        }
+        let digest = Self.digest(of: Self.canonical(enrolment), metadata, record.storeID)
+        let names = Self.digest(of: Self.canonicalNames(enrolment), metadata, record.storeID)
+        // Seen by its names until now, as in a keychain that was another mode's: the templates are believed once.
+        let adopts = digest != names && record.enrolment == names
         // Names alone do not show a finger that was enrolled again: the driver's count does, while it runs.
-        let grew = enrolment.binding == .names && enrolment.completions > seenCompletions
+        let grew = (adopts || enrolment.binding == .names) && enrolment.completions > seenCompletions
         // A set that nobody saw is never taken for the one that is seen now: what is bound to it dies too.
-        let changed = record.enrolment != digest || grew
+        let changed = record.enrolment != digest && !adopts || grew
         if changed {
             try await destroyCurrentSet(
                 of: &record,
@@ -20,17 +29,24 @@ extension KeychainEngine {
                 enrolment: digest,
                 hasFingers: !enrolment.isEmpty
             )
-        } else if record.needsCurrentSetKey, let keybagKey = standing.keybagKey {
-            let wrapping = try await wrapping(of: record, keybagKey)
-            let key = Key.random()
-            KeybagKeys.wrap(key, as: .biometryCurrentSet, in: &record, with: wrapping)
-            try writeKeybag(record)
-            standing.setCurrentSetKey(key)
+        } else {
+            let former = record
+            record.enrolment = digest
+            var fresh: Key?
+            if record.needsCurrentSetKey, let keybagKey = standing.keybagKey {
+                let wrapping = try await wrapping(of: record, keybagKey)
+                let key = Key.random()
+                KeybagKeys.wrap(key, as: .biometryCurrentSet, in: &record, with: wrapping)
+                fresh = key
+            }
+            if record != former { try writeKeybag(record) }
+            if let fresh { standing.setCurrentSetKey(fresh) }
         }
         seenCompletions = enrolment.completions
         let stateKey = KeyDerivation.derive("domain state", from: [metadata], salt: record.storeID)
+        // By names and epoch, which another set of the same names has too: templates that were believed change no state.
         return EnrolmentObservation(
-            domainState: KeyedDigest.of(digest + Array("\(record.epoch)".utf8), key: stateKey),
+            domainState: KeyedDigest.of(names + Array("\(record.epoch)".utf8), key: stateKey),
             changed: changed,
             binding: enrolment.binding
         )
@@ -71,8 +87,12 @@ extension KeychainEngine {
 
     /// The keyed digest that a set is remembered by.
     static func digest(of enrolment: Enrolment, metadata: Key, storeID: [UInt8]) -> [UInt8] {
+        digest(of: canonical(enrolment), metadata, storeID)
+    }
+
+    private static func digest(of canonical: [UInt8], _ metadata: Key, _ storeID: [UInt8]) -> [UInt8] {
         KeyedDigest.of(
-            canonical(enrolment),
+            canonical,
             key: KeyDerivation.derive("enrolment digest", from: [metadata], salt: storeID)
         )
     }
@@ -80,11 +100,20 @@ extension KeychainEngine {
     /// Everything that is seen of the set, in one unambiguous form; a count of this run alone is left out, and no
     /// finger is the same set on every sensor.
     static func canonical(_ enrolment: Enrolment) -> [UInt8] {
-        guard !enrolment.isEmpty else { return canonical(device: "", fingers: [], templateDigest: nil) }
+        guard !enrolment.isEmpty else { return canonicalNames(enrolment) }
         return canonical(
             device: enrolment.device,
             fingers: enrolment.fingers,
             templateDigest: enrolment.templateDigest
+        )
+    }
+
+    /// The same of what can be seen without templates.
+    private static func canonicalNames(_ enrolment: Enrolment) -> [UInt8] {
+        canonical(
+            device: enrolment.isEmpty ? "" : enrolment.device,
+            fingers: enrolment.fingers,
+            templateDigest: nil
         )
     }
 

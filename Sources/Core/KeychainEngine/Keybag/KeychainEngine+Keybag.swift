@@ -267,7 +267,8 @@ extension KeychainEngine {
         let isAdopting = isRecovered || record.hardware?.isAdopted == false
         // Asked before there are keys: nothing is read before it was compared.
         let counted = isFirst || isAdopting ? try await hardwareGeneration(of: record) : nil
-        let keys = try KeybagKeys.unwrapAll(of: record, with: wrapping)
+        var keys = try KeybagKeys.unwrapAll(of: record, with: wrapping)
+        keys.withholdsCurrentSet = isCurrentSetUntold
         standing = .open(OpenKeybag(record, keys), keybagKey: keybagKey)
         openStore(isFirst: isFirst)
         if let counted { try await compareGenerations(with: counted, adopting: isAdopting) }

@@ -120,6 +120,18 @@ extension Standing {
         replace(keybag.record, keys, isFileDamaged: keybag.isFileDamaged)
     }
 
+    /// Holds the key of the enrolled set back, or gives it free.
+    mutating func withholdCurrentSet(_ isWithheld: Bool) {
+        switch self {
+        case .notSetUp, .damaged, .locked: return
+        case .halfOpen(let keybag), .open(let keybag, _):
+            guard keybag.keys.withholdsCurrentSet != isWithheld else { return }
+            var keys = keybag.keys
+            keys.withholdsCurrentSet = isWithheld
+            replace(keybag.record, keys, isFileDamaged: keybag.isFileDamaged)
+        }
+    }
+
     /// Lets go of the keys that must not outlive a lock; the last to let go wipes them.
     ///
     /// - Returns: whether it was unlocked.

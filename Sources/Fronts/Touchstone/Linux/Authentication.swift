@@ -183,6 +183,7 @@ extension Capability.Sensor {
         switch status.binding {
         case .names: evidence["enrolment"] = "names"
         case .templates: evidence["enrolment"] = "templates"
+        case .untold: evidence["enrolment"] = "untold"
         case nil: break
         }
         self.init(

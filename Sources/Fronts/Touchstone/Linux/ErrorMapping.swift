@@ -80,7 +80,7 @@ extension TouchstoneError.Code {
             case .tooManyPrompts, .promptRate, .callerSilenced, .tooManyConnections: .throttled
             case .passcodeDelayed, .closed, .exhausted: .lockedOut
             case .suspended: .systemCancelled
-            case .attemptsUnavailable, .prompterFailed, .exportParts: .serviceFailed
+            case .attemptsUnavailable, .prompterFailed, .exportParts, .brokerAway: .serviceFailed
             case .weakPasscode: .refused
             case .prompterMissing, .inBackground, .noAgent: .noPromptPlace
             case .locked: .locked

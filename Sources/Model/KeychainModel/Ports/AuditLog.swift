@@ -58,6 +58,8 @@ public struct AuditEvent: Sendable, Equatable {
         case assuranceLowered
         /// The system bus is away: nobody hears of sleep or of fingers until it is back.
         case busLost
+        /// The broker does not answer: programs are not named, and no enrolled set can be told from another one.
+        case brokerLost
         /// Something failed that no request waits for.
         case backgroundFailed
         /// A part failed behind a request: the disk, the store, hardware.

@@ -90,6 +90,9 @@ public protocol KeybagKeeper: Sendable {
     /// Takes note of the enrolled fingers: when the set is another, or the first that was ever seen, the key of the
     /// old set is destroyed for good and its items are invalidated. The keybag must have been unlocked once.
     ///
+    /// A set whose templates cannot be told now changes nothing: what is bound to a set is refused until it can be. A set
+    /// that was known by its names takes over the templates that are told first, while the names are the same.
+    ///
     /// - Returns: the domain state of the set and whether it changed; the first set that is seen is a change too.
     func observe(_ enrolment: Enrolment) async throws(KeychainError) -> EnrolmentObservation
 }
@@ -137,15 +140,15 @@ public struct AssuranceReport: Sendable, Equatable {
 
 /// What was seen of the enrolled fingers.
 public struct EnrolmentObservation: Sendable, Equatable {
-    /// 32 bytes that are the same as long as the set is (`evaluatedPolicyDomainState`).
-    public let domainState: [UInt8]
+    /// 32 bytes that are the same as long as the set is (`evaluatedPolicyDomainState`); nil while that cannot be told.
+    public let domainState: [UInt8]?
     /// Whether the set is another one than at the last observation, or there was none.
     public let changed: Bool
     /// What the comparison could see.
     public let binding: Enrolment.Binding
 
     /// Reports an observation.
-    public init(domainState: [UInt8], changed: Bool, binding: Enrolment.Binding) {
+    public init(domainState: [UInt8]?, changed: Bool, binding: Enrolment.Binding) {
         self.domainState = domainState
         self.changed = changed
         self.binding = binding

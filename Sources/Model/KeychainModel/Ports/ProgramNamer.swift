@@ -48,21 +48,12 @@ public struct ProgramLook: Sendable {
 public struct RunningProgram: Sendable {
     /// Its path.
     public let path: String
-    /// Whether the process still runs it; asked at each request, so it waits for nobody.
+    /// Whether the process still runs it; asked at each request and before each box, so it waits for nobody.
     public let isStill: @Sendable () -> Bool
-    /// Whether a new look finds the same program; asked before each box, and may take a second.
-    ///
-    /// Nil where ``isStill`` is such a look already.
-    public let isFoundAgain: (@Sendable () -> Bool)?
 
     /// Tells of a program.
-    public init(
-        path: String,
-        isStill: @escaping @Sendable () -> Bool,
-        isFoundAgain: (@Sendable () -> Bool)? = nil
-    ) {
+    public init(path: String, isStill: @escaping @Sendable () -> Bool) {
         self.path = path
         self.isStill = isStill
-        self.isFoundAgain = isFoundAgain
     }
 }

@@ -20,6 +20,8 @@ public struct StatusReply: WireBody, Sendable, Equatable {
     public var storeFaults: [String]
     /// What keeps the items from being used, or from being whole; nil where nothing is known to.
     public var itemsFault: DriverCause?
+    /// Why the broker of system mode answers nobody; nil when it does, and in per-user mode.
+    public var brokerFault: DriverCause?
 
     /// Reports the state.
     public init(
@@ -31,7 +33,8 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         daemonVersion: String,
         daemonProcess: Int64,
         storeFaults: [String] = [],
-        itemsFault: DriverCause? = nil
+        itemsFault: DriverCause? = nil,
+        brokerFault: DriverCause? = nil
     ) {
         self.keybag = keybag
         self.assurance = assurance
@@ -42,12 +45,13 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         self.daemonProcess = daemonProcess
         self.storeFaults = storeFaults
         self.itemsFault = itemsFault
+        self.brokerFault = brokerFault
     }
 
     /// Writes the state.
     public func encode(to writer: inout WireWriter) {
         let status = authentication
-        writer.writeArrayHead(count: 27)
+        writer.writeArrayHead(count: 29)
         writer.write(unsigned: UInt64(keybag.rawValue))
         writer.write(unsigned: UInt64(assurance.rawValue))
         writer.write(texts: assuranceReasons)
@@ -75,11 +79,13 @@ public struct StatusReply: WireBody, Sendable, Equatable {
         writer.write(unsigned: UInt64(status.sensorFacts.grade.rawValue))
         writer.write(status.sensorFacts.matchesOnChip)
         writer.write(optionalText: status.sensorFacts.scanType)
+        writer.write(optionalText: brokerFault?.domain)
+        writer.write(optionalText: brokerFault?.code)
     }
 
     /// Reads the state.
     public init(from reader: inout CBORReader) throws {
-        try reader.readFields(27)
+        try reader.readFields(29)
         guard let keybag = UInt8(exactly: try reader.readUnsigned()).flatMap(KeybagState.init),
             let assurance = Assurance(rawValue: Int(truncatingIfNeeded: try reader.readUnsigned()))
         else { throw WireError.malformed }
@@ -113,6 +119,7 @@ public struct StatusReply: WireBody, Sendable, Equatable {
             matchesOnChip: try reader.readBool(),
             scanType: try reader.readOptional { try $0.readText() }
         )
+        brokerFault = try Self.readCause(&reader)
         authentication = status
     }
 }

@@ -57,7 +57,7 @@ final class AuditTrail: AuditLog {
             .backgroundFailed:
             .error
         case .authenticationFailed, .biometryLockedOut, .passcodeDelayed, .enrolmentChanged,
-            .itemsInvalidated, .clientRefused, .escrowRefused, .generationUncounted, .busLost:
+            .itemsInvalidated, .clientRefused, .escrowRefused, .generationUncounted, .busLost, .brokerLost:
             .warning
         case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked,
             .keybagLocked, .passcodeChanged, .keybagRecovered, .lockoutProtected,
@@ -77,7 +77,7 @@ final class AuditTrail: AuditLog {
         case .authenticationCancelled: "cancelled"
         case .requestFailed, .backgroundFailed: "failed"
         case .enrolmentChanged, .itemsInvalidated, .tamperDetected, .forgedSignal, .assuranceLowered,
-            .busLost:
+            .busLost, .brokerLost:
             "noticed"
         }
     }

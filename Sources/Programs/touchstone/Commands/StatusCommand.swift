@@ -44,6 +44,7 @@ extension StatusReply {
         if let itemsTrouble { lines += [("Items", itemsTrouble.message), ("", itemsTrouble.hint)] }
         lines.append(("Sensor", authentication.sensorSentence))
         lines.append(("Fingers", authentication.fingersSentence))
+        if let brokerTrouble { lines += [("Broker", brokerTrouble), ("", CauseText.brokerHint)] }
         lines.append(("Lockouts", keybag == .notSetUp ? "none" : authentication.lockoutSentence))
         if authentication.isTamperedWith { lines.append(("", AuthenticationStatus.tamperedSentence)) }
         lines.append(("Prompt", promptFault.map { "cannot be shown: \($0)" } ?? "can be shown"))
@@ -71,6 +72,7 @@ extension StatusReply {
             ("promptFault", .optional(promptFault)),
             ("storeFaults", .list(storeFaults.map(JSONText.text))),
             ("itemsFault", .optional(itemsFault.map { "\($0.domain): \($0.code)" })),
+            ("brokerFault", .optional(brokerFault.map { "\($0.domain): \($0.code)" })),
             ("daemonVersion", .text(daemonVersion)),
             ("daemonProcess", .number(daemonProcess)),
         ])
@@ -90,6 +92,7 @@ extension AuthenticationStatus {
         switch binding {
         case .names?: return names + " (compared by name: enrolling the same finger anew can go unseen)"
         case .templates?: return names + " (compared by template)"
+        case .untold?: return names + " (cannot be compared now: the broker is away)"
         case nil: return names
         }
     }

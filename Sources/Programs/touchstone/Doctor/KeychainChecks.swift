@@ -7,7 +7,7 @@ enum KeychainChecks {
         [
             .ok("daemon", "version \(status.daemonVersion), process \(status.daemonProcess)"),
             keychain(status), assurance(status), prompter(status), sensor(status.authentication),
-        ] + enrolment(status.authentication) + lockouts(status)
+        ] + enrolment(status.authentication) + broker(status) + lockouts(status)
     }
 
     /// What is known to be wrong with the items without a look through them; nil where nothing is.
@@ -118,6 +118,10 @@ enum KeychainChecks {
                 "who enrols the same finger anew while the daemon is off goes unseen: guard your session"
             )
         ]
+    }
+
+    private static func broker(_ status: StatusReply) -> [Finding] {
+        status.brokerTrouble.map { [.fail("broker", $0, CauseText.brokerHint)] } ?? []
     }
 
     /// Without a keychain there is nothing to be locked out of.

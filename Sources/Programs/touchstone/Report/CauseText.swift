@@ -2,6 +2,10 @@ import KeychainModel
 
 /// What lies under an error, where it says more than the error's own status: the daemon's names in words.
 enum CauseText {
+    /// What to do about a broker that does not answer.
+    static let brokerHint =
+        "as root: systemctl start touchstone-broker.socket; why it ended: systemctl status touchstone-broker"
+
     /// The lines for a cause; nil where the status says it better.
     static func lines(_ cause: DriverCause, _ name: ItemName?) -> ErrorText.Lines? {
         if let known = cause.known { return lines(known, cause, name) }
@@ -74,6 +78,11 @@ enum CauseText {
             (
                 "no touchstone-agent is there that draws the prompt",
                 "run touchstone from a terminal, or start the agent: systemctl --user start touchstone-agent"
+            )
+        case .brokerAway:
+            (
+                "the system's touchstone-broker does not answer\(cause.detail.map { " (\($0))" } ?? "")",
+                brokerHint
             )
         case .locked:
             ("the keychain is locked, and the passcode cannot be asked for here", "touchstone unlock")

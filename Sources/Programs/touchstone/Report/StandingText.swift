@@ -42,6 +42,13 @@ extension StatusReply {
         )
     }
 
+    /// What does not work while the broker of system mode is away; nil while it answers, and where none is needed.
+    var brokerTrouble: String? {
+        guard let brokerFault else { return nil }
+        return words(for: brokerFault).message
+            + ": programs that connect now are unknown ones, and what demands the enrolled fingers is not released"
+    }
+
     private func words(for fault: DriverCause) -> ErrorText.Lines {
         CauseText.lines(fault, nil) ?? ("\(fault.domain): \(fault.code)", "touchstone doctor")
     }

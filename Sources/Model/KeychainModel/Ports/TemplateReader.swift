@@ -1,0 +1,7 @@
+/// Tells the templates of a user's enrolled fingers from others: one that may reads fprintd's files, another asks the broker.
+public protocol TemplateReader: Sendable {
+    /// Looks at the templates now.
+    ///
+    /// - Parameter expectingSome: fprintd says that fingers are enrolled.
+    func templates(expectingSome: Bool) async -> Enrolment.Templates
+}
