@@ -312,6 +312,8 @@ let package = Package(
                 "CLinux", "CSystemd", "FingerprintDriver", "KeychainClient", "KeychainModel", "LoopbackHTTP",
                 "SecretMemory", "Threads", "Touchstone", "WebAuthnModel",
             ],
+            // Read where it is.
+            exclude: ["System/unit-sandbox.py"],
             swiftSettings: nearC
         ),
         // Plain HTTP to a server on the same machine.
@@ -440,8 +442,8 @@ let package = Package(
         .testTarget(
             name: "SystemModeTests",
             dependencies: [
-                "FingerprintDriver", "KeychainModel", "TouchstoneTesting", "touchstone", "touchstone-agent",
-                "touchstone-broker", "touchstoned", "touchstoned-testing",
+                "BrokerProtocol", "FingerprintDriver", "KeychainModel", "TouchstoneTesting", "touchstone",
+                "touchstone-agent", "touchstone-broker", "touchstoned", "touchstoned-testing",
             ],
             swiftSettings: settings
         ),

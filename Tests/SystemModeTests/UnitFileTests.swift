@@ -5,9 +5,7 @@ import TouchstoneTesting
 
 /// What is installed for system mode: `dist/system`.
 enum ShippedFiles {
-    static let directory =
-        URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().path + "/dist/system"
+    static let directory = UnitSandbox.shippedUnits
 
     static func text(_ name: String) throws -> String {
         try String(contentsOfFile: "\(directory)/\(name)", encoding: .utf8)
@@ -22,23 +20,39 @@ struct UnitFileTests {
     private static let sysusers = "/usr/bin/systemd-sysusers"
     private static let tmpfiles = "/usr/bin/systemd-tmpfiles"
 
+    /// Whether systemd can look at a file that is not installed: from version 250 on.
+    private static let canCount: Bool = {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: analyze)
+        process.arguments = ["--version"]
+        process.standardOutput = output
+        guard (try? process.run()) != nil else { return false }
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return text.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 >= 250 } ?? false
+    }()
+
     @Test(
-        "let the daemon do so little that systemd counts at most 1.0 of 10 against it",
-        .enabled(if: ShippedFiles.isProgram(analyze), "systemd is not installed")
+        "let daemon and broker do so little that systemd counts at most 1.0 and 1.6 of 10 against them",
+        .enabled(
+            if: canCount,
+            "systemd is not installed, or older than 250, which counts installed units alone"
+        ),
+        arguments: [("touchstoned@.service", 10), ("touchstone-broker.service", 16)]
     )
-    func exposure() async throws {
-        let security = [Self.analyze, "security", "--no-pager", "--offline=true"]
-        let unit = "\(ShippedFiles.directory)/touchstoned@.service"
-        let good = try await Finished.running(security + ["--threshold=10", unit])
+    func exposure(name: String, most: Int) async throws {
+        let security = [Self.analyze, "security", "--no-pager", "--offline=true", "--threshold=\(most)"]
+        let good = try await Finished.running(security + ["\(ShippedFiles.directory)/\(name)"])
         #expect(good.status == 0, "\(good.output)")
         // The limit is one that can be missed: without its filter the unit is over it.
         let directory = try TemporaryDirectory()
-        let lines = try ShippedFiles.text("touchstoned@.service").split(separator: "\n")
+        let lines = try ShippedFiles.text(name).split(separator: "\n")
         let weak = try directory.write(
             lines.filter { !$0.hasPrefix("SystemCallFilter=") }.joined(separator: "\n") + "\n",
-            to: "touchstoned@.service"
+            to: name
         )
-        let bad = try await Finished.running(security + ["--threshold=10", weak])
+        let bad = try await Finished.running(security + [weak])
         #expect(bad.status != 0, "\(bad.output)")
     }
 
@@ -54,9 +68,15 @@ struct UnitFileTests {
             with: "ExecStart=\(Programs.installedTouchstoned) "
         )
         var units: [String] = []
+        let broker = try ShippedFiles.text("touchstone-broker.service").replacing(
+            "ExecStart=/usr/libexec/touchstone/",
+            with: "ExecStart=\(Programs.directory)/"
+        )
         for (name, text) in [
             ("touchstoned@1000.service", service),
             ("touchstoned@1000.socket", try ShippedFiles.text("touchstoned@.socket")),
+            ("touchstone-broker.service", broker),
+            ("touchstone-broker.socket", try ShippedFiles.text("touchstone-broker.socket")),
         ] {
             // A template and its instance, which the other unit names.
             _ = try directory.write(text, to: name.replacing("1000", with: ""))
@@ -68,6 +88,16 @@ struct UnitFileTests {
         let wrong = try directory.write(service + "[Service]\nNoSuchLine=yes\n", to: "wrong@1000.service")
         let bad = try await Finished.running([Self.analyze, "verify", "--man=no", wrong])
         #expect(bad.output.contains("NoSuchLine"))
+    }
+
+    @Test("leave the agent its group: no line that implies NoNewPrivileges= in a unit of a user's")
+    func agent() throws {
+        let lines = try ShippedFiles.text("touchstone-agent.service").split(separator: "[Service]\n")[1]
+            .split(separator: "[Install]")[0].split(separator: "\n")
+        let names = Set(lines.compactMap { $0.split(separator: "=").first })
+        #expect(
+            names == ["ExecStart", "Restart", "RestartSec", "TimeoutStopSec", "UMask", "LimitCORE", "Slice"]
+        )
     }
 
     @Test(

@@ -16,7 +16,7 @@ struct Demo {
 
     static func main() async {
         do {
-            try await run()
+            try await CommandLine.arguments.contains("--system") ? SystemDemo.run() : run()
         } catch {
             FileHandle.standardError.write(
                 Data("error: \(error)\nhint: run Scripts/test to see which part fails\n".utf8)

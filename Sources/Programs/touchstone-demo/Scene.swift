@@ -47,7 +47,7 @@ struct Scene: ~Copyable {
     }
 
     /// The code in groups of four symbols of Crockford's base 32, as it was drawn.
-    private static func recoveryCode(on terminal: PseudoTerminal) async throws -> String {
+    static func recoveryCode(on terminal: PseudoTerminal) async throws -> String {
         for _ in 0..<200 {
             let match = terminal.text.firstMatch(of: /([0-9A-HJKMNP-TV-Z]{4}-){6}[0-9A-HJKMNP-TV-Z]{4}/)
             if let match { return String(match.output.0) }

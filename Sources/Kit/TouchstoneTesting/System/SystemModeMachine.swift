@@ -210,10 +210,11 @@ package final class SystemModeMachine: Sendable {
     /// - Throws: ``TestKitError``.
     package func startBus(sensors: [PrivateBus.Sensor], rules: String) async throws -> PrivateBus {
         let bus = try await PrivateBus.start(sensors: sensors, through: namespace.wrapper, rules: rules)
-        let name = outside("/run/dbus/system_bus_socket")
-        guard unsafe symlink(bus.directory.appending("bus.sock"), name) == 0 else {
-            throw TestKitError.system("symlink", errno: errno)
-        }
+        // The socket itself: the shipped daemon follows no link.
+        let name = "/run/dbus/system_bus_socket"
+        let bind = ": >\(name) && mount --bind '\(bus.directory.appending("bus.sock"))' \(name)"
+        let bound = try await run(["/bin/sh", "-c", bind], as: .root)
+        guard bound.status == 0 else { throw TestKitError.unexpected("mount --bind: \(bound.output)") }
         return bus
     }
 
@@ -254,7 +255,23 @@ package final class SystemModeMachine: Sendable {
         }
     }
 
-    /// Starts a user's daemon under its account, with the socket passed to it, and waits until it listens.
+    /// A command that runs another one as a shipped unit has it, for root, with the socket that is its standard input.
+    ///
+    /// In the unit's sandbox where there can be one, else as its user alone.
+    package func wrapper(
+        ofUnit name: String,
+        for user: Account,
+        as account: Account
+    ) throws -> (command: [String], starter: Account) {
+        if UnitSandbox.isPossible {
+            let sandbox = try UnitSandbox(shipped: name, instance: "\(user.uid)")
+            return (try sandbox.wrapper(in: directory, listens: true), .root)
+        }
+        let pass = "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\""
+        return (["/bin/sh", "-c", pass, "sh"], account)
+    }
+
+    /// Starts a user's daemon as its unit has it, with the socket passed to it, and waits until it listens.
     ///
     /// - Parameters:
     ///   - user: whose keychain it keeps.
@@ -267,13 +284,10 @@ package final class SystemModeMachine: Sendable {
     ) async throws -> SystemDaemon {
         let socket = try listen(for: user)
         let log = directory.appending("daemon-\(user.uid)-\(UUID().uuidString).log")
-        let pass = "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\""
+        let unit = try wrapper(ofUnit: "touchstoned@.service", for: user, as: .touchstone)
         let process = try await start(
-            [
-                "/bin/sh", "-c", pass, "sh", Self.programs + "/touchstoned", "--foreground", "--owner",
-                "\(user.uid)",
-            ],
-            as: .touchstone,
+            unit.command + [Self.programs + "/touchstoned", "--foreground", "--owner", "\(user.uid)"],
+            as: unit.starter,
             environment: environment,
             input: socket,
             log: log

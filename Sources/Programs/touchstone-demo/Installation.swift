@@ -1,0 +1,72 @@
+import Foundation
+import Glibc
+import TouchstoneTesting
+
+/// Touchstone's files in a machine's private root, as the package has them, and what systemd would start there.
+struct Installation: Sendable {
+    /// Where the agent is.
+    static let agent = SystemModeMachine.programs + "/touchstone-agent"
+    private static let broker = SystemModeMachine.programs + "/touchstone-broker"
+
+    private let machine: SystemModeMachine
+
+    init(_ machine: SystemModeMachine) { self.machine = machine }
+
+    /// Puts everything in its place; the machine's own directories are copied before, so that nothing is written there.
+    func install() async throws {
+        let script = """
+            set -eu
+            umask 022
+            own() {
+                copy=/run/installed/$(echo "$1" | tr / _)
+                mkdir -p /run/installed
+                cp -a "$1" "$copy"
+                mount --bind "$copy" "$1"
+            }
+            own /usr/lib/systemd/system
+            own /usr/share/polkit-1/rules.d
+            cd '\(UnitSandbox.shippedUnits)'
+            install -m 644 -t /usr/lib/systemd/system touchstoned@.service touchstoned@.socket touchstone-broker.service \\
+                touchstone-broker.socket
+            install -m 644 -t /usr/share/polkit-1/rules.d 50-touchstone.rules
+            cd '\(Programs.directory)'
+            install -t \(SystemModeMachine.programs) touchstone-broker touchstone-agent
+            chown root:touchstone-agent \(Self.agent)
+            chmod 2755 \(Self.agent)
+            """
+        let finished = try await machine.run(["/bin/sh", "-c", script], as: .root)
+        guard finished.status == 0 else { throw Surprise("the installation failed: \(finished.output)") }
+    }
+
+    /// Makes the broker's socket and starts it in its unit's sandbox.
+    ///
+    /// - Returns: the broker, which ends with the value.
+    func startBroker() async throws -> ChildProcess {
+        let directory = machine.outside("/run/touchstone-broker")
+        guard mkdir(directory, 0o755) == 0 else { throw Surprise("mkdir: \(errno)") }
+        let listener = socket(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(listener) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: "\(directory)/socket".utf8) }
+        let isBound = withUnsafeBytes(of: &address) { octets in
+            bind(listener, octets.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t(octets.count))
+                == 0
+        }
+        guard isBound, chmod("\(directory)/socket", 0o600) == 0,
+            chown("\(directory)/socket", SystemModeMachine.Account.touchstone.uid, 0) == 0,
+            listen(listener, 64) == 0
+        else { throw Surprise("no socket for the broker: \(errno)") }
+        // The process whose mounts are the machine's, which in an installed system is the first of all.
+        let first = machine.outside("").split(separator: "/")[1]
+        let sandbox = try UnitSandbox(shipped: "touchstone-broker.service")
+        return try await machine.start(
+            try sandbox.wrapper(in: machine.directory, listens: true) + [
+                Self.broker, "--machine", "\(first)",
+            ],
+            as: .root,
+            input: listener,
+            log: machine.directory.appending("broker.log")
+        )
+    }
+}
