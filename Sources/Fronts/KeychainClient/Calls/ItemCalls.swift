@@ -42,6 +42,14 @@ extension RemoteKeychain {
         } catch {
             guard error.cause == .noRoom else { throw error }
         }
+        return try copyAlone(request, cancellation)
+    }
+
+    /// ``copy(_:cancellation:)`` once all the room that a result may take is free.
+    func copyAlone(
+        _ request: CopyItems,
+        _ cancellation: Cancellation?
+    ) throws(KeychainError) -> ItemResults {
         let whole = try room.reserve(ItemReplies.mostLocked, cancellation: cancellation)
         let sink = ItemReplies(returns: request.query.returns, reserved: whole)
         try call(.copyItems, request, replies: sink, cancellation: cancellation)

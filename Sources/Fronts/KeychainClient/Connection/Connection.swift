@@ -12,7 +12,7 @@ final class Connection: Sendable {
     static let mostInFlight = 24
     private static let helloID: UInt64 = 1
 
-    private struct State: ~Copyable {
+    struct State: ~Copyable {
         /// Nil while a thread reads.
         var receiver: FrameReceiver?
         var calls: [UInt64: Call] = [:]
@@ -66,8 +66,8 @@ final class Connection: Sendable {
         }
     }
 
-    /// A request that was sent; what changes of it is the monitor's.
-    private final class Call {
+    /// A request that was sent.
+    final class Call: @unchecked Sendable {  // what changes of it is the monitor's
         let id: UInt64
         /// Nil when nobody waits: what comes is dropped.
         var sink: (any ReplySink)?
@@ -82,17 +82,17 @@ final class Connection: Sendable {
     }
 
     /// What a waiting thread does next.
-    private enum Turn: ~Copyable {
+    enum Turn: ~Copyable {
         case ended(Result<Void, KeychainError>)
         /// More replies are on the way, and nobody wants them.
         case givenUp(KeychainError)
         case read(FrameReceiver)
     }
 
-    private let socket: DaemonSocket
+    let socket: DaemonSocket
     /// One byte that is 1 in this process, and 0 in a forked child as all locked memory is.
     private let ownMark: SecretBytes
-    private let monitor: Monitor<State>
+    let monitor: Monitor<State>
     /// The last id sent; held while a frame is written, because ids must grow on the wire.
     private let lastID: Guarded<UInt64>
 
@@ -136,10 +136,15 @@ final class Connection: Sendable {
         }
         defer { monitor.change { $0.inFlight -= 1 } }
         guard let call = try post(method, body, to: sink) else { return false }
+        try finish(call, cancellation)
+        return true
+    }
+
+    /// Waits until the last reply to a request that was sent is in.
+    func finish(_ call: Call, _ cancellation: Cancellation?) throws(KeychainError) {
         cancellation?.attach(self, id: call.id)
         defer { cancellation?.detach(self, id: call.id) }
         try wait(for: call).get()
-        return true
     }
 
     /// Asks the daemon to end a request; that request's own thread gets the answer.
@@ -156,37 +161,64 @@ final class Connection: Sendable {
         to sink: (any ReplySink)?
     ) throws(KeychainError) -> Call? {
         try lastID.withLock { lastID throws(KeychainError) in
-            let id = lastID + 1
-            let message: SecretBuffer
-            do throws(SecretMemoryError) {
-                message = try RequestHead(id: id, method: method).message(body)
-            } catch {
-                throw KeychainError(error)
-            }
-            guard message.count <= Frame.longest else { throw KeychainError(.dataTooLarge) }
-            lastID = id
-            let call = Call(id: id, sink: sink)
-            try monitor.change { state throws(KeychainError) in
-                if let failure = state.failure { throw failure }
-                // Where another thread reads, it has made room.
-                try state.prepareReceiver()
-                state.calls[id] = call
-            }
-            do throws(WireError) {
-                try socket.send(message)
-            } catch {
-                let failure = KeychainError.connectionLost("\(error)")
-                monitor.change { state in
-                    state.calls[id] = nil
-                    state.fail(failure)
-                }
-                // Whoever reads shall notice too.
-                socket.shutDown()
-                if error == .system(errno: EPIPE) { return nil }
-                throw failure
-            }
-            return call
+            try post(method, body, to: sink, after: &lastID, waits: true)
         }
+    }
+
+    /// ``post(_:_:to:)`` for a thread that may not wait.
+    ///
+    /// - Returns: nil where it would have to, too, and nothing was sent.
+    func postAtOnce<Body: WireBody & ~Copyable>(
+        _ method: Method,
+        _ body: borrowing Body,
+        to sink: any ReplySink
+    ) throws(KeychainError) -> Call? {
+        let posted = try lastID.withLockIfFree { lastID throws(KeychainError) in
+            try post(method, body, to: sink, after: &lastID, waits: false)
+        }
+        return posted ?? nil
+    }
+
+    private func post<Body: WireBody & ~Copyable>(
+        _ method: Method,
+        _ body: borrowing Body,
+        to sink: (any ReplySink)?,
+        after lastID: inout UInt64,
+        waits: Bool
+    ) throws(KeychainError) -> Call? {
+        let id = lastID + 1
+        let message: SecretBuffer
+        do throws(SecretMemoryError) {
+            message = try RequestHead(id: id, method: method).message(body)
+        } catch {
+            throw KeychainError(error)
+        }
+        guard message.count <= Frame.longest else { throw KeychainError(.dataTooLarge) }
+        let call = Call(id: id, sink: sink)
+        try monitor.change { state throws(KeychainError) in
+            if let failure = state.failure { throw failure }
+            // Where another thread reads, it has made room.
+            try state.prepareReceiver()
+            state.calls[id] = call
+        }
+        do throws(WireError) {
+            guard try socket.send(message, waits: waits) else {
+                monitor.change { $0.calls[id] = nil }
+                return nil
+            }
+            lastID = id
+        } catch {
+            let failure = KeychainError.connectionLost("\(error)")
+            monitor.change { state in
+                state.calls[id] = nil
+                state.fail(failure)
+            }
+            // Whoever reads shall notice too.
+            socket.shutDown()
+            if error == .system(errno: EPIPE) { return nil }
+            throw failure
+        }
+        return call
     }
 
     private func wait(for call: Call) -> Result<Void, KeychainError> {
@@ -210,21 +242,34 @@ final class Connection: Sendable {
     private func read(_ lent: consuming FrameReceiver, until call: Call) {
         var receiver = lent
         do {
-            while !monitor.inspect({ $0.hasFailed || call.outcome != nil }) {
+            while !isOver(call) {
                 guard try socket.receive(into: &receiver) else { throw WireError.closed }
                 while let message = try socket.next(&receiver) { try handOut(message) }
             }
         } catch {
-            let failure = KeychainError.broken(by: error)
-            monitor.change { $0.fail(failure) }
-            socket.shutDown()
+            fail(error)
         }
-        var rest: FrameReceiver? = receiver
-        monitor.change { $0.receiver = rest.take() }
+        giveBack(receiver)
+    }
+
+    /// Whether a request has its outcome, or can have none any more.
+    func isOver(_ call: Call) -> Bool { monitor.inspect { $0.hasFailed || call.outcome != nil } }
+
+    /// Nothing can be read any more.
+    func fail(_ error: any Error) {
+        let failure = KeychainError.broken(by: error)
+        monitor.change { $0.fail(failure) }
+        socket.shutDown()
+    }
+
+    /// Leaves the receiver to the next in line.
+    func giveBack(_ lent: consuming FrameReceiver) {
+        var receiver: FrameReceiver? = lent
+        monitor.change { $0.receiver = receiver.take() }
     }
 
     /// Gives one reply to the request it belongs to.
-    private func handOut(_ message: consuming ReceivedMessage) throws {
+    func handOut(_ message: consuming ReceivedMessage) throws {
         // The body of a success is read once, by the sink that wants it.
         let (head, bodyStart) = try message.readBeginning { (try ReplyHead(from: &$0), $0.offset) }
         let failure = head.status == .success ? nil : try message.failure()

@@ -93,9 +93,14 @@ struct DaemonSocket: ~Copyable, Sendable {
     }
 
     /// Sends one message whole.
-    borrowing func send(_ message: borrowing SecretBuffer) throws(WireError) {
+    ///
+    /// - Parameter waits: whether for room, where there is none.
+    /// - Returns: false where there is none, and nothing was sent.
+    borrowing func send(_ message: borrowing SecretBuffer, waits: Bool) throws(WireError) -> Bool {
+        guard waits else { return try Frame.sendAtOnce(message, to: descriptor) }
         // Full for as long as `SO_SNDTIMEO`: the daemon does not read any more.
         try Frame.send(message, to: descriptor) { () throws(WireError) in throw .system(errno: ETIMEDOUT) }
+        return true
     }
 
     /// Reads once, waiting as long as it takes; false when the daemon hung up.
@@ -104,6 +109,11 @@ struct DaemonSocket: ~Copyable, Sendable {
             try receiver.receive(from: descriptor)
         }
             != .closed
+    }
+
+    /// Reads once what is there.
+    borrowing func receiveAtOnce(into receiver: inout FrameReceiver) throws(WireError) -> FrameReceiver.Progress {
+        try receiver.receive(from: descriptor, waits: false)
     }
 
     /// Takes the next whole frame, if it has arrived.

@@ -52,6 +52,9 @@ struct KeychainLink: Sendable {
         }
     }
 
+    /// Every call of the keychain's may wait here.
+    func begin(_ key: String, _ access: StoreAccess, _ session: PromptSession?) -> BegunLookup? { nil }
+
     /// Tells those who listen what this process did.
     func tell(_ event: @autoclosure () -> SecurityEvent) { process.tell(event()) }
 
@@ -61,6 +64,12 @@ struct KeychainLink: Sendable {
     func listen(_ listener: @escaping @Sendable (SecurityEvent) -> Void) -> @Sendable () -> Void {
         process.add(listener)
     }
+}
+
+/// There is none: no call of the keychain's can be begun without waiting for its end.
+enum BegunLookup: Sendable {
+    func arrived() -> FoundSecret? { switch self {} }
+    func secret(_ calls: KeychainCalls) throws(TouchstoneError) -> FoundSecret { switch self {} }
 }
 
 /// Those who listen to what this process does with its keychain.

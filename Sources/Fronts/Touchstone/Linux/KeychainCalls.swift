@@ -194,7 +194,7 @@ extension PasswordQuery {
         return attributes
     }
 
-    fileprivate func itemQuery(_ returns: ItemQuery.Returns) -> ItemQuery {
+    func itemQuery(_ returns: ItemQuery.Returns) -> ItemQuery {
         ItemQuery(
             itemClass: .genericPassword,
             attributes: values,

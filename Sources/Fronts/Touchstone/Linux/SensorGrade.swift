@@ -27,6 +27,13 @@ extension KeychainCalls {
     }
 }
 
+extension RemoteKeychain {
+    /// Whether ``KeychainCalls/checkSensor(_:shown:)`` has nothing to object, as far as is known without asking the daemon.
+    func isKnownToMeet(_ rule: AccessRule) -> Bool {
+        !rule.wantsStrongSensor || LastGrades.shared.lastIsWeak(self) == false
+    }
+}
+
 /// What each keychain's sensor was worth a moment ago: several reads on one proof do not ask again.
 private final class LastGrades: Sendable {
     static let shared = LastGrades()
@@ -41,12 +48,8 @@ private final class LastGrades: Sendable {
     private let entries = Guarded<[ObjectIdentifier: Entry]>([:])
 
     func isWeak(_ client: RemoteKeychain) throws(TouchstoneError) -> Bool {
+        if let last = lastIsWeak(client) { return last }
         let now = ContinuousClock.now
-        let last = entries.withLock { entries in
-            entries = entries.filter { now - $0.value.time < ChangeWatch.longestAge }
-            return entries[ObjectIdentifier(client)]?.isWeak
-        }
-        if let last { return last }
         let grade = try below { () throws(KeychainError) in
             try client.status().authentication.sensorFacts.grade
         }
@@ -54,6 +57,15 @@ private final class LastGrades: Sendable {
             $0[ObjectIdentifier(client)] = Entry(client: client, isWeak: grade == .weak, time: now)
         }
         return grade == .weak
+    }
+
+    /// What is known of a moment ago; nil for nothing.
+    func lastIsWeak(_ client: RemoteKeychain) -> Bool? {
+        let now = ContinuousClock.now
+        return entries.withLock { entries in
+            entries = entries.filter { now - $0.value.time < ChangeWatch.longestAge }
+            return entries[ObjectIdentifier(client)]?.isWeak
+        }
     }
 }
 

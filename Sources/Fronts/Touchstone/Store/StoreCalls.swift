@@ -96,11 +96,16 @@ struct StoreCalls {
     /// Reads a secret, after what its rule demands.
     ///
     /// One request where it is there: the store's marker is looked at for one that is not found alone.
-    func read(_ key: String) throws(TouchstoneError) -> FoundSecret {
-        try checkLevel()
-        try checkSensor()
+    ///
+    /// - Parameter begun: the look-up, where it was begun.
+    func read(_ key: String, _ begun: BegunLookup? = nil) throws(TouchstoneError) -> FoundSecret {
+        if begun == nil {
+            try checkLevel()
+            try checkSensor()
+        }
         do throws(TouchstoneError) {
             return try request { () throws(TouchstoneError) in
+                if let begun { return try begun.secret(calls) }
                 return try calls.copy(place.query(key, rule: rule), under: rule)
             }
         } catch {

@@ -28,6 +28,9 @@ struct StoreContext: Sendable {
         }
     }
 
+    /// Whether the user is asked in the course of the call, as far as is known before: a context of its own is still empty.
+    var asks: Bool { start != nil }
+
     /// The call is over.
     ///
     /// - Parameter hasShown: whether it went through on what the user showed.

@@ -64,10 +64,7 @@ extension KeychainLink {
     /// Reads a secret.
     func read(_ key: String, _ access: StoreAccess) async throws(TouchstoneError) -> FoundSecret {
         try await inContext(access) { context throws(TouchstoneError) in
-            let found = try await onStore(access, context) { calls throws(TouchstoneError) in
-                try calls.read(key)
-            }
-            return (found, hasShown: true)
+            (try await look(key, access, context), hasShown: true)
         }
     }
 
@@ -95,8 +92,28 @@ extension KeychainLink {
         _ access: StoreAccess,
         _ context: StoreContext
     ) async throws(TouchstoneError) -> FoundSecret? {
-        try await onStore(access, context) { calls throws(TouchstoneError) in
-            try ifPresent { () throws(TouchstoneError) in try calls.read(key) }
+        do throws(TouchstoneError) {
+            return try await look(key, access, context)
+        } catch {
+            guard error.code == .notFound else { throw error }
+            return nil
+        }
+    }
+
+    /// Looks for a secret: what the keychain gives at once is there without another thread.
+    private func look(
+        _ key: String,
+        _ access: StoreAccess,
+        _ context: StoreContext
+    ) async throws(TouchstoneError) -> FoundSecret {
+        try checkIsOwn(access)
+        var begun: BegunLookup?
+        if !Task.isCancelled, !context.asks {
+            begun = begin(key, access, context.session)
+            if let secret = begun?.arrived() { return secret }
+        }
+        return try await onStore(access, context) { [begun] calls throws(TouchstoneError) in
+            try calls.read(key, begun)
         }
     }
 
@@ -160,13 +177,18 @@ extension KeychainLink {
         _ context: StoreContext,
         _ body: @escaping @Sendable (StoreCalls) throws(TouchstoneError) -> R
     ) async throws(TouchstoneError) -> R {
-        if case .proof(let proof) = access.permission.kind, proof.session.link.identity != identity {
-            throw TouchstoneError(.proofEnded, details: ["a proof of another keychain"])
-        }
+        try checkIsOwn(access)
         let prompt = access.permission.prompt
         return try await call(prompt, in: context.session, timeout: prompt?.timeout) {
             calls throws(TouchstoneError) in
             try body(StoreCalls(calls: calls, access: access))
+        }
+    }
+
+    /// - Throws: ``TouchstoneError`` with `proofEnded`.
+    private func checkIsOwn(_ access: StoreAccess) throws(TouchstoneError) {
+        if case .proof(let proof) = access.permission.kind, proof.session.link.identity != identity {
+            throw TouchstoneError(.proofEnded, details: ["a proof of another keychain"])
         }
     }
 }

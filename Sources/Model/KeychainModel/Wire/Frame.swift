@@ -29,27 +29,58 @@ public enum Frame {
         waits: Bool = true,
         waitForRoom: () throws(WireError) -> Void = {}
     ) throws(WireError) {
+        let total = headerOctetCount + message.count
+        var sent = 0
+        while sent < total {
+            if let step = try sendPart(of: message, from: sent, to: socket, waits) {
+                sent += step
+            } else {
+                try waitForRoom()
+            }
+        }
+    }
+
+    /// Sends a message if the socket has room for it now.
+    ///
+    /// A socket takes a short message whole or not at all; of one that it takes in part it waits for the rest.
+    /// - Returns: false where there is no room, and nothing was sent.
+    /// - Throws: as ``send(_:to:waits:waitForRoom:)``, with `EAGAIN` where the rest had no room for long.
+    public static func sendAtOnce(
+        _ message: borrowing SecretBuffer,
+        to socket: CInt
+    ) throws(WireError) -> Bool {
+        guard var sent = try sendPart(of: message, from: 0, to: socket, false) else { return false }
+        while sent < headerOctetCount + message.count {
+            guard let step = try sendPart(of: message, from: sent, to: socket, true) else {
+                throw .system(errno: EAGAIN)
+            }
+            sent += step
+        }
+        return true
+    }
+
+    /// - Returns: how much was sent; nil where there is no room.
+    private static func sendPart(
+        of message: borrowing SecretBuffer,
+        from sent: Int,
+        to socket: CInt,
+        _ waits: Bool
+    ) throws(WireError) -> Int? {
         let length = UInt32(message.count)
         guard length > 0, message.count <= longest else { throw .frameLength(length) }
         var header = (
             UInt8(truncatingIfNeeded: length >> 24), UInt8(truncatingIfNeeded: length >> 16),
             UInt8(truncatingIfNeeded: length >> 8), UInt8(truncatingIfNeeded: length)
         )
-        let total = headerOctetCount + message.count
-        var sent = 0
-        while sent < total {
+        while true {
             let step = unsafe message.withUnsafeBytes { body in
                 unsafe withUnsafeMutableBytes(of: &header) { head in
                     unsafe sendPart(head, body, from: sent, to: socket, waits)
                 }
             }
-            if step >= 0 {
-                sent += step
-            } else if errno == EAGAIN {
-                try waitForRoom()
-            } else if errno != EINTR {
-                throw .system(errno: errno)
-            }
+            if step >= 0 { return step }
+            if errno == EAGAIN { return nil }
+            if errno != EINTR { throw .system(errno: errno) }
         }
     }
 
