@@ -225,10 +225,12 @@ package final class SystemModeMachine: Sendable {
             if let socket = sockets[user.uid] { return socket }
             let place = outside("/run/touchstone/\(user.uid)")
             let store = outside("/var/lib/touchstone/\(user.uid)")
-            guard unsafe mkdir(place, 0o755) == 0, unsafe chmod(place, 0o755) == 0,
-                unsafe mkdir(store, 0o700) == 0,
+            guard unsafe mkdir(place, 0o755) == 0 || errno == EEXIST, unsafe chmod(place, 0o755) == 0,
+                unsafe mkdir(store, 0o700) == 0 || errno == EEXIST,
                 unsafe chown(store, Account.touchstone.uid, Account.touchstone.uid) == 0
             else { throw TestKitError.system("mkdir", errno: errno) }
+            // One that nobody listens on any more.
+            _ = unsafe unlink(place + "/socket")
             let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
@@ -258,22 +260,26 @@ package final class SystemModeMachine: Sendable {
     ///
     /// - Parameters:
     ///   - user: whose keychain it keeps.
+    ///   - wrapper: a command that runs it.
+    ///   - account: who runs that.
     ///   - environment: what the service manager gives it beside its own.
     /// - Returns: the daemon.
     /// - Throws: ``TestKitError`` with its log where it ends.
     package func startDaemon(
         for user: Account,
+        through wrapper: [String] = [],
+        as account: Account = .touchstone,
         environment: [String: String] = [:]
     ) async throws -> SystemDaemon {
         let socket = try listen(for: user)
         let log = directory.appending("daemon-\(user.uid)-\(UUID().uuidString).log")
         let pass = "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\""
         let process = try await start(
-            [
+            wrapper + [
                 "/bin/sh", "-c", pass, "sh", Self.programs + "/touchstoned", "--foreground", "--owner",
                 "\(user.uid)",
             ],
-            as: .touchstone,
+            as: account,
             environment: environment,
             input: socket,
             log: log
