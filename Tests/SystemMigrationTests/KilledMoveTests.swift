@@ -7,19 +7,29 @@ import TouchstoneTesting
 /// `touchstone system` itself, as root, in mounts of its own: accounts and `/var/lib` are a test's, and nothing of the
 /// machine's changes.
 final class MoveMachine: Sendable {
-    /// Whether a process may have mounts of its own, and be traced.
+    /// Whether a process may have mounts of its own, and be traced: all that the tests do is tried once.
     static let isPossible: Bool = {
-        guard geteuid() == 0, access("/usr/bin/strace", X_OK) == 0, access("/usr/bin/unshare", X_OK) == 0,
-            access("/usr/libexec", X_OK) == 0, access("/usr/lib/systemd/system", X_OK) == 0
-        else {
-            return false
-        }
+        let programs = [
+            "/usr/bin/strace", "/usr/bin/unshare", "/usr/bin/setpriv", "/usr/libexec",
+            "/usr/lib/systemd/system",
+        ]
+        guard geteuid() == 0, programs.allSatisfy({ access($0, X_OK) == 0 }),
+            let home = try? TemporaryDirectory(mode: 0o755), (try? home.write("", to: "file")) != nil
+        else { return false }
         let trial = Process()
         trial.executableURL = URL(fileURLWithPath: "/usr/bin/unshare")
         trial.arguments = [
             "--mount", "--propagation", "private", "/bin/sh", "-ec",
-            "mount -t tmpfs none /mnt; strace -qq -o /dev/null true",
+            """
+            chown \(user):\(user) "$0/file"
+            mount --bind "$0/file" /etc/passwd; mount --bind "$0" /var/lib; mount -t tmpfs -o mode=755 run /run
+            \(parts)
+            strace -qq -o /dev/null -e trace=mkdir -e inject=mkdir:error=ENOSPC:when=1 true
+            strace -qq -o /dev/null setpriv --reuid=\(user) --regid=\(user) --clear-groups true
+            """,
+            home.path,
         ]
+        trial.standardOutput = FileHandle.nullDevice
         trial.standardError = FileHandle.nullDevice
         guard (try? trial.run()) != nil else { return false }
         trial.waitUntilExit()

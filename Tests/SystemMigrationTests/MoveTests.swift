@@ -95,6 +95,24 @@ struct MoveTests {
         )
     }
 
+    /// Private keys: one for nothing but an unlocked keychain, and one for the passcode.
+    private static func keys(of keychain: PrivateKeychain) throws -> [EnclaveKey] {
+        try [[], [.devicePasscode, .privateKeyUsage]].map { (flags: AccessControlFlags) in
+            let control = try AccessControl(accessibility: .whenUnlockedThisDeviceOnly, flags: flags)
+            return try keychain.client.makeKey(MakeKey(accessControl: control, prompt: keychain.prompt()))
+        }
+    }
+
+    private static func signs(_ key: EnclaveKey, in keychain: PrivateKeychain) throws -> Bool {
+        let request = UseKey(
+            representation: key.representation,
+            use: .sign(digest: [UInt8](repeating: 7, count: 32)),
+            context: keychain.client.makeContextNumber(),
+            prompt: keychain.prompt()
+        )
+        return try keychain.client.useKey(request).count == 64
+    }
+
     /// Opens the moved keychain by the daemon, in the place where a keychain of tests has it.
     private func thereAndBack(tpm: String?) async throws {
         let keychain = try await PrivateKeychain.ready(tpm: tpm)
@@ -105,6 +123,9 @@ struct MoveTests {
             AccessControl(accessibility: .whenUnlocked, flags: .devicePasscode)
         )
         try Self.add("device", to: keychain, AccessControl(accessibility: .whenUnlockedThisDeviceOnly))
+        let keys = try Self.keys(of: keychain)
+        #expect(keys.allSatisfy { $0.isHardware == (tpm != nil) })
+        #expect(try keys.allSatisfy { try Self.signs($0, in: keychain) })
         let wanted = ["plain": "secret plain", "passcode": "secret passcode", "device": "secret device"]
         #expect(try Self.items(keychain) == wanted)
 
@@ -128,6 +149,7 @@ struct MoveTests {
             try await keychain.start()
             try keychain.unlock()
             let items = try Self.items(keychain)
+            #expect(try keys.allSatisfy { try Self.signs($0, in: keychain) })
             let report = try keychain.client.check()
             #expect(
                 report.damaged == 0 && report.isSetAuthentic && report.faults.isEmpty && report.items == 3
@@ -149,6 +171,7 @@ struct MoveTests {
         try await keychain.start()
         try keychain.unlock()
         #expect(try Self.items(keychain) == wanted)
+        #expect(try keys.allSatisfy { try Self.signs($0, in: keychain) })
         keychain.stop(with: SIGTERM)
         try moving.move.finishDisabling()
         #expect(try moving.move.standing() == .perUser)

@@ -12,13 +12,14 @@ struct ScriptedOwner {
     private let directory: TemporaryDirectory
     private let pinentry: ScriptedPinentry
     private let display: DisplaySocket
+    private let account: SystemModeMachine.Account
 
-    /// Makes the program that draws, which the daemons' account runs.
-    init() throws {
+    /// Makes the program that draws, which the daemons' account runs, or the user whose own daemon it draws for.
+    init(for account: SystemModeMachine.Account = .touchstone) throws {
+        self.account = account
         directory = try TemporaryDirectory(mode: 0o711)
         pinentry = try ScriptedPinentry.owner(passcode: PrivateKeychain.passcode, home: directory.path)
         display = try DisplaySocket()
-        let account = SystemModeMachine.Account.touchstone
         let place = (pinentry.path as NSString).deletingLastPathComponent
         for path in [directory.path, place, pinentry.path] { chown(path, account.uid, account.uid) }
     }
@@ -53,7 +54,7 @@ struct ScriptedOwner {
     /// Tells the person what to do at the next boxes.
     func tell(_ deeds: [ScriptedPinentry.Deed]) throws {
         try ScriptedPinentry.tell(deeds, home: directory.path)
-        chown(directory.appending("deeds"), SystemModeMachine.Account.touchstone.uid, 0)
+        chown(directory.appending("deeds"), account.uid, 0)
     }
 }
 

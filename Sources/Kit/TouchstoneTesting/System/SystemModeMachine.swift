@@ -226,10 +226,12 @@ package final class SystemModeMachine: Sendable {
             if let socket = sockets[user.uid] { return socket }
             let place = outside("/run/touchstone/\(user.uid)")
             let store = outside("/var/lib/touchstone/\(user.uid)")
-            guard unsafe mkdir(place, 0o755) == 0, unsafe chmod(place, 0o755) == 0,
-                unsafe mkdir(store, 0o700) == 0,
+            guard unsafe mkdir(place, 0o755) == 0 || errno == EEXIST, unsafe chmod(place, 0o755) == 0,
+                unsafe mkdir(store, 0o700) == 0 || errno == EEXIST,
                 unsafe chown(store, Account.touchstone.uid, Account.touchstone.uid) == 0
             else { throw TestKitError.system("mkdir", errno: errno) }
+            // One that nobody listens on any more.
+            _ = unsafe unlink(place + "/socket")
             let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
@@ -267,26 +269,36 @@ package final class SystemModeMachine: Sendable {
             let sandbox = try UnitSandbox(shipped: name, instance: "\(user.uid)")
             return (try sandbox.wrapper(in: directory, listens: true), .root)
         }
-        let pass = "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\""
-        return (["/bin/sh", "-c", pass, "sh"], account)
+        return (Self.passingSocket, account)
     }
+
+    /// Runs a command with its standard input as the one socket that the service manager passes.
+    private static let passingSocket = [
+        "/bin/sh", "-c", "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\"", "sh",
+    ]
 
     /// Starts a user's daemon as its unit has it, with the socket passed to it, and waits until it listens.
     ///
     /// - Parameters:
     ///   - user: whose keychain it keeps.
+    ///   - tracer: a command that runs it as the account, for root, without the unit's sandbox; empty for none.
     ///   - environment: what the service manager gives it beside its own.
     /// - Returns: the daemon.
     /// - Throws: ``TestKitError`` with its log where it ends.
     package func startDaemon(
         for user: Account,
+        through tracer: [String] = [],
         environment: [String: String] = [:]
     ) async throws -> SystemDaemon {
         let socket = try listen(for: user)
         let log = directory.appending("daemon-\(user.uid)-\(UUID().uuidString).log")
-        let unit = try wrapper(ofUnit: "touchstoned@.service", for: user, as: .touchstone)
+        let program = [Self.programs + "/touchstoned", "--foreground", "--owner", "\(user.uid)"]
+        let unit =
+            tracer.isEmpty
+            ? try wrapper(ofUnit: "touchstoned@.service", for: user, as: .touchstone)
+            : (tracer + Self.passingSocket, .root)
         let process = try await start(
-            unit.command + [Self.programs + "/touchstoned", "--foreground", "--owner", "\(user.uid)"],
+            unit.command + program,
             as: unit.starter,
             environment: environment,
             input: socket,

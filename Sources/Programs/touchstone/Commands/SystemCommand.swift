@@ -97,7 +97,10 @@ struct EnableSystemCommand: ParsableCommand {
             try Self.explain(moved, try Self.told { () throws(MoveError) in try move.hasKeychain() })
             try options.confirm("Move it?")
         }
-        if standing == .bypassed, SystemUnits.isThere { try units.disable() }
+        if standing == .bypassed {
+            if SystemUnits.isThere { try units.disable() }
+            units.removeSocket()
+        }
         let outcome: KeychainMove.Outcome
         do throws(MoveError) {
             outcome = try move.enable()
@@ -212,7 +215,9 @@ struct DisableSystemCommand: ParsableCommand {
             let text = "The keychain of \(moved.user.name) goes back to \(places.userDirectory)."
             Output.complain(Printable.text(text))
             try options.confirm("Move it back?")
-            if SystemUnits.isThere { try SystemUnits(uid: moved.user.uid).disable() }
+            let units = SystemUnits(uid: moved.user.uid)
+            if SystemUnits.isThere { try units.disable() }
+            units.removeSocket()
         }
         let outcome = try EnableSystemCommand.told { () throws(MoveError) in try move.disable() }
         progress.clear()

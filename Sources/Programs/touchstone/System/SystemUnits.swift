@@ -21,9 +21,11 @@ struct SystemUnits {
     func disable() throws(CommandError) {
         try run("disable", "--now", socket)
         try run("stop", service)
-        // The unit leaves the name, so that a stopped socket is told apart from none; now there is none.
-        _ = unsafe unlink(Layout.ofSystem(uid: uid).socket)
     }
+
+    /// Removes the socket's name, by which programs know that the keychain is in system mode: the unit leaves it, so that a
+    /// stopped socket is told apart from none.
+    func removeSocket() { _ = unsafe unlink(Layout.ofSystem(uid: uid).socket) }
 
     private func run(_ arguments: String...) throws(CommandError) {
         let child = try ChildProgram(

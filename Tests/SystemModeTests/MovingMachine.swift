@@ -1,0 +1,98 @@
+import Foundation
+import Glibc
+import Testing
+import TouchstoneTesting
+
+/// A machine on which alice has a keychain of her own, and root can move it: no service manager runs, so whoever tests
+/// starts the daemon of system mode.
+struct MovingMachine {
+    static var isPossible: Bool {
+        SystemModeMachine.isPossible && access("/usr/lib/systemd/system", X_OK) == 0
+    }
+    static let reason: Comment = "needs root, a machine that lets it mount, and systemd's directory of units"
+    static let alice = SystemModeMachine.Account.alice
+
+    let machine: SystemModeMachine
+    /// Who answers the boxes of alice's own daemon, and of that of system mode.
+    let own: ScriptedOwner
+    let system: ScriptedOwner
+
+    var ownDirectory: String { machine.home(of: Self.alice) + "/.local/share/touchstone" }
+    var keptDirectory: String { machine.outside("/var/lib/touchstone/\(Self.alice.uid)") }
+    /// The files of alice's own directory.
+    var ownNames: Set<String> {
+        Set((try? FileManager.default.contentsOfDirectory(atPath: ownDirectory)) ?? [])
+    }
+    /// The names beside alice's keychain in system mode.
+    var systemNames: Set<String> {
+        let path = machine.outside("/var/lib/touchstone")
+        return Set((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
+    }
+
+    init(settings: [String] = ["biometry = off"], tpm: String? = nil) async throws {
+        (own, system) = (try ScriptedOwner(for: Self.alice), try ScriptedOwner())
+        let lines =
+            ScriptedOwner.settings.filter { tpm == nil || !$0.hasPrefix("tpm") } + settings
+            + (tpm.map { ["test.tpm = \($0)"] } ?? [])
+        machine = try await SystemModeMachine.start(configuration: lines + [system.setting])
+        let uid = Self.alice.uid
+        var path = machine.home(of: Self.alice)
+        for part in ["/.config", "/touchstone"] {
+            path += part
+            guard mkdir(path, 0o700) == 0, chown(path, uid, uid) == 0 else { throw POSIXError(.EIO) }
+        }
+        path += "/touchstoned.conf"
+        try (lines + [own.setting]).map { $0 + "\n" }.joined().write(
+            toFile: path,
+            atomically: false,
+            encoding: .utf8
+        )
+        guard chown(path, uid, uid) == 0, chmod(path, 0o600) == 0 else { throw POSIXError(.EIO) }
+        let parts = try await machine.run(["/bin/sh", "-ec", Self.parts], as: .root)
+        #expect(parts.status == 0, "\(parts.output)")
+    }
+
+    /// What `touchstone system enable` looks for before it moves anything; of the broker and the agent nothing more.
+    private static let parts = """
+        cd /usr/libexec/touchstone; touch touchstone-broker touchstone-agent; chmod 755 touchstone-broker
+        chgrp \(SystemModeMachine.Group.agent) touchstone-agent; chmod 2755 touchstone-agent
+        mount -t tmpfs -o mode=755 units /usr/lib/systemd/system; cd /usr/lib/systemd/system
+        for unit in touchstoned@ touchstone-broker; do touch $unit.service $unit.socket; done
+        """
+
+    /// Starts alice's daemon of system mode, which names programs itself, with capabilities that it has not else: there is no
+    /// broker on this machine.
+    func startDaemon() async throws -> SystemDaemon {
+        let account = SystemModeMachine.Account.touchstone
+        return try await machine.startDaemon(
+            for: Self.alice,
+            through: [
+                "/usr/bin/setpriv", "--reuid=\(account.uid)", "--regid=\(account.uid)",
+                "--groups=\(SystemModeMachine.Group.tss)", "--inh-caps=+sys_ptrace,+kill",
+                "--ambient-caps=+sys_ptrace,+kill", "--pdeathsig=KILL", "--",
+            ]
+        )
+    }
+
+    /// Runs `touchstone` as alice, or as root.
+    func run(
+        _ arguments: [String],
+        as user: SystemModeMachine.Account = alice,
+        input: String = "",
+        through tracer: [String] = []
+    ) async throws -> Finished {
+        try await machine.run(
+            tracer + [SystemModeMachine.command] + arguments,
+            as: user,
+            environment: system.environment,
+            input: input
+        )
+    }
+
+    /// Runs `touchstone system` as root, without being asked.
+    func move(_ step: String, _ options: [String] = [], through tracer: [String] = []) async throws
+        -> Finished
+    {
+        try await run(["system", step, "--user", "alice", "--yes"] + options, as: .root, through: tracer)
+    }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import Glibc
+import Testing
+import TouchstoneTesting
+
+@Suite(
+    "A keychain that moves to system mode, and back, by root's command",
+    .serialized,
+    .enabled(if: MovingMachine.isPossible, MovingMachine.reason),
+    .timeLimit(.minutes(20))
+)
+struct WholeMoveTests {
+    private static let openRules =
+        "polkit.addRule(function(a, s) { if (a.id.indexOf('net.reactivated.fprint') == 0) return polkit.Result.YES; });"
+
+    /// What a user's programs meet while the keychain moves.
+    private struct Reader {
+        let process: ChildProcess
+        let log: String
+
+        /// Reads one item over and over.
+        init(_ moving: MovingMachine, _ name: String) async throws {
+            log = moving.machine.directory.appending("reads-\(UUID().uuidString)")
+            let script = """
+                while [ ! -e "$0.end" ]; do
+                    out=$(\(SystemModeMachine.command) get plain 2>&1); echo "$? $(echo "$out" | head -n 1)"
+                done
+                """
+            process = try await moving.machine.start(
+                ["/bin/sh", "-c", script, log],
+                as: MovingMachine.alice,
+                environment: moving.system.environment,
+                log: log
+            )
+            try await self.wait(for: 1)
+        }
+
+        /// Waits for so many more reads.
+        func wait(for count: Int) async throws {
+            let before = lines.count
+            try await Deadline.wait(for: "reads") { lines.count >= before + count ? true : nil }
+        }
+
+        var lines: [Substring] {
+            ((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").split(
+                separator: "\n",
+                omittingEmptySubsequences: false
+            ).dropLast()
+        }
+
+        /// Ends it and gives what it met: exit status and first line.
+        func end() async throws -> [Substring] {
+            try "".write(toFile: log + ".end", atomically: false, encoding: .utf8)
+            _ = try await process.waitUntilEnd()
+            return lines
+        }
+    }
+
+    @Test(
+        "all items open in each place, whoever holds the keys; programs meet one of the two, and never none"
+    )
+    func software() async throws { try await thereAndBack(tpm: nil) }
+
+    @Test(
+        "and on a TPM, whose seals do not depend on whose files they are",
+        .enabled(if: access("/usr/bin/swtpm", X_OK) == 0, "swtpm is missing")
+    )
+    func hardware() async throws {
+        let chip = try await SoftwareTPM.start()
+        // On a real machine both are in the group tss.
+        chip.admitEverybody()
+        try await thereAndBack(tpm: chip.tcti)
+    }
+
+    private func thereAndBack(tpm: String?) async throws {
+        let moving = try await MovingMachine(tpm: tpm)
+        let wanted = ["plain": "none", "asked": "either", "typed": "passcode"]
+        #expect(try await moving.run(["setup"]).status == 0)
+        for (name, requirement) in wanted {
+            let added = try await moving.run(
+                ["set", name, "--require", requirement],
+                input: "secret \(name)"
+            )
+            #expect(added.status == 0, "\(added.output)")
+        }
+        func expectAll(_ place: String) async throws {
+            for name in wanted.keys {
+                let read = try await moving.run(["get", name])
+                #expect(
+                    read.status == 0 && read.output == "secret \(name)",
+                    "\(place), \(name): \(read.output)"
+                )
+            }
+        }
+        try await expectAll("before")
+        let boxes = moving.system.boxes
+        let reader = try await Reader(moving, "plain")
+
+        // Nobody starts the daemon here: the command says so, and goes on when it is run again.
+        let begun = try await moving.move("enable")
+        #expect(begun.status == 7 && begun.output.contains("start touchstoned --owner"), "\(begun.output)")
+        #expect(moving.ownNames.isSuperset(of: ["moved", "keybag", "items.sqlite"]))
+        try await reader.wait(for: 3)
+        let state = try await moving.run(["system", "status", "--user", "alice", "--json"], as: .root)
+        #expect(state.output.contains("\"systemUnchecked\""), "\(state.output)")
+        let daemon = try await moving.startDaemon()
+        let done = try await moving.move("enable")
+        #expect(done.status == 0 && done.output.contains("is in system mode"), "\(done.output)")
+        #expect(moving.ownNames == ["moved"])
+        try await reader.wait(for: 3)
+        #expect(moving.system.boxes > boxes, "the daemon of system mode asked for the passcode")
+        try await expectAll("in system mode")
+        let strength = try await moving.run(["status", "--json"])
+        #expect(strength.output.contains("\"test\""), "\(strength.output)")
+        let again = try await moving.move("enable")
+        #expect(again.status == 10, "\(again.output)")
+
+        let back = try await moving.move("disable")
+        #expect(back.status == 0 && back.output.contains("is the user's own again"), "\(back.output)")
+        #expect(!daemon.process.isRunning)
+        #expect(moving.systemNames.isEmpty)
+        #expect(!moving.ownNames.contains("moved"))
+        try await reader.wait(for: 3)
+        try await expectAll("back")
+        for line in try await reader.end() {
+            // The keychain with all of it, or that it is out of reach, or that its daemon ended: never an empty one.
+            let isOne = line == "0 secret plain"
+            #expect(
+                isOne || line.hasPrefix("7 ") || line.hasPrefix("1 error: the daemon went away"),
+                "\(line)"
+            )
+        }
+    }
+
+    @Test(
+        "a secret of the enrolled fingers opens by the same finger in each place",
+        .enabled(
+            if: ShippedFiles.isProgram("/usr/libexec/fprintd")
+                && ShippedFiles.isProgram("/usr/lib/polkit-1/polkitd"),
+            "needs fprintd and polkitd"
+        )
+    )
+    func fingers() async throws {
+        let moving = try await MovingMachine(
+            settings: ["test.system-bus-address = unix:path=/run/dbus/system_bus_socket"]
+        )
+        let bus = try await moving.machine.startBus(sensors: [.image], rules: Self.openRules)
+        let finger = SyntheticFinger(1)
+        try await Enroller(bus, user: "alice").enrol(finger)
+        let reader = VirtualReader(bus)
+        func expectOpen(_ place: String, _ impression: Int) async throws {
+            let boxes = moving.own.boxes + moving.system.boxes
+            async let read = moving.run(["get", "touched"])
+            try await reader.touch(finger.impression(impression))
+            let found = try await read
+            #expect(found.status == 0 && found.output == "secret touched", "\(place): \(found.output)")
+            #expect(moving.own.boxes + moving.system.boxes == boxes + 1, "a box, and nothing typed")
+        }
+        #expect(try await moving.run(["setup"]).status == 0)
+        let added = try await moving.run(["set", "touched", "--require", "finger"], input: "secret touched")
+        #expect(added.status == 0, "\(added.output)")
+        try moving.own.tell([.waits])
+        try await expectOpen("before", 40)
+
+        #expect(try await moving.move("enable").status == 7)
+        let daemon = try await moving.startDaemon()
+        let done = try await moving.move("enable")
+        #expect(done.status == 0, "\(done.output)")
+        #expect(moving.ownNames == ["moved"])
+        try moving.system.tell([.waits])
+        try await expectOpen("in system mode", 41)
+        #expect(!daemon.log.contains("enrolmentChanged"), "\(daemon.log)")
+
+        let back = try await moving.move("disable")
+        #expect(back.status == 0, "\(back.output)")
+        try moving.own.tell([.waits])
+        try await expectOpen("back", 42)
+        await bus.stop()
+    }
+}
+
+extension SoftwareTPM {
+    /// Lets all users of the machine use the chip until it is started anew.
+    nonisolated func admitEverybody() {
+        for path in [socket, "\(socket).ctrl"] { chmod(path, 0o666) }
+        chmod((socket as NSString).deletingLastPathComponent, 0o711)
+    }
+}
