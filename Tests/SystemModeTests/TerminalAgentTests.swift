@@ -54,4 +54,140 @@ struct TerminalAgentTests {
         #expect(status.output.contains("\"softwareSystem\""), "\(status.output)")
         withExtendedLifetime(daemon) {}
     }
+
+    /// A machine whose alice has a keychain with the item `mail`.
+    private func ready() async throws -> (SystemModeMachine, SystemDaemon, TerminalPerson) {
+        let machine = try await machine()
+        let daemon = try await machine.startDaemon(for: .alice)
+        let alice = try TerminalPerson(on: machine)
+        #expect(try await alice.setUp() == 0, "\(alice.terminal.text)")
+        let stored = try await machine.run(
+            [Self.command, "set", "mail", "--require", "passcode"],
+            as: .alice,
+            input: "the secret"
+        )
+        #expect(stored.status == 0, "\(stored.output)")
+        return (machine, daemon, alice)
+    }
+
+    /// Starts a read that waits at its box, and gives the process of the command.
+    private func waiting(_ alice: TerminalPerson) async throws -> (session: ChildProcess, command: Int32) {
+        let file = alice.machine.home(of: .alice) + "/pid"
+        try? FileManager.default.removeItem(atPath: file)
+        alice.terminal.skip()
+        let session = try await alice.machine.startSession(
+            "sh -c 'echo $$ > \(file); exec touchstone get mail --show'; echo \"ended with $?\"; read line",
+            on: alice.terminal,
+            as: .alice
+        )
+        try await alice.terminal.wait(for: "Passcode:")
+        try await Deadline.wait(for: "a field") { alice.terminal.isEchoing ? nil : true }
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        return (session, try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines))))
+    }
+
+    @Test("a command or an agent that is killed at its box leaves the terminal as it was, and no process")
+    func killed() async throws {
+        let (machine, daemon, alice) = try await ready()
+        let before = alice.modes
+        for isCommand in [true, false] {
+            let (session, command) = try await waiting(alice)
+            let agent = try #require(alice.agents.first)
+            alice.terminal.type("half a passc")
+            kill(isCommand ? command : agent, SIGKILL)
+            try await alice.terminal.wait(for: "ended with \(isCommand ? 137 : 4)")
+            try await alice.expectNoAgent()
+            try await Deadline.wait(for: "the modes") { alice.modes == before ? true : nil }
+            session.stop()
+        }
+        // Nothing of it was counted, and the next one serves.
+        #expect(try await alice.run("get mail --show", passcodes: 1) == 0, "\(alice.terminal.text)")
+        try await alice.expectNoAgent()
+        // The stop key stops nothing while a box is up.
+        let (session, _) = try await waiting(alice)
+        alice.terminal.press(.text("\u{1A}"))
+        alice.terminal.press(.text(PrivateKeychain.passcode), .enter)
+        try await alice.terminal.wait(for: "ended with 0")
+        #expect(alice.modes == before)
+        session.stop()
+        withExtendedLifetime((machine, daemon)) {}
+    }
+
+    @Test("a program that the command becomes has no agent; a job in the background has no box")
+    func jobs() async throws {
+        let (machine, daemon, alice) = try await ready()
+        let process = try await alice.start("run --env SECRET=mail -- sh -c 'echo child of $$; read line'")
+        try await alice.type(PrivateKeychain.passcode, after: "Passcode:")
+        try await alice.terminal.wait(for: "child of")
+        #expect(alice.agents.isEmpty)
+        alice.terminal.press(.enter)
+        #expect(try await alice.end(of: process) == 0)
+
+        alice.terminal.skip()
+        let shell = try await machine.startSession(
+            "exec /bin/bash --norc --noprofile -i",
+            on: alice.terminal,
+            as: .alice,
+            environment: ["PS1": "ready> ", "HISTFILE": ""]
+        )
+        try await alice.terminal.wait(for: "ready>")
+        alice.terminal.press(.text("(touchstone get mail --show; echo ex''it=$?) &"), .enter)
+        alice.terminal.press(.text("echo typ''ed"), .enter)
+        try await alice.terminal.wait(for: "typed")
+        try await Deadline.wait(for: "the refusal") { alice.terminal.text.contains("exit=8") ? true : nil }
+        #expect(alice.terminal.text.contains("bring it to the foreground with fg"), "\(alice.terminal.text)")
+        try await alice.expectNoAgent()
+        shell.stop()
+
+        let nowhere = try await machine.run([Self.command, "get", "mail"], as: .alice)
+        #expect(nowhere.status == 8, "\(nowhere.output)")
+        #expect(nowhere.output.contains("systemctl --user start touchstone-agent"), "\(nowhere.output)")
+        withExtendedLifetime(daemon) {}
+    }
+
+    /// What is wrong with the agent.
+    enum Wrong: CaseIterable, Sendable {
+        case missing, notSetGroup, otherGroup, notExecutable, confined
+
+        var text: String {
+            switch self {
+            case .missing: "No such file or directory"
+            case .notExecutable: "Permission denied"
+            case .notSetGroup, .otherGroup: "the daemon does not take this program for its agent"
+            case .confined: "no-new-privileges"
+            }
+        }
+    }
+
+    @Test("an agent that cannot be started or has not its group is told, with what to do, and draws nothing")
+    func wrongAgents() async throws {
+        let machine = try await machine()
+        let daemon = try await machine.startDaemon(for: .alice)
+        let agent = machine.outside(SystemModeMachine.agent)
+        for wrong in Wrong.allCases {
+            switch wrong {
+            case .missing: rename(agent, agent + ".away")
+            case .notSetGroup: try machine.installAgent(mode: 0o755)
+            case .otherGroup: try machine.installAgent(group: SystemModeMachine.Group.door)
+            case .notExecutable: try machine.installAgent(mode: 0o600)
+            case .confined: try machine.installAgent()
+            }
+            let alice = try TerminalPerson(on: machine)
+            let before = alice.modes
+            let sandbox = wrong == .confined ? "setpriv --no-new-privs" : ""
+            let session = try await machine.startSession(
+                "\(sandbox) touchstone setup; echo \"ended with $?\"",
+                on: alice.terminal,
+                as: .alice
+            )
+            #expect(try await alice.end(of: session) == 8, "\(wrong): \(alice.terminal.text)")
+            #expect(alice.terminal.text.contains(wrong.text), "\(wrong): \(alice.terminal.text)")
+            #expect(alice.terminal.text.contains("hint: "), "\(wrong): \(alice.terminal.text)")
+            #expect(!alice.terminal.text.contains("Passcode:"))
+            #expect(alice.modes == before)
+            try await alice.expectNoAgent()
+            if wrong == .missing { rename(agent + ".away", agent) }
+        }
+        try await daemon.expectLogged("agentRegister called by a program that is no agent", count: 3)
+    }
 }

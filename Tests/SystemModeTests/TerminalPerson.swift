@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import KeychainModel
 import Testing
 import TouchstoneTesting
 
@@ -16,30 +17,48 @@ struct TerminalPerson {
     let machine: SystemModeMachine
     let terminal: PseudoTerminal
     let user: SystemModeMachine.Account
+    /// The shell that all commands are typed into; nil where each has a session of its own.
+    private let shell: ChildProcess?
 
     init(on machine: SystemModeMachine, as user: SystemModeMachine.Account = .alice) throws {
-        self.machine = machine
-        self.user = user
+        (self.machine, self.user, shell) = (machine, user, nil)
         terminal = try PseudoTerminal()
     }
 
-    /// Starts `touchstone` with arguments for the shell, in a session on the terminal; what ends it is written there.
-    func start(_ arguments: String) async throws -> ChildProcess {
+    /// Sits at an interactive shell: all commands are of one session.
+    init(atShellOf machine: SystemModeMachine, as user: SystemModeMachine.Account = .alice) async throws {
+        (self.machine, self.user) = (machine, user)
+        terminal = try PseudoTerminal(columns: 200)
+        shell = try await machine.startSession(
+            "exec /bin/bash --norc --noprofile -i",
+            on: terminal,
+            as: user,
+            environment: ["PS1": "ready> ", "HISTFILE": ""]
+        )
+        try await terminal.wait(for: "ready>")
+    }
+
+    /// Starts `touchstone` with arguments for the shell, in a session on the terminal, or in the shell that is there.
+    func start(_ arguments: String) async throws -> ChildProcess? {
         terminal.skip()
+        guard shell == nil else {
+            terminal.press(.text("touchstone \(arguments); echo \"ended wi\"\"th $?\""), .enter)
+            return nil
+        }
         return try await machine.startSession(
-            "touchstone \(arguments); code=$?; echo \"ended with $code\"",
+            "touchstone \(arguments); echo \"ended with $?\"",
             on: terminal,
             as: user
         )
     }
 
     /// Waits for the end of a command, and returns its status.
-    func end(of process: ChildProcess) async throws -> Int32 {
+    func end(of process: ChildProcess?) async throws -> Int32 {
         try await terminal.wait(for: "ended with")
         let status = try await Deadline.wait(for: "the status") {
             terminal.text.matches(of: /ended with (\d+)\s/).last.flatMap { Int32($0.output.1) }
         }
-        try await process.waitUntilEnd()
+        try await process?.waitUntilEnd()
         return status
     }
 
@@ -74,20 +93,22 @@ struct TerminalPerson {
         return try await end(of: process)
     }
 
-    /// The processes of the user that run the installed agent.
+    /// The agents on this terminal.
     var agents: [Int32] {
+        var status = stat()
+        guard stat(terminal.name, &status) == 0 else { return [] }
+        let device = UInt64(status.st_rdev)
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return names.compactMap(Int32.init).filter { process in
-            let command = (try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(process)/cmdline"))) ?? Data()
-            guard command.starts(with: SystemModeMachine.agent.utf8), !ChildProcess.hasEnded(process) else {
+            guard ProcessStat(of: process)?.terminal == device, !ChildProcess.hasEnded(process) else {
                 return false
             }
-            let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
-            return status.contains("Uid:\t\(user.uid)\t")
+            let command = (try? Data(contentsOf: URL(fileURLWithPath: "/proc/\(process)/cmdline"))) ?? Data()
+            return command.starts(with: SystemModeMachine.agent.utf8)
         }
     }
 
-    /// Waits until no agent of the user runs.
+    /// Waits until no agent is on it.
     func expectNoAgent() async throws {
         try await Deadline.wait(for: "the agent's end") { agents.isEmpty ? true : nil }
     }

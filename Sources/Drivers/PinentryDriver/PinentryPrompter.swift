@@ -14,6 +14,7 @@ public struct PinentryPrompter: SecretPrompter {
     private let program: PinentryProgram
     private let user: uid_t
     private let environment: PinentryEnvironment
+    private let drawsTouches: Bool
 
     /// Prepares a prompter; nothing is started before it is asked for.
     ///
@@ -21,14 +22,17 @@ public struct PinentryPrompter: SecretPrompter {
     ///   - program: what draws.
     ///   - user: the owner that a request's terminal must have.
     ///   - environment: the session that a program on a display finds its services with.
+    ///   - drawsTouches: whether this process draws the boxes for a touch on a terminal itself.
     package init(
         program: PinentryProgram = PinentryProgram(),
         user: uid_t = ProcessUser.uid,
-        environment: PinentryEnvironment = .current
+        environment: PinentryEnvironment = .current,
+        drawsTouches: Bool = false
     ) {
         self.program = program
         self.user = user
         self.environment = environment
+        self.drawsTouches = drawsTouches
     }
 
     /// Looks whether a box could be shown for a request from there.
@@ -51,7 +55,13 @@ public struct PinentryPrompter: SecretPrompter {
         at origin: PromptOrigin,
         whenShown: @escaping @Sendable (() -> PromptChannel?) -> Void
     ) async throws(PromptError) -> PromptAnswer {
-        try await start(at: origin) { exchange throws(PromptError) in
+        if drawsTouches, prompt.input == .touch, !PromptPlace(origin).hasDisplay {
+            let user = user
+            return try await PinentryConversation { cancel throws(PromptError) in
+                try TerminalTouchBox(prompt, at: origin, user: user, cancel: cancel).run(whenShown: whenShown)
+            }.answer()
+        }
+        return try await start(at: origin) { exchange throws(PromptError) in
             try exchange.run(prompt, whenShown: whenShown)
         }.answer()
     }

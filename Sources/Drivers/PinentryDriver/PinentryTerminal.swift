@@ -64,6 +64,21 @@ final class PinentryTerminal: Sendable {
         return unsafe poll(&watched, 1, 0) == 0
     }
 
+    /// Has keys come one by one and unseen, and throws away what was typed before; the keys that end and stop programs stay.
+    func takeKeys() {
+        var modes = modes
+        modes.c_lflag &= ~tcflag_t(ICANON | ECHO | ECHOE | ECHOK | ECHONL)
+        _ = unsafe tcsetattr(descriptor, TCSANOW, &modes)
+        tcflush(descriptor, TCIFLUSH)
+    }
+
+    /// How many characters fit on a line; 80 where it does not say.
+    var columns: Int {
+        var size = winsize()
+        guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
     /// Puts back the modes, after the program has ended.
     ///
     /// - Parameters:

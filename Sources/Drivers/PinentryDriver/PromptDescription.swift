@@ -42,6 +42,16 @@ struct PromptDescription {
         line += AssuanLine.escaped(Self.reason(prompt.reason, octets: left)) + end
     }
 
+    /// The text of a box for a touch, as a program that draws would have it.
+    static func text(of prompt: Prompt) -> String {
+        var octets = SecretBuffer(minimumCapacity: AssuanLine.largestByteCount)
+        let line = Array(PromptDescription(of: prompt).line.dropFirst(command.utf8.count))
+        _ = AssuanLine.decode(line.span, into: &octets)
+        return octets.finish().withOctets { octets in
+            String(decoding: octets.indices.map { octets[$0] }, as: UTF8.self)
+        }
+    }
+
     /// The line with a secret after the text, and the end of the line.
     ///
     /// - Returns: nil for a secret that does not fit.

@@ -64,7 +64,8 @@ final class AgentService: Sendable {
         let prompter = PinentryPrompter(
             program: Self.program(admission),
             user: ProcessUser.uid,
-            environment: environment.session
+            environment: environment.session,
+            drawsTouches: true
         )
         while true {
             let cancellation = Cancellation()

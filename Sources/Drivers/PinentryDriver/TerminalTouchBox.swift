@@ -1,0 +1,148 @@
+import Glibc
+import KeychainModel
+
+/// A box for a touch, drawn on a terminal by this process itself.
+///
+/// Nothing is typed into it, so it needs no other program, which whoever runs it could trace. It says the lines of the other
+/// boxes and takes two keys; the lines stay on the screen.
+struct TerminalTouchBox: ~Copyable {
+    /// The key that stands for the fallback button.
+    static let fallbackKey: UInt8 = UInt8(ascii: "p")
+    private static let escape: UInt8 = 0x1B
+    /// Within this time the rest of a key's sequence follows its escape, in milliseconds.
+    private static let escapePause: CInt = 50
+    /// A line is no longer, where the terminal has more columns.
+    private static let mostColumns = 76
+
+    private let prompt: Prompt
+    private let terminal: PinentryTerminal
+    private let takesUTF8: Bool
+    private let cancel: ThreadSignal
+    private let deadline: ContinuousClock.Instant
+
+    /// Opens the terminal of the request.
+    ///
+    /// - Throws: ``PromptError`` with `notInteractive`.
+    init(
+        _ prompt: Prompt,
+        at origin: PromptOrigin,
+        user: UInt32,
+        cancel: ThreadSignal
+    ) throws(PromptError) {
+        let place = PromptPlace(origin)
+        guard let name = place.terminal else { throw PromptError(.notInteractive, detail: "no terminal") }
+        terminal = try PinentryTerminal(path: name, owner: user, client: origin.client)
+        takesUTF8 = place.characterType == "C.UTF-8"
+        self.prompt = prompt
+        self.cancel = cancel
+        deadline = ContinuousClock.now + .seconds(prompt.timeoutInSeconds)
+    }
+
+    /// Shows it and waits for its end; the terminal is as it was then.
+    ///
+    /// - Throws: ``PromptError``.
+    consuming func run(whenShown: (() -> PromptChannel?) -> Void) throws(PromptError) -> PromptAnswer {
+        _ = try terminal.look()
+        terminal.takeKeys()
+        defer { terminal.restore(wasKilled: true, drewScreen: false) }
+        do throws(ExchangeFailure) {
+            try draw()
+            let terminal = terminal
+            whenShown { terminal.channel }
+            return try answer()
+        } catch {
+            throw error.promptError
+        }
+    }
+
+    // MARK: What it says
+
+    private var hasFallback: Bool { prompt.fallbackTitle != "" }
+
+    /// The lines, without the last one's end.
+    private var text: String {
+        let cancel = prompt.cancelTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Cancel"
+        var buttons = "[Esc] \(PromptText.label(cancel))"
+        if hasFallback {
+            buttons += "   [p] \(PromptText.label(prompt.fallbackTitle ?? "Use Passcode\u{2026}"))"
+        }
+        let columns = min(max(20, terminal.columns - 1), Self.mostColumns)
+        let lines = PromptDescription.text(of: prompt).split(
+            separator: "\n",
+            omittingEmptySubsequences: false
+        )
+        let broken = lines.map { PromptText.broken(String($0), columns: columns) }
+        let text = "\n" + (broken + ["", buttons]).joined(separator: "\n")
+        return takesUTF8 ? text : String(text.map { $0.isASCII ? $0 : "?" })
+    }
+
+    private func draw() throws(ExchangeFailure) {
+        // The modes may leave a line's end as it is.
+        let octets = Array(text.replacing("\n", with: "\r\n").utf8)
+        var written = 0
+        while written < octets.count {
+            _ = try wait(for: Int16(POLLOUT))
+            let rest = Array(octets[written...])
+            let count = unsafe write(terminal.descriptor, rest, rest.count)
+            if count > 0 { written += count }
+            guard count > 0 || errno == EAGAIN || errno == EINTR else { throw .system(errno: errno) }
+        }
+    }
+
+    // MARK: Keys
+
+    private func answer() throws(ExchangeFailure) -> PromptAnswer {
+        var readsKeys = true
+        do throws(ExchangeFailure) {
+            while true {
+                guard try wait(for: readsKeys ? Int16(POLLIN) : 0) else { continue }
+                var keys = [UInt8](repeating: 0, count: 64)
+                let count = unsafe read(terminal.descriptor, &keys, keys.count)
+                if count < 0 {
+                    // Whose process group is in the background gets no keys; a touch counts all the same.
+                    if errno == EIO { readsKeys = false }
+                    continue
+                }
+                if let answer = answer(to: keys[..<count]) { return answer }
+            }
+        } catch {
+            if error == .timedOut { return .timedOut }
+            throw error
+        }
+    }
+
+    /// What keys stand for; nil for those that mean nothing.
+    private func answer(to keys: ArraySlice<UInt8>) -> PromptAnswer? {
+        var keys = keys
+        while let key = keys.popFirst() {
+            if key == Self.fallbackKey, hasFallback { return .fallback }
+            guard key == Self.escape else { continue }
+            // Alone: other keys send more after it, up to a letter or a tilde (ECMA-48, 5.4).
+            guard let next = keys.popFirst() else { return isMoreToCome ? nil : .cancelled }
+            guard next == UInt8(ascii: "[") || next == UInt8(ascii: "O") else { continue }
+            while let part = keys.popFirst(), part < 0x40 {}
+        }
+        return nil
+    }
+
+    private var isMoreToCome: Bool {
+        var watched = pollfd(fd: terminal.descriptor, events: Int16(POLLIN), revents: 0)
+        return unsafe poll(&watched, 1, Self.escapePause) > 0
+    }
+
+    /// Waits for the terminal; false where there is nothing yet.
+    private func wait(for events: Int16) throws(ExchangeFailure) -> Bool {
+        var watched = [
+            pollfd(fd: cancel.descriptor, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: terminal.descriptor, events: events, revents: 0),
+        ]
+        let timeout = min(deadline.pollTimeout, AssuanConnection.backgroundCheckMilliseconds)
+        let count = unsafe poll(&watched, nfds_t(watched.count), timeout)
+        if count == 0, terminal.isInBackground { throw .inBackground }
+        if watched[0].revents != 0 { throw .cancelled }
+        if watched[1].revents & Int16(POLLHUP | POLLERR | POLLNVAL) != 0 { throw .terminalGone }
+        if count > 0 { return true }
+        if ContinuousClock.now >= deadline { throw .timedOut }
+        return false
+    }
+}

@@ -1,0 +1,138 @@
+import Glibc
+import KeychainModel
+import Testing
+import TouchstoneTesting
+
+@testable import PinentryDriver
+
+/// Boxes for a touch that this process draws: no program is there that could.
+@Suite("Boxes for a touch on a terminal")
+struct TerminalTouchBoxTests {
+    private let terminal: PseudoTerminal
+    private let prompter = PinentryPrompter(
+        program: PinentryProgram(["/nonexistent/pinentry"]),
+        drawsTouches: true
+    )
+
+    init() throws { terminal = try PseudoTerminal() }
+
+    private func prompt(
+        reason: String = "",
+        error: String? = nil,
+        cancel: String? = nil,
+        fallback: String? = nil,
+        timeout: Duration = .seconds(60)
+    ) -> Prompt {
+        Prompt(
+            .touch,
+            requester: "/usr/bin/mail",
+            reason: reason,
+            heading: "Touch the fingerprint sensor",
+            error: error,
+            cancelTitle: cancel,
+            fallbackTitle: fallback,
+            timeout: timeout
+        )
+    }
+
+    @Test("says what the others say, without control characters, and nothing of what is typed")
+    func lines() async throws {
+        let prompt = prompt(
+            reason: "to read your \u{202E}mail\u{1B}[2J\nnow: 鍵を読む",
+            error: "No match. 4 tries left.",
+            cancel: "Avbryt",
+            fallback: "パスコード"
+        )
+        async let answer = Answer(prompter, prompt, at: terminal)
+        try await terminal.wait(for: "[Esc] Avbryt   [p] パスコード")
+        #expect(!terminal.isEchoing && !terminal.isCanonical)
+        terminal.type("half a code")
+        terminal.type("\u{1B}[A")
+        terminal.type("\u{1B}")
+        #expect(try await answer == .cancelled)
+        let text = terminal.text
+        #expect(text.contains("Touch the fingerprint sensor"))
+        #expect(text.contains("Requested by /usr/bin/mail"))
+        #expect(text.contains("Reason it gives: \"to read your mail[2J now: 鍵を読む\""), "\(text)")
+        #expect(text.contains("No match. 4 tries left."))
+        #expect(!text.contains("half"))
+        #expect(!terminal.drew("\u{1B}["))
+        #expect(terminal.isEchoing && terminal.isCanonical)
+    }
+
+    @Test("p is the fallback button where there is one")
+    func fallback() async throws {
+        async let first = Answer(prompter, prompt(), at: terminal)
+        try await terminal.wait(for: "[p] Use Passcode")
+        terminal.type("p")
+        #expect(try await first == .fallback)
+        async let second = Answer(prompter, prompt(fallback: ""), at: terminal)
+        try await terminal.wait(for: "[Esc] Cancel")
+        terminal.type("p")
+        terminal.type("\u{1B}[3~")
+        terminal.type("\u{1B}")
+        #expect(try await second == .cancelled)
+    }
+
+    @Test("is announced with its channel once it is drawn, and taken away with the task")
+    func takenAway() async throws {
+        let terminal = terminal
+        let (shown, announce) = AsyncStream.makeStream(of: PromptChannel?.self)
+        let origin = PromptOrigin(
+            terminal: terminal.name,
+            client: PromptClient(process: getpid(), start: ProcessStat(of: getpid())?.start ?? 0)
+        )
+        let asked = Task { [prompter, prompt = prompt()] in
+            do throws(PromptError) {
+                _ = try await prompter.ask(prompt, at: origin) { announce.yield($0()) }
+                return nil as PromptError.Code?
+            } catch {
+                return error.code
+            }
+        }
+        var iterator = shown.makeAsyncIterator()
+        let channel = try #require(await iterator.next())
+        #expect(channel?.identity.isEmpty == false)
+        try await terminal.wait(for: "[Esc] Cancel")
+        asked.cancel()
+        #expect(await asked.value == .dismissed)
+        #expect(terminal.isEchoing && terminal.isCanonical)
+    }
+
+    @Test("goes when the time is up, and when the terminal hangs up")
+    func ends() async throws {
+        #expect(try await Answer(prompter, prompt(timeout: .seconds(1)), at: terminal) == .timedOut)
+        #expect(terminal.isEchoing && terminal.isCanonical)
+        let terminal = terminal
+        let asked = Task { [prompter, prompt = prompt()] in
+            do throws(PromptError) {
+                _ = try await prompter.ask(prompt, at: terminal.origin) { _ in }
+                return nil as PromptError.Code?
+            } catch {
+                return error.code
+            }
+        }
+        try await terminal.wait(for: "[Esc] Cancel")
+        terminal.hangUp()
+        #expect(await asked.value == .notInteractive)
+    }
+
+    @Test("is readable on a narrow terminal and without UTF-8, and is not drawn on another's terminal")
+    func places() async throws {
+        let narrow = try PseudoTerminal(columns: 30)
+        var origin = narrow.origin
+        origin.characterType = "POSIX"
+        let reason = prompt(reason: "read the key of the box 鍵 in which all the other keys are kept")
+        async let answer = Answer(prompter, reason, at: origin)
+        try await narrow.wait(for: "[Esc] Cancel")
+        narrow.type("\u{1B}")
+        #expect(try await answer == .cancelled)
+        let lines = narrow.text.split(whereSeparator: \.isNewline)
+        #expect(lines.allSatisfy { $0.count < 34 }, "\(narrow.text)")
+        #expect(narrow.text.contains("?") && narrow.text.allSatisfy(\.isASCII))
+        let foreign = PinentryPrompter(user: getuid() + 1, drawsTouches: true)
+        await #expect(throws: PromptError(.notInteractive)) {
+            _ = try await Answer(foreign, prompt(), at: terminal)
+        }
+    }
+}

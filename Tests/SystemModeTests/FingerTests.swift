@@ -1,0 +1,151 @@
+import Foundation
+import Glibc
+import Testing
+import TouchstoneTesting
+
+/// A finger in system mode: real polkitd, fprintd and agent, and a person at terminals.
+@Suite(
+    "A finger in system mode",
+    .serialized,
+    .enabled(
+        if: TerminalPerson.isPossible && ShippedFiles.isProgram("/usr/bin/fprintd-verify")
+            && ShippedFiles.isProgram("/usr/lib/polkit-1/polkitd"),
+        "needs root, a machine that lets it mount and set-gid programs be, fprintd, polkitd and pinentry-tty"
+    )
+)
+struct FingerTests {
+    private let finger = SyntheticFinger(7)
+
+    /// A machine with a sensor and alice's finger, her daemon, and alice at a shell, with items of two rules.
+    private func scene() async throws -> (SystemModeMachine, MachineSensor, SystemDaemon, TerminalPerson) {
+        let machine = try await SystemModeMachine.start(
+            configuration: TerminalPerson.settings + [
+                "tpm = off", "pinentry-program = \(TerminalPerson.pinentry)",
+            ]
+        )
+        try machine.installAgent()
+        let sensor = try await machine.startSensor(rules: try ShippedFiles.text("50-touchstone.rules"))
+        try await sensor.enrol(finger, of: .alice)
+        let daemon = try await machine.startDaemon(for: .alice)
+        let alice = try await TerminalPerson(atShellOf: machine)
+        #expect(try await alice.setUp() == 0, "\(alice.terminal.text)")
+        for rule in ["finger", "either"] {
+            let stored = try await machine.run(
+                [SystemModeMachine.command, "set", rule, "--require", rule],
+                as: .alice,
+                input: "released by \(rule)"
+            )
+            #expect(stored.status == 0, "\(stored.output)")
+        }
+        return (machine, sensor, daemon, alice)
+    }
+
+    @Test("opens an item by a box of the agent's own; without the sensor and after a start the passcode does")
+    func released() async throws {
+        let (machine, sensor, daemon, alice) = try await scene()
+        let before = alice.modes
+        // The passcode was typed here at set-up.
+        let reading = try await alice.start("get finger --show")
+        try await alice.terminal.wait(for: "Touch the fingerprint sensor")
+        try await alice.terminal.wait(for: "Requested by")
+        try await alice.terminal.wait(for: "Reason it gives: \"Read 'finger'.\"")
+        try await alice.terminal.wait(for: "[Esc] Cancel")
+        #expect(alice.agents.count == 1)
+        try await sensor.touch(finger)
+        #expect(try await alice.end(of: reading) == 0, "\(alice.terminal.text)")
+        #expect(alice.terminal.text.contains("released by finger"))
+        try await Deadline.wait(for: "the modes") { alice.modes == before ? true : nil }
+        // Cancel is the person's.
+        let cancelled = try await alice.start("get finger --show")
+        try await alice.terminal.wait(for: "[Esc] Cancel")
+        try await Deadline.wait(for: "keys one by one") { alice.terminal.isCanonical ? nil : true }
+        alice.terminal.type("\u{1B}")
+        #expect(try await alice.end(of: cancelled) == 4, "\(alice.terminal.text)")
+        // The other finger opens nothing.
+        let wrong = try await alice.start("get finger --show")
+        try await sensor.touch(SyntheticFinger(8))
+        try await alice.terminal.wait(for: "4 tries left")
+        try await sensor.touch(finger, impression: 41)
+        #expect(try await alice.end(of: wrong) == 0, "\(alice.terminal.text)")
+
+        try await sensor.bus.killFprintd()
+        let typed = try await alice.start("get either --show")
+        try await alice.type(PrivateKeychain.passcode, after: "Passcode:")
+        #expect(try await alice.end(of: typed) == 0, "\(alice.terminal.text)")
+        #expect(alice.terminal.text.contains("released by either"))
+        try await sensor.bus.startFprintd()
+
+        #expect(try await alice.run("lock") == 0)
+        daemon.process.stop(with: SIGTERM)
+        let next = try await machine.startDaemon(for: .alice)
+        // Cold, and nothing seen: the passcode opens the keychain, and counts for the terminal too.
+        let again = try await alice.start("get finger --show")
+        try await alice.type(PrivateKeychain.passcode, after: "Passcode:")
+        try await alice.terminal.wait(for: "[Esc] Cancel")
+        try await sensor.touch(finger, impression: 42)
+        #expect(try await alice.end(of: again) == 0, "\(alice.terminal.text)")
+        await sensor.bus.stop()
+        withExtendedLifetime(next) {}
+    }
+
+    @Test("opens nothing by itself on a terminal where the passcode was not typed; there it does once it was")
+    func hidden() async throws {
+        let (machine, sensor, daemon, alice) = try await scene()
+        // A program of alice's on a terminal that nobody looks at.
+        let hidden = try await TerminalPerson(atShellOf: machine)
+        let reading = try await hidden.start("get finger --show")
+        try await hidden.terminal.wait(for: "Passcode:")
+        #expect(try await !sensor.isArmed(within: .seconds(2)))
+        #expect(!hidden.terminal.text.contains("released by"))
+        // The control: with the passcode typed, the same terminal gets what a touch opens, also the next time.
+        try await Deadline.wait(for: "a field") { hidden.terminal.isEchoing ? nil : true }
+        hidden.terminal.press(.text(PrivateKeychain.passcode), .enter)
+        try await hidden.terminal.wait(for: "[Esc] Cancel")
+        try await sensor.touch(finger)
+        #expect(try await hidden.end(of: reading) == 0, "\(hidden.terminal.text)")
+        let next = try await hidden.start("get finger --show")
+        try await hidden.terminal.wait(for: "[Esc] Cancel")
+        try await sensor.touch(finger, impression: 41)
+        #expect(try await hidden.end(of: next) == 0, "\(hidden.terminal.text)")
+        #expect(hidden.terminal.text.contains("released by finger"))
+        await sensor.bus.stop()
+        withExtendedLifetime((daemon, alice)) {}
+    }
+
+    @Test("is not needed where a TPM seals the keychain: the account uses the chip, and no user does")
+    func chip() async throws {
+        let (chip, setting) = try await SystemModeMachine.startTPM()
+        let machine = try await SystemModeMachine.start(
+            configuration: TerminalPerson.settings + [
+                setting, "biometry = off", "pinentry-program = \(TerminalPerson.pinentry)",
+            ]
+        )
+        try machine.installAgent()
+        let daemon = try await machine.startDaemon(for: .alice)
+        let alice = try TerminalPerson(on: machine)
+        #expect(try await alice.setUp() == 0, "\(alice.terminal.text)")
+        let status = try await machine.run([SystemModeMachine.command, "status", "--json"], as: .alice)
+        #expect(status.output.contains("simulator"), "\(status.output)")
+        let stored = try await machine.run(
+            [SystemModeMachine.command, "set", "mail", "--require", "passcode"],
+            as: .alice,
+            input: "sealed by a chip"
+        )
+        #expect(stored.status == 0, "\(stored.output)")
+        let connect = """
+            use Socket; socket(my $s, AF_UNIX, SOCK_STREAM, 0) or die; \
+            connect($s, sockaddr_un('\(chip.socket)')) or die "connect: $!"; print "connected";
+            """
+        for (user, text) in [
+            (SystemModeMachine.Account.alice, "Permission denied"), (.bob, "Permission denied"),
+        ] {
+            let tried = try await machine.run(["/usr/bin/perl", "-e", connect], as: user)
+            #expect(tried.output.contains(text), "\(tried.output)")
+        }
+        daemon.process.stop(with: SIGTERM)
+        let next = try await machine.startDaemon(for: .alice)
+        #expect(try await alice.run("get mail --show", passcodes: 1) == 0, "\(alice.terminal.text)")
+        #expect(alice.terminal.text.contains("sealed by a chip"))
+        withExtendedLifetime((chip, next)) {}
+    }
+}
