@@ -440,7 +440,7 @@ let package = Package(
         .testTarget(
             name: "SystemModeTests",
             dependencies: [
-                "FingerprintDriver", "KeychainModel", "TouchstoneTesting", "touchstone",
+                "FingerprintDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting", "touchstone",
                 "touchstone-broker", "touchstoned", "touchstoned-testing",
             ],
             swiftSettings: settings
