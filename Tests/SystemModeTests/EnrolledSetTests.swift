@@ -28,12 +28,17 @@ struct EnrolledSetTests {
         /// Sets the keychain up, with the broker there or not yet, and stores a secret for the enrolled set.
         init(withBroker: Bool = true) async throws {
             person = try ScriptedOwner()
-            machine = try await SystemModeMachine.start(
-                configuration: ScriptedOwner.settings + [person.setting]
-            )
+            machine = try await SystemModeMachine.start()
             bus = try await machine.startBus(
                 sensors: [.storage],
                 rules: try ShippedFiles.text("50-touchstone.rules")
+            )
+            let settings = [
+                person.setting, "test.system-bus-address = \(bus.address)", "test.bus-owner-uid = 0",
+            ]
+            try machine.write(
+                (ScriptedOwner.settings + settings).joined(separator: "\n") + "\n",
+                to: "/etc/touchstone/touchstoned.conf"
             )
             enroller = Enroller(bus, sensor: .storage, user: "alice")
             try await enroller.enrol(print: "alpha", as: EnrolledSetTests.finger)
@@ -48,6 +53,9 @@ struct EnrolledSetTests {
         func startBroker() async throws {
             broker = try await machine.startBroker(templates: bus.templateDirectory)
         }
+
+        /// One that names programs, and finds no templates.
+        func startBlindBroker() async throws { broker = try await machine.startBroker(templates: "/nowhere") }
 
         func stopBroker() {
             broker?.stop()
@@ -184,6 +192,9 @@ struct EnrolledSetTests {
         #expect(first.output.contains("secret"), "\(first.output)")
         home.stopBroker()
         #expect(try await home.look() == "untold")
+        // Programs are unknown ones meanwhile; with their names, what they see is refused.
+        try await home.startBlindBroker()
+        #expect(try await home.look() == "untold")
         let refused = try await home.run(["get", "mail"])
         #expect(refused.status != 0)
         #expect(refused.output.contains("touchstone-broker does not answer"), "\(refused.output)")
@@ -192,6 +203,7 @@ struct EnrolledSetTests {
         #expect(try await home.run(["get", "any"]).output == "other")
         #expect(!home.log.contains("enrolmentChanged") && !home.log.contains("itemsInvalidated"))
         // Back, with the same fingers.
+        home.stopBroker()
         try await home.startBroker()
         #expect(try await home.look() == "templates")
         let again = try await home.read("alpha")
