@@ -442,8 +442,8 @@ let package = Package(
         .testTarget(
             name: "SystemModeTests",
             dependencies: [
-                "BrokerProtocol", "FingerprintDriver", "KeychainModel", "TouchstoneTesting", "touchstone",
-                "touchstone-agent", "touchstone-broker", "touchstoned", "touchstoned-testing",
+                "BrokerProtocol", "FingerprintDriver", "KeychainModel", "SecretMemory", "TouchstoneTesting",
+                "touchstone", "touchstone-agent", "touchstone-broker", "touchstoned", "touchstoned-testing",
             ],
             swiftSettings: settings
         ),

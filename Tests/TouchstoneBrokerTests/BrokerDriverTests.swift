@@ -88,8 +88,11 @@ struct BrokerDriverTests {
         try await Deadline.wait(for: "its end") { program.isStill() ? nil : true }
         let late = await look(broker, process)
         #expect(late.program == nil && late.processStart == 0)
+        // A number that was the ended one's, and is a named program's by now.
+        let ended = ClientProcess(pid: getpid(), handle: dup(process.handle))
+        #expect(await look(broker, ended).program == nil)
         // The pidfd is what is asked for, whatever the number says.
-        let other = ClientProcess(pid: getpid(), handle: clinux_pidfd_open(getpid()))
+        let other = ClientProcess(pid: child.processID, handle: clinux_pidfd_open(getpid()))
         let own = await look(broker, other)
         #expect(own.processStart == ProcessStat(of: getpid())?.start)
     }

@@ -41,6 +41,9 @@ final class MachineNamespace: Sendable {
     /// The directory under which the namespace's files are found from outside.
     var root: String { "/proc/\(holder.processID)/root" }
 
+    /// The process that holds the namespace.
+    var process: Int32 { holder.processID }
+
     /// Runs a command in the namespace, as the same process.
     var wrapper: [String] { ["/usr/bin/nsenter", "--mount=/proc/\(holder.processID)/ns/mnt", "--"] }
 
@@ -96,7 +99,8 @@ final class MachineNamespace: Sendable {
 
         """
 
-    /// `layer` puts a writable directory in the place of one, with all that is in it; the accounts are those of a copy
+    /// `layer` puts a writable directory in the place of one, with all that is in it, and an overlay does for `/usr/bin`, in
+    /// which there is too much for it; the accounts are those of a copy
     /// of `/etc`.
     private static let setUp = """
         umask 022
@@ -132,6 +136,8 @@ final class MachineNamespace: Sendable {
         mkdir /run/touchstone /run/dbus
         layer "$1" /var/lib
         own /var/lib/touchstone
+        mkdir /run/bin /run/bin/upper /run/bin/work
+        mount -t overlay -o lowerdir=/usr/bin,upperdir=/run/bin/upper,workdir=/run/bin/work overlay /usr/bin
         layer "$1" /usr/libexec
         own /usr/libexec/touchstone
 

@@ -51,11 +51,11 @@ package final class SystemModeMachine: Sendable {
     /// Where the machine's programs are.
     package static let programs = "/usr/libexec/touchstone"
     /// The command line.
-    package static let command = programs + "/touchstone"
+    package static let command = "/usr/bin/touchstone"
 
     /// What of the machine lies outside of its namespace.
     package let directory: TemporaryDirectory
-    private let namespace: MachineNamespace
+    let namespace: MachineNamespace
     /// The listening sockets, as the service manager holds them while daemons come and go.
     private let sockets = Guarded<[UInt32: CInt]>([:])
     private let runs = Guarded(0)
@@ -93,7 +93,7 @@ package final class SystemModeMachine: Sendable {
             commands: """
                 cp '\(daemon)' \(programs)/touchstoned
                 cp '\(Programs.touchstone)' \(command)
-                chmod 755 \(programs)/*
+                chmod 755 \(programs)/* \(command)
 
                 """
         )

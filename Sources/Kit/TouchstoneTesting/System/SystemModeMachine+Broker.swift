@@ -1,0 +1,107 @@
+import CLinux
+import Foundation
+import Glibc
+
+/// The broker of a machine: its program under root with one capability, on the socket that the service manager makes.
+package final class SystemBroker: Sendable {
+    /// Its socket, as the machine's programs find it.
+    package static let socket = "/run/touchstone-broker/socket"
+
+    /// Its process.
+    package let process: ChildProcess
+    private let path: String
+
+    init(_ process: ChildProcess, _ path: String) {
+        (self.process, self.path) = (process, path)
+    }
+
+    deinit { stop() }
+
+    /// Ends it, and takes its socket away as the service manager does (`RemoveOnStop=`).
+    package func stop() {
+        process.stop()
+        unsafe unlink(path)
+    }
+
+    /// Stops it without an end: it answers nobody until ``goOn()``.
+    package func halt() { kill(process.processID, SIGSTOP) }
+
+    /// Lets it answer again.
+    package func goOn() { kill(process.processID, SIGCONT) }
+}
+
+extension SystemModeMachine {
+    /// Whether its broker can be started with the unit's one capability.
+    package static var hasBroker: Bool { unsafe access(Programs.directory + "/touchstone-broker", X_OK) == 0 }
+
+    /// Starts the broker as its unit does: root, with CAP_SYS_PTRACE in the bounding set and nothing else.
+    ///
+    /// - Parameter templates: where fprintd keeps its templates; nil for `/var/lib/fprint`.
+    /// - Returns: the broker, which listens.
+    /// - Throws: ``TestKitError``.
+    package func startBroker(templates: String? = nil) async throws -> SystemBroker {
+        let program = Self.programs + "/touchstone-broker"
+        if unsafe access(outside(program), F_OK) != 0 {
+            let copied = try await run(
+                ["/bin/cp", Programs.directory + "/touchstone-broker", program],
+                as: .root
+            )
+            guard copied.status == 0 else { throw TestKitError.unexpected("cp: \(copied.output)") }
+        }
+        let path = outside(SystemBroker.socket)
+        _ = unsafe mkdir((path as NSString).deletingLastPathComponent, 0o755)
+        unsafe unlink(path)
+        let listener = try Self.listen(at: path)
+        defer { close(listener) }
+        let account = Account.touchstone
+        guard unsafe chown(path, account.uid, account.uid) == 0, unsafe chmod(path, 0o600) == 0 else {
+            throw TestKitError.system("chown", errno: errno)
+        }
+        let pass = "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\""
+        let log = directory.appending("broker-\(UUID().uuidString).log")
+        let process = try await start(
+            [
+                "/usr/bin/setpriv", "--bounding-set=-all,+sys_ptrace", "--inh-caps=-all",
+                "--no-new-privs", "--pdeathsig=KILL", "--",
+                "/bin/sh", "-c", pass, "sh", program, "--machine", "\(namespace.process)",
+                "--template-directory", templates ?? "/var/lib/fprint",
+            ],
+            as: .root,
+            input: listener,
+            log: log
+        )
+        let broker = SystemBroker(process, path)
+        try await Deadline.wait(for: "the broker") { () -> Bool? in
+            let name = try? FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/\(process.processID)/exe"
+            )
+            if name?.hasSuffix("/touchstone-broker") == true { return true }
+            guard process.isRunning else {
+                let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+                throw TestKitError.unexpected("the broker ended: \(text)")
+            }
+            return nil
+        }
+        return broker
+    }
+
+    private static func listen(at path: String) throws -> CInt {
+        let descriptor = socket(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
+        let isBound = unsafe withUnsafeBytes(of: &address) { octets in
+            unsafe bind(
+                descriptor,
+                octets.assumingMemoryBound(to: sockaddr.self).baseAddress,
+                socklen_t(octets.count)
+            ) == 0
+        }
+        guard isBound, Glibc.listen(descriptor, 64) == 0 else {
+            let number = errno
+            close(descriptor)
+            throw TestKitError.system("bind", errno: number)
+        }
+        return descriptor
+    }
+}

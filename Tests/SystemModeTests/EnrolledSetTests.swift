@@ -1,0 +1,239 @@
+import Foundation
+import Glibc
+import Testing
+import TouchstoneTesting
+
+@Suite(
+    "The enrolled set in system mode",
+    .serialized,
+    .enabled(
+        if: SystemModeMachine.isPossible && SystemModeMachine.hasBroker
+            && ShippedFiles.isProgram("/usr/libexec/fprintd")
+            && ShippedFiles.isProgram("/usr/lib/polkit-1/polkitd"),
+        "needs root, a machine that lets it mount, fprintd and polkitd"
+    )
+)
+struct EnrolledSetTests {
+    private static let finger = "right-index-finger"
+
+    /// A machine with a sensor, a finger of alice's, and a daemon that asks the broker.
+    private final class Home {
+        let person: ScriptedOwner
+        let machine: SystemModeMachine
+        let bus: PrivateBus
+        let enroller: Enroller
+        var broker: SystemBroker?
+        var daemon: SystemDaemon?
+
+        /// Sets the keychain up, with the broker there or not yet, and stores a secret for the enrolled set.
+        init(withBroker: Bool = true) async throws {
+            person = try ScriptedOwner()
+            machine = try await SystemModeMachine.start()
+            bus = try await machine.startBus(
+                sensors: [.storage],
+                rules: try ShippedFiles.text("50-touchstone.rules")
+            )
+            let settings = [
+                person.setting, "test.system-bus-address = \(bus.address)", "test.bus-owner-uid = 0",
+            ]
+            try machine.write(
+                (ScriptedOwner.settings + settings).joined(separator: "\n") + "\n",
+                to: "/etc/touchstone/touchstoned.conf"
+            )
+            enroller = Enroller(bus, sensor: .storage, user: "alice")
+            try await enroller.enrol(print: "alpha", as: EnrolledSetTests.finger)
+            if withBroker { try await startBroker() }
+            try await startDaemon()
+            #expect(try await run(["setup"]).status == 0)
+            #expect(try await run(["set", "any", "--require", "none"], input: "other").status == 0)
+            guard withBroker else { return }
+            try await store()
+        }
+
+        func startBroker() async throws {
+            broker = try await machine.startBroker(templates: bus.templateDirectory)
+        }
+
+        /// One that names programs, and finds no templates.
+        func startBlindBroker() async throws { broker = try await machine.startBroker(templates: "/nowhere") }
+
+        func stopBroker() {
+            broker?.stop()
+            broker = nil
+        }
+
+        func startDaemon() async throws { daemon = try await machine.startDaemon(for: .alice) }
+
+        func stopDaemon() async throws {
+            daemon?.process.stop(with: SIGTERM)
+            daemon = nil
+        }
+
+        func store() async throws {
+            let added = try await run(["set", "mail", "--require", "finger"], input: "secret")
+            #expect(added.status == 0, "\(added.output)")
+        }
+
+        func run(_ arguments: [String], input: String = "") async throws -> Finished {
+            try await machine.run(
+                [SystemModeMachine.command] + arguments,
+                as: .alice,
+                environment: person.environment,
+                input: input
+            )
+        }
+
+        func unlock() async throws {
+            let unlocked = try await run(["unlock"])
+            #expect(unlocked.status == 0, "\(unlocked.output)")
+        }
+
+        /// Has the daemon look at the fingers, and says how it compares them.
+        func look() async throws -> String {
+            let status = try await run(["status", "--json"])
+            for word in ["templates", "untold", "names"]
+            where status.output.contains("\"enrolmentBinding\": \"\(word)\"") {
+                return word
+            }
+            return status.output
+        }
+
+        /// Reads the secret by a finger.
+        func read(_ print: String) async throws -> Finished {
+            try person.tell([.waits])
+            let (machine, environment) = (machine, person.environment)
+            async let read = machine.run(
+                [SystemModeMachine.command, "get", "mail"],
+                as: .alice,
+                environment: environment
+            )
+            try await VirtualReader(bus, sensor: .storage).scan(print)
+            return try await read
+        }
+
+        var log: String { daemon?.log ?? "" }
+    }
+
+    /// What somebody does to the fingers.
+    enum Deed: CaseIterable, Sendable {
+        case replace, add, delete, deleteAndAddAgain
+
+        fileprivate func `do`(_ enroller: Enroller) async throws {
+            let finger = EnrolledSetTests.finger
+            switch self {
+            // The same name, another print.
+            case .replace: try await enroller.enrol(print: "omega", as: finger)
+            case .add: try await enroller.enrol(print: "omega", as: "left-thumb")
+            case .delete: try await enroller.delete(finger)
+            case .deleteAndAddAgain:
+                try await enroller.delete(finger)
+                try await enroller.enrol(print: "alpha", as: finger)
+            }
+        }
+    }
+
+    /// When it is done.
+    enum Time: CaseIterable, Sendable {
+        /// The daemon runs, and hears of it.
+        case running
+        /// It is locked.
+        case locked
+        /// It is stopped.
+        case stopped
+        /// It is stopped, and so are fprintd and the broker at its start: the machine was off.
+        case off
+    }
+
+    @Test(
+        "a finger that is replaced under its name, added, deleted, or enrolled again kills what is bound to the set",
+        arguments: Time.allCases
+    )
+    func told(time: Time) async throws {
+        for deed in CaseSize.of(
+            Deed.allCases.filter { $0 == .replace || time == .stopped },
+            full: Deed.allCases
+        ) {
+            let home = try await Home()
+            #expect(try await home.look() == "templates")
+            #expect(!home.log.contains("enrolmentChanged"))
+            switch time {
+            case .running: try await deed.do(home.enroller)
+            case .locked:
+                #expect(try await home.run(["lock"]).status == 0)
+                try await deed.do(home.enroller)
+                try await home.unlock()
+            case .stopped, .off:
+                try await home.stopDaemon()
+                try await deed.do(home.enroller)
+                if time == .off {
+                    home.stopBroker()
+                    try await home.bus.killFprintd()
+                    try await home.bus.startFprintd()
+                    try await home.startBroker()
+                }
+                try await home.startDaemon()
+                try await home.unlock()
+            }
+            _ = try await home.look()
+            try await home.daemon?.expectLogged("itemsInvalidated")
+            let dead = try await home.run(["get", "mail"])
+            #expect(dead.status != 0 && dead.output.contains("fingers"), "\(deed): \(dead.output)")
+            #expect(try await home.run(["get", "any"]).output == "other")
+            await home.bus.stop()
+        }
+    }
+
+    @Test(
+        "without the broker nothing dies and nothing bound to the set opens; with it back, the same set opens and another has died"
+    )
+    func away() async throws {
+        let home = try await Home()
+        let first = try await home.read("alpha")
+        #expect(first.output.contains("secret"), "\(first.output)")
+        home.stopBroker()
+        #expect(try await home.look() == "untold")
+        // Programs are unknown ones meanwhile; with their names, what they see is refused.
+        try await home.startBlindBroker()
+        #expect(try await home.look() == "untold")
+        let refused = try await home.run(["get", "mail"])
+        #expect(refused.status != 0)
+        #expect(refused.output.contains("touchstone-broker does not answer"), "\(refused.output)")
+        let unbound = try await home.run(["set", "more", "--require", "finger"], input: "secret")
+        #expect(unbound.status != 0, "\(unbound.output)")
+        #expect(try await home.run(["get", "any"]).output == "other")
+        #expect(!home.log.contains("enrolmentChanged") && !home.log.contains("itemsInvalidated"))
+        // Back, with the same fingers.
+        home.stopBroker()
+        try await home.startBroker()
+        #expect(try await home.look() == "templates")
+        let again = try await home.read("alpha")
+        #expect(again.output.contains("secret"), "\(again.output)")
+        // Away again, replaced meanwhile, restarted without it: and back.
+        home.stopBroker()
+        try await Deed.replace.do(home.enroller)
+        #expect(try await home.look() == "untold")
+        #expect(!home.log.contains("enrolmentChanged"))
+        try await home.stopDaemon()
+        try await home.startDaemon()
+        try await home.unlock()
+        #expect(try await home.look() == "untold")
+        #expect(!home.log.contains("enrolmentChanged") && !home.log.contains("itemsInvalidated"))
+        try await home.startBroker()
+        #expect(try await home.look() == "templates")
+        try await home.daemon?.expectLogged("itemsInvalidated")
+        await home.bus.stop()
+    }
+
+    @Test("set up without the broker, the keychain takes over the templates when it comes, without a change")
+    func adopts() async throws {
+        let home = try await Home(withBroker: false)
+        #expect(try await home.look() == "untold")
+        try await home.startBroker()
+        #expect(try await home.look() == "templates")
+        #expect(!home.log.contains("enrolmentChanged"))
+        try await home.store()
+        let read = try await home.read("alpha")
+        #expect(read.output.contains("secret"), "\(read.output)")
+        await home.bus.stop()
+    }
+}

@@ -1,0 +1,302 @@
+import Foundation
+import Glibc
+import KeychainModel
+import SecretMemory
+import Testing
+import TouchstoneTesting
+
+@Suite(
+    "Programs in system mode",
+    .serialized,
+    .enabled(
+        if: SystemModeMachine.isPossible && SystemModeMachine.hasBroker,
+        "needs root, and a machine that lets it mount: unshare, nsenter, setpriv"
+    )
+)
+struct NamedCallerTests {
+    private static let command = SystemModeMachine.command
+
+    /// A machine with a set-up keychain of alice's, and her programs.
+    private struct Home {
+        let person: ScriptedOwner
+        let machine: SystemModeMachine
+        let daemon: SystemDaemon
+        let broker: SystemBroker
+        /// A copy of the command that is alice's.
+        let copy: String
+
+        init(_ settings: [String] = []) async throws {
+            person = try ScriptedOwner()
+            machine = try await SystemModeMachine.start(
+                configuration: ScriptedOwner.settings + ["biometry = off", person.setting] + settings
+            )
+            broker = try await machine.startBroker()
+            daemon = try await machine.startDaemon(for: .alice)
+            copy = machine.home(of: .alice) + "/copy"
+            let copied = try await machine.run(["/bin/cp", Programs.touchstone, copy], as: .alice)
+            #expect(copied.status == 0, "\(copied.output)")
+            let setUp = try await run([NamedCallerTests.command, "setup"])
+            #expect(setUp.status == 0, "\(setUp.output)")
+        }
+
+        func run(_ command: [String], input: String = "") async throws -> Finished {
+            try await machine.run(command, as: .alice, environment: person.environment, input: input)
+        }
+
+        func set(_ name: String, by program: String) async throws {
+            let added = try await run([program, "set", name, "--require", "none"], input: "secret")
+            #expect(added.status == 0, "\(added.output)")
+        }
+
+        /// The names of the secrets that a program sees.
+        func list(by command: [String]) async throws -> String {
+            let list = try await run(command + ["list"])
+            #expect(list.status == 0, "\(list.output)")
+            return list.output
+        }
+    }
+
+    @Test(
+        "are named by their file: the command that was installed, a copy of it, and no other's file over its path"
+    )
+    func names() async throws {
+        let home = try await Home()
+        try await home.set("of-the-command", by: Self.command)
+        try await home.set("of-the-copy", by: home.copy)
+        let own = try await home.list(by: [Self.command])
+        #expect(own.contains("of-the-command") && !own.contains("of-the-copy"), "\(own)")
+        let copied = try await home.list(by: [home.copy])
+        #expect(copied.contains("of-the-copy") && !copied.contains("of-the-command"), "\(copied)")
+        let apps = try await home.run([Self.command, "apps", "list"])
+        #expect(apps.output.contains(home.copy), "\(apps.output)")
+        let log = home.daemon.log
+        #expect(log.contains("program=\"\(Self.command)\"") && log.contains("program=\"\(home.copy)\""))
+        #expect(!log.contains("program=\"unknown\"") && !log.contains("brokerLost"))
+        // Another program's file, which any user can put over the command's path in namespaces of his own. It finds the secret
+        // of an unknown program, and none of the command's.
+        home.broker.halt()
+        try await home.set("of-nobody", by: Self.command)
+        home.broker.goOn()
+        let place = home.machine.home(of: .alice)
+        let python = place + "/python"
+        let cloned = try await home.run(["/bin/cp", "--dereference", "/usr/bin/python3", python])
+        #expect(cloned.status == 0, "\(cloned.output)")
+        let socket = "/run/touchstone/\(SystemModeMachine.Account.alice.uid)/socket"
+        let ask =
+            [Self.command, "-c", Self.script, "asks", socket, "-", place + "/asked", place + "/go"]
+            + (try Self.frames(3))
+        func released() -> [Substring] {
+            home.daemon.log.split(separator: "\n").filter { $0.contains("copy genp") }
+        }
+        let before = released().count
+        let bind = "mount --bind '\(python)' \(Self.command) && PYTHONHOME=/usr exec \"$@\""
+        let disguised = try await home.run(
+            [
+                "/usr/bin/unshare", "--user", "--map-current-user", "--keep-caps", "--mount", "/bin/sh", "-c",
+                bind, "sh",
+            ] + ask
+        )
+        // Some machines let no user make namespaces.
+        if !disguised.output.contains("unshare: ") {
+            #expect(disguised.output.contains("done"), "\(disguised.output)")
+            let seen = released().dropFirst(before)
+            #expect(seen.count == 1 && seen.allSatisfy { $0.contains("program=\"unknown\"") }, "\(seen)")
+        }
+        // A file that has no name any more.
+        let deleted = try await home.run(
+            [
+                "/bin/sh", "-c",
+                "cp \(home.copy) \(home.copy)2; exec 9<\(home.copy)2; rm \(home.copy)2; exec /proc/self/fd/9 list",
+            ]
+        )
+        #expect(!deleted.output.contains("of-the-"), "\(deleted.output)")
+    }
+
+    @Test(
+        "are unknown ones while the broker is away, which status and doctor say, and named again once it is back",
+        arguments: [true, false]
+    )
+    func away(isHalted: Bool) async throws {
+        let home = try await Home()
+        try await home.set("of-the-command", by: Self.command)
+        #expect(try await home.list(by: [Self.command]).contains("of-the-command"))
+        let well = try await home.run([Self.command, "status"])
+        #expect(!well.output.contains("Broker"), "\(well.output)")
+        if isHalted { home.broker.halt() } else { home.broker.stop() }
+        try await home.set("of-nobody", by: Self.command)
+        let seen = try await home.list(by: [Self.command])
+        #expect(seen.contains("of-nobody") && !seen.contains("of-the-command"), "\(seen)")
+        #expect(try await home.list(by: [home.copy]).contains("of-nobody"))
+        // Not as if it had never been there.
+        let hidden = try await home.run([Self.command, "get", "of-the-command"])
+        #expect(hidden.status != 0)
+        #expect(
+            hidden.output.contains("cannot be seen now: the system's touchstone-broker"),
+            "\(hidden.output)"
+        )
+        let status = try await home.run([Self.command, "status"])
+        #expect(status.status == 0)
+        #expect(status.output.contains("touchstone-broker does not answer"), "\(status.output)")
+        #expect(status.output.contains("systemctl start touchstone-broker.socket"), "\(status.output)")
+        let json = try await home.run([Self.command, "status", "--json"])
+        #expect(json.output.contains("\"brokerFault\": \"broker: away: "), "\(json.output)")
+        let doctor = try await home.run([Self.command, "doctor"])
+        #expect(doctor.status != 0 && doctor.output.contains("broker"), "\(doctor.output)")
+        #expect(try await home.daemon.expectLogged("brokerLost").count == 1)
+        let again = isHalted ? nil : try await home.machine.startBroker()
+        home.broker.goOn()
+        #expect(try await home.list(by: [Self.command]).contains("of-the-command"))
+        let back = try await home.run([Self.command, "status", "--json"])
+        #expect(back.output.contains("\"brokerFault\": null"), "\(back.output)")
+        withExtendedLifetime(again) {}
+    }
+
+    @Test(
+        "a broker of another user is not asked",
+        arguments: ["test.broker-uid = 64811", "test.broker-socket = /run/nowhere"]
+    )
+    func foreign(setting: String) async throws {
+        let home = try await Home([setting])
+        try await home.set("of-nobody", by: Self.command)
+        #expect(try await home.list(by: [home.copy]).contains("of-nobody"))
+        let status = try await home.run([Self.command, "status", "--json"])
+        let reason = setting.contains("uid") ? "the socket is user 0's" : "connect: No such file"
+        #expect(status.output.contains(reason), "\(status.output)")
+    }
+
+    @Test(
+        "are looked at when they connect, and not at each request; who executes another is unknown from then on",
+        .enabled(if: ShippedFiles.isProgram("/usr/bin/python3"), "needs python3"),
+        arguments: Trick.allCases
+    )
+    func connection(trick: Trick) async throws {
+        let home = try await Home()
+        let python = URL(fileURLWithPath: "/usr/bin/python3").resolvingSymlinksInPath().path
+        // Other programs are asked about by then, and nobody answers.
+        let ready = home.machine.home(of: .alice) + "/ready"
+        let go = home.machine.home(of: .alice) + "/go"
+        let frames = try Self.frames(102)
+        let socket = "/run/touchstone/\(SystemModeMachine.Account.alice.uid)/socket"
+        let log = home.machine.directory.appending("client.log")
+        let process = try await home.machine.start(
+            [python, "-c", Self.script, trick.rawValue, socket, home.copy, ready, go] + frames,
+            as: .alice,
+            log: log
+        )
+        func said() -> String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
+        try await Deadline.wait(for: "the first answer: \(said())") {
+            access(ready, F_OK) == 0 ? true : nil
+        }
+        home.broker.halt()
+        let asked = ContinuousClock.now
+        #expect(creat(go, 0o644) >= 0)
+        try await Deadline.wait(for: "its end: \(said())") { said().contains("done") ? true : nil }
+        let passed = ContinuousClock.now - asked
+        process.stop()
+        home.broker.goOn()
+        let text = "another program on the connection of \(python)"
+        switch trick {
+        case .stays:
+            // A broker that does not answer costs a second each time that it is asked.
+            #expect(passed < .seconds(90), "100 requests took \(passed)")
+            #expect(!home.daemon.log.contains(text))
+        case .executesItself, .executesAnother, .lends: try await home.daemon.expectLogged(text)
+        }
+    }
+
+    /// What a program does between two requests.
+    enum Trick: String, CaseIterable, Sendable {
+        case stays, executesItself, executesAnother, lends
+    }
+
+    /// A greeting and questions for any secret, in hexadecimal: `count` frames.
+    private static func frames(_ count: UInt64) throws -> [String] {
+        try ([hello()] + (2...count).map(question)).map { frame in
+            frame.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        }
+    }
+
+    private static func framed(_ message: borrowing SecretBuffer) -> [UInt8] {
+        let octets = message.withUnsafeBytes { Array($0) }
+        return (0..<4).reversed().map { UInt8(truncatingIfNeeded: octets.count >> (8 * $0)) } + octets
+    }
+
+    private static func hello() throws -> [UInt8] {
+        framed(
+            try RequestHead(id: 1, method: .hello).message(
+                Hello(nonce: [UInt8](repeating: 0xA5, count: Greeting.nonceOctetCount))
+            )
+        )
+    }
+
+    private static func question(_ number: UInt64) throws -> [UInt8] {
+        framed(
+            try RequestHead(id: number, method: .copyItems).message(
+                CopyItems(
+                    query: ItemQuery(
+                        itemClass: .genericPassword,
+                        attributes: [:],
+                        limit: .one,
+                        returns: .data
+                    ),
+                    context: nil,
+                    prompt: PromptFields(reason: "test", interactionAllowed: false)
+                )
+            )
+        )
+    }
+
+    private static let script = #"""
+        import os, socket, sys, time
+        mode, path, other, ready, go = sys.argv[1:6]
+        hello, first, second, *rest = [bytes.fromhex(text) for text in sys.argv[6:]]
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(120)
+        client.connect(path)
+        def frame():
+            def octets(count):
+                data = b""
+                while len(data) < count:
+                    part = client.recv(count - len(data))
+                    if not part:
+                        sys.exit("closed")
+                    data += part
+                return data
+            return octets(int.from_bytes(octets(4), "big"))
+        def ask(message):
+            client.sendall(message)
+            frame()
+        greeting = frame()
+        start = greeting.index(b"\x50") + 1
+        ask(hello.replace(b"\xa5" * 16, greeting[start:start + 16]))
+        ask(first)
+        open(ready, "w").close()
+        if mode == "asks":
+            print("done", flush=True)
+            sys.exit(0)
+        while not os.path.exists(go):
+            time.sleep(0.01)
+        if mode == "stays":
+            for question in [second] + rest:
+                ask(question)
+            print("done", flush=True)
+        elif mode == "lends":
+            if os.fork() == 0:
+                ask(second)
+                print("done", flush=True)
+        else:
+            os.set_inheritable(client.fileno(), True)
+            if mode == "executesAnother":
+                # A shell that has the descriptor, and speaks by it.
+                text = "".join("\\%03o" % octet for octet in second)
+                os.dup2(client.fileno(), 7)
+                os.execv("/bin/sh", ["sh", "-c", f"printf '{text}' >&7; sleep 1; echo done; sleep 60"])
+            code = ("import sys, socket, time\n"
+                f"client = socket.socket(fileno={client.fileno()})\nclient.setblocking(True)\n"
+                f"client.sendall(bytes.fromhex('{second.hex()}'))\n"
+                "client.recv(1)\n"
+                "print('done', flush=True)\ntime.sleep(60)\n")
+            os.execv(sys.executable, [sys.executable, "-c", code])
+        time.sleep(60)
+        """#
+}
