@@ -11,6 +11,7 @@ enum Part: String, CaseIterable {
     case flushes
     case tpm
     case finger
+    case system
     /// Beside gnome-keyring, KWallet and systemd-creds; needs most of the others.
     case peers
 

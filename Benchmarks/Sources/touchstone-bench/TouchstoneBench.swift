@@ -9,6 +9,9 @@ enum TouchstoneBench {
     /// 0 when every row could be measured and, unless it is a smoke run, every promise is kept.
     static func main() async {
         signal(SIGPIPE, SIG_IGN)
+        if CommandLine.arguments.dropFirst().first == SystemClient.option {
+            SystemClient.run(Array(CommandLine.arguments.dropFirst(2)))
+        }
         for (name, value) in TPM.libraryEnvironment { unsafe setenv(name, value, 1) }
         let programs: Programs
         do {
@@ -45,6 +48,9 @@ enum TouchstoneBench {
         }
         if parts.contains(.finger) {
             await table.run("finger") { try await FingerRows.measure(programs, scale, into: &$0) }
+        }
+        if parts.contains(.system) {
+            await table.run("system mode") { try await SystemRows.measure(programs, scale, into: &$0) }
         }
         guard parts.contains(.peers), !programs.isSmoke else { return table }
         await measurePeers(programs, scale, found, into: &table)

@@ -1,0 +1,65 @@
+import Glibc
+import KeychainClient
+import KeychainModel
+
+/// This program as a user's, on the machine of ``SystemRows``: prints a number of nanoseconds a line.
+enum SystemClient {
+    /// What the program is started with.
+    static let option = "--system-client"
+
+    /// Does what the arguments say, and ends.
+    static func run(_ arguments: [String]) -> Never {
+        do {
+            switch arguments.first {
+            case "first": try firstReply()
+            case "execute" where arguments.count > 1: try execute(Array(arguments.dropFirst()))
+            case "lookups" where arguments.count == 4: try lookups(arguments)
+            default: throw BenchError("\(arguments) is nothing that a client does")
+            }
+            exit(0)
+        } catch {
+            print("\(error)")
+            exit(1)
+        }
+    }
+
+    /// When the daemon's first reply has come.
+    private static func firstReply() throws {
+        _ = try RemoteKeychain(daemon: .none).status()
+        print(Stopwatch.now())
+    }
+
+    /// Executes a program with the socket that is standard input, as sd_listen_fds(3) has it; tells when.
+    private static func execute(_ command: [String]) throws {
+        let nothing = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
+        guard nothing >= 0, dup2(0, 3) == 3, dup2(nothing, 0) == 0 else { throw BenchError("errno \(errno)") }
+        unsafe setenv("LISTEN_FDS", "1", 1)
+        unsafe setenv("LISTEN_PID", "\(getpid())", 1)
+        var argv = unsafe command.map { unsafe strdup($0) } + [nil]
+        print(Stopwatch.now())
+        fflush(nil)
+        unsafe execv(command[0], &argv)
+        throw BenchError("\(command[0]): errno \(errno)")
+    }
+
+    /// Fills both keychains, and looks items up in turns: the system's median, then that of the user's own.
+    private static func lookups(_ arguments: [String]) throws {
+        let home = arguments[1]
+        guard let layout = Layout(variable: { $0 == "TOUCHSTONE_HOME" ? home : nil }),
+            let count = Int(arguments[2]), let times = Int(arguments[3])
+        else { throw BenchError("\(arguments)") }
+        let prompt = PromptFields(origin: PromptOrigin(characterType: "C.UTF-8"), reason: "measure")
+        let keychains = [RemoteKeychain(daemon: .none), RemoteKeychain(layout: layout, daemon: .none)]
+        for keychain in keychains {
+            for number in 0..<count { _ = try keychain.add(BenchItem.add(number, prompt: prompt)) }
+        }
+        let operations = keychains.map { keychain in
+            { (run: Int) in
+                let found = try keychain.copy(BenchItem.copy((run &* 7919) % count, prompt: prompt))
+                guard found.count == 1 else { throw BenchError("no item") }
+            }
+        }
+        for operation in operations { for run in 0..<50 { try operation(run) } }
+        for median in try Stopwatch.medians(of: times, inTurnsOf: 50, operations) { print(median) }
+    }
+}
