@@ -98,20 +98,34 @@ final class MoveMachine: Sendable {
     func resetInSystemMode() throws {
         try reset()
         for name in Self.files { try FileManager.default.removeItem(atPath: own + "/" + name) }
+        try mark()
+        try makeSystemDirectory()
+        try make(kept, owner: Self.keeper)
+    }
+
+    /// Puts the user's own keychain out of force.
+    func mark() throws {
         try put(
             MovedKeychain.text(destination: "/var/lib/touchstone/\(Self.user)"),
             own + "/moved",
             Self.user
         )
+    }
+
+    /// The directory of all users' keychains.
+    func makeSystemDirectory() throws {
         try FileManager.default.createDirectory(
             atPath: system,
             withIntermediateDirectories: true,
             attributes: [.posixPermissions: 0o755]
         )
-        try make(kept, owner: Self.keeper)
     }
 
-    private func make(_ path: String, owner: UInt32) throws {
+    /// Puts a file of the keychain into the user's directory.
+    func put(_ name: String) throws { try put(Self.content(name), own + "/" + name, Self.user) }
+
+    /// A keychain of `owner`.
+    func make(_ path: String, owner: UInt32) throws {
         try FileManager.default.createDirectory(
             atPath: path,
             withIntermediateDirectories: true,

@@ -78,13 +78,14 @@ struct MovingMachine {
     func run(
         _ arguments: [String],
         as user: SystemModeMachine.Account = alice,
+        environment: [String: String] = [:],
         input: String = "",
         through tracer: [String] = []
     ) async throws -> Finished {
         try await machine.run(
             tracer + [SystemModeMachine.command] + arguments,
             as: user,
-            environment: system.environment,
+            environment: system.environment.merging(environment) { $1 },
             input: input
         )
     }

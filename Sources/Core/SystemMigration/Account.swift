@@ -1,5 +1,5 @@
 import Glibc
-import KeychainModel
+package import KeychainModel
 
 /// A user of the system: whose files are whose, and with whose rights they are reached.
 package struct Account: Sendable, Equatable {
@@ -13,6 +13,12 @@ package struct Account: Sendable, Equatable {
         self.uid = uid
         self.gid = gid
         self.groups = groups
+    }
+
+    /// A user with all groups.
+    package init(_ user: UserDatabase.User, in database: UserDatabase) {
+        let others = database.groups.filter { $0.members.contains(user.name) && $0.gid != user.gid }
+        self.init(uid: user.uid, gid: user.gid, groups: [user.gid] + others.map(\.gid))
     }
 
     /// Runs `body` with the rights of this account alone, as root; as that account itself, just runs it.

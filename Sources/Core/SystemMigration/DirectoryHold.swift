@@ -64,12 +64,21 @@ enum DirectoryHold {
             let words = line.split(separator: " ")
             guard words.count >= 6, words[1] == "FLOCK", words[3] == "WRITE", let process = pid_t(words[4]),
                 process > 0, let inode = words[5].split(separator: ":").last.flatMap({ ino_t($0) }),
-                isProcess(process, of: owner),
+                isProcess(process, of: owner), sharesMounts(process),
                 ProcText.read("/proc/\(process)/comm", upTo: 64)?.hasPrefix("touchstoned") ?? false
             else { continue }
             for path in openDirectories(of: process, inode) { found.append((process, path)) }
         }
         return found
+    }
+
+    /// Whether a process sees the files that this one sees: a container may have users of the same numbers.
+    private static func sharesMounts(_ process: pid_t) -> Bool {
+        var (own, other) = (stat(), stat())
+        guard unsafe stat("/proc/self/ns/mnt", &own) == 0,
+            unsafe stat("/proc/\(process)/ns/mnt", &other) == 0
+        else { return false }
+        return own.st_ino == other.st_ino && own.st_dev == other.st_dev
     }
 
     private static func openDirectories(of process: pid_t, _ inode: ino_t) -> [String] {

@@ -93,7 +93,7 @@ package struct KeychainMove {
         case .lost: throw lost
         case .system:
             try mark()
-            try noteMoved(in: system)
+            if facts.isMoving { try removeFormer(in: system) }
             throw MoveError(.enabledAlready, "the keychain is in system mode already")
         case .systemUnchecked: break
         case .disabling:
@@ -189,6 +189,11 @@ package struct KeychainMove {
         case .twofold: throw twoKeychains
         case .perUser, .begun, .bypassed, .returned, .enabling, .disabling, .lost: throw notEnabled
         }
+        try removeFormer(in: system)
+    }
+
+    /// Removes what the user's directory, and that of a former way back, still have of a keychain that is in system mode.
+    private func removeFormer(in system: OpenDirectory) throws(MoveError) {
         // Nothing is removed that is not there as well.
         guard let kept = try system.directory(places.keptName, owner: places.keeper.uid) else { throw lost }
         let own = try asUser { () throws(MoveError) in

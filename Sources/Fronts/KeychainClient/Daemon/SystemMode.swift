@@ -89,13 +89,8 @@ struct SystemMode: Sendable {
     /// account's.
     func trusts(peer uid: UInt32) -> Bool { uid == 0 || uid == accountNumber }
 
-    /// The account's number, read without the name services: they are not in a static program.
     private var accountNumber: UInt32? {
-        for line in SystemFile.text(users).split(separator: "\n") {
-            let fields = line.split(separator: ":", omittingEmptySubsequences: false)
-            if fields.count > 2, fields[0] == Self.account { return UInt32(fields[2]) }
-        }
-        return nil
+        UserDatabase(users: users).users.first { $0.name == Self.account }?.uid
     }
 
     /// What a caller is told where nobody answers.

@@ -1,5 +1,4 @@
 import Desk
-import Glibc
 import KeychainModel
 
 /// Who draws the boxes of a daemon that runs under an account of its own.
@@ -33,22 +32,12 @@ struct Agents: Sendable {
 
     private static func installedGroup(_ mode: DaemonMode) throws(StartError) -> UInt32? {
         guard mode == .system else { return nil }
-        guard let group = number(of: groupName) else {
+        guard let group = UserDatabase().group(groupName) else {
             throw StartError(
                 "there is no group \(groupName), by which the program that draws prompts is known",
                 hint: "make it: systemd-sysusers /usr/lib/sysusers.d/touchstone.conf"
             )
         }
-        return group
-    }
-
-    private static func number(of name: String) -> UInt32? {
-        var entry = unsafe group()
-        var buffer = [CChar](repeating: 0, count: 64 << 10)
-        var found: UnsafeMutablePointer<group>?
-        guard unsafe getgrnam_r(name, &entry, &buffer, buffer.count, &found) == 0, unsafe found != nil else {
-            return nil
-        }
-        return unsafe entry.gr_gid
+        return group.gid
     }
 }

@@ -56,8 +56,8 @@ struct MovedUser {
         let keeper = database.user(Self.keeper)
         hasKeeper = keeper != nil
         places = MovePlaces(
-            user: database.account(user),
-            keeper: database.account(keeper ?? user),
+            user: Account(user, in: database),
+            keeper: Account(keeper ?? user, in: database),
             userDirectory: path,
             systemDirectory: Self.systemDirectory
         )

@@ -54,7 +54,7 @@ struct SystemCheckCommand: ParsableCommand {
     private static func become(_ name: String, _ place: String?) throws {
         let database = UserDatabase()
         guard let user = database.user(name), user.uid != 0 else { throw ExitCode.validationFailure }
-        let account = database.account(user)
+        let account = Account(user, in: database)
         guard unsafe setgroups(account.groups.count, account.groups) == 0, setgid(account.gid) == 0,
             setuid(account.uid) == 0, ProcessUser.uid == account.uid
         else { throw CommandError("the user's rights cannot be taken: \(SystemError.name(of: errno))") }

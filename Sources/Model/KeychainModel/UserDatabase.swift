@@ -1,6 +1,3 @@
-import Glibc
-import KeychainModel
-
 /// Users and groups, as passwd(5) and group(5) have them: the name services are not in a static program.
 package struct UserDatabase: Sendable {
     /// One user.
@@ -33,7 +30,9 @@ package struct UserDatabase: Sendable {
     }
 
     private static func lines(of path: String, fields: Int) -> [[String]] {
-        guard let text = ProcText.read(path, upTo: 16 << 20) else { return [] }
+        guard let octets = SmallFile.bytes(path, upTo: 16 << 20) else { return [] }
+        // Comments in it need not be text.
+        let text = String(decoding: octets, as: UTF8.self)
         return text.split(separator: "\n").compactMap { line in
             let parts = line.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
             return parts.count == fields ? parts : nil
@@ -51,11 +50,5 @@ package struct UserDatabase: Sendable {
     /// All who are in a group, as a member or by their own group.
     package func members(of group: Group) -> [String] {
         Set(group.members + users.filter { $0.gid == group.gid }.map(\.name)).sorted()
-    }
-
-    /// A user with all groups.
-    package func account(_ user: User) -> Account {
-        let others = groups.filter { $0.members.contains(user.name) && $0.gid != user.gid }.map(\.gid)
-        return Account(uid: user.uid, gid: user.gid, groups: [user.gid] + others)
     }
 }

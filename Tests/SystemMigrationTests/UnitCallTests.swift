@@ -1,0 +1,82 @@
+import Foundation
+import Glibc
+import Testing
+import TouchstoneTesting
+
+@Suite(
+    "What touchstone system tells the service manager",
+    .serialized,
+    .enabled(
+        if: MoveMachine.isPossible && access("/usr/bin/systemctl", X_OK) == 0,
+        "needs root, strace, mounts of its own and systemctl"
+    ),
+    .timeLimit(.minutes(10))
+)
+struct UnitCallTests {
+    private let machine: MoveMachine
+
+    /// A machine whose systemctl is a script that writes down what it is asked, and fails while there is a file `broken`.
+    init() throws {
+        machine = try MoveMachine()
+        let script = try machine.home.write(
+            """
+            #!/bin/sh
+            echo "$*" >>\(machine.home.path)/units
+            test ! -e \(machine.home.path)/broken
+
+            """,
+            to: "systemctl"
+        )
+        #expect(chmod(script, 0o755) == 0)
+    }
+
+    /// Runs a step; gives its exit status, its words, and what the service manager was told meanwhile.
+    private func run(_ step: String) async throws -> (status: Int32, text: String, units: [Substring]) {
+        let log = machine.home.appending("units")
+        try "".write(toFile: log, atomically: false, encoding: .utf8)
+        let before = """
+            mkdir -p /run/systemd/system /run/touchstone/\(MoveMachine.user)
+            : >/run/touchstone/\(MoveMachine.user)/socket
+            mount --bind "$0/systemctl" /usr/bin/systemctl
+            """
+        let (status, text) = try await machine.run(step, before: before)
+        return (status >> 8, text, try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n"))
+    }
+
+    @Test(
+        "the socket is enabled once the keychain is there, and disabled before it goes; what failed is made good"
+    )
+    func calls() async throws {
+        let socket = "touchstoned@\(MoveMachine.user).socket"
+        try machine.reset()
+        let broken = machine.home.appending("broken")
+        try "".write(toFile: broken, atomically: false, encoding: .utf8)
+        let failed = try await run("enable")
+        #expect(failed.status == 1 && failed.units == ["--quiet enable --now \(socket)"], "\(failed)")
+        #expect(failed.text.contains("hint: systemctl status \(socket) says why"), "\(failed.text)")
+        #expect(machine.faults.isEmpty && machine.isWhole(machine.kept, owner: MoveMachine.keeper))
+        let stuck = try await run("disable")
+        #expect(stuck.status == 1 && stuck.units == ["--quiet disable --now \(socket)"], "\(stuck)")
+        #expect(machine.faults.isEmpty && machine.isWhole(machine.kept, owner: MoveMachine.keeper))
+
+        try FileManager.default.removeItem(atPath: broken)
+        let done = try await run("enable")
+        #expect(done.status == 0 && done.units == ["--quiet enable --now \(socket)"], "\(done)")
+        let back = try await run("disable")
+        #expect(back.status == 0, "\(back)")
+        #expect(
+            back.units == [
+                "--quiet disable --now \(socket)", "--quiet stop touchstoned@\(MoveMachine.user).service",
+            ]
+        )
+        #expect(machine.isWhole(machine.own, owner: MoveMachine.user))
+    }
+
+    @Test("is told again where the mode is on already: a kill may have come before it was told")
+    func again() async throws {
+        try machine.resetInSystemMode()
+        let again = try await run("enable")
+        #expect(again.status == 10, "\(again)")
+        #expect(again.units == ["--quiet enable --now touchstoned@\(MoveMachine.user).socket"], "\(again)")
+    }
+}
