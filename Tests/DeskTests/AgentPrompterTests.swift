@@ -119,6 +119,33 @@ struct AgentPrompterTests {
         #expect(await ask(AgentPrompter(roster, patience: .ofTests), prompt) == .failed(.noAgent))
     }
 
+    @Test("one that goes before its box is up is followed by the next, or by none")
+    func goesEarly() async throws {
+        let desk = try desk()
+        let first = try await agent(Self.terminal, at: desk)
+        let last = try await agent(Self.terminal, at: desk)
+        let asked = Task { await ask(AgentPrompter(roster, patience: .ofTests), prompt) }
+        // The last one that came has it.
+        _ = try await last.nextBox().number
+        last.end()
+        let number = try await first.nextBox().number
+        try await first.boxIsShown(BoxNumber(number))
+        try await first.boxIsAnswered(answer(number, "marble"))
+        #expect(await asked.value == .entered("marble"))
+
+        let secret = SecretBytes(copying: Array("code".utf8))
+        let shown = Task { [prompt, origin, roster] in
+            do throws(PromptError) {
+                let prompter = AgentPrompter(roster, patience: .ofTests)
+                _ = try await prompter.show(secret.copy(), in: prompt, at: origin)
+                return nil as PromptError.Code?
+            } catch { return error.code }
+        }
+        _ = try await first.nextBox().number
+        first.end()
+        #expect(await shown.value == .noAgent)
+    }
+
     @Test("a cancelled box is taken away by the open call, and ends when the agent says so")
     func cancelled() async throws {
         let desk = try desk()

@@ -4,6 +4,17 @@ public import KeychainModel
 import SecretMemory
 import Synchronization
 
+/// A program that a client starts to draw its prompts, where the daemon is the system's and cannot.
+package protocol PromptAgent: Sendable {
+    /// Starts it, and returns once it can draw.
+    ///
+    /// - Throws: `error`, which the request failed with, where the agent would be of no use; or why there is none.
+    func start(insteadOf error: KeychainError) throws(KeychainError)
+
+    /// Whether a signal ended the one that was started: the terminal may be as its box had it.
+    var wasKilled: Bool { get }
+}
+
 /// The daemon, as an app sees it: every call sends one request and blocks until its answer is there.
 ///
 /// Threads share one connection. The daemon is started when none listens, unless it is the system's; when it goes away, requests under way
@@ -26,7 +37,7 @@ public final class RemoteKeychain: Sendable {
     private let system: SystemMode?
     private let connection = Guarded<Connection?>(nil)
     private let isClosedToTests = Atomic<Bool>(false)
-    private let agentStart = Guarded<AgentStart?>(nil)
+    private let agent = Guarded<(any PromptAgent)?>(nil)
     /// Where the secrets of results find room.
     let room: LockedRoom
 
@@ -67,12 +78,8 @@ public final class RemoteKeychain: Sendable {
         Self.lastContextNumber.add(1, ordering: .relaxed).newValue
     }
 
-    /// Starts what draws prompts for the system's daemon, and returns once it can; or throws what the request failed with,
-    /// or why it cannot.
-    package typealias AgentStart = @Sendable (KeychainError) throws(KeychainError) -> Void
-
-    /// Has a request that finds nobody to draw its prompt start an agent, and be sent once more.
-    package func startAgents(by start: @escaping AgentStart) { agentStart.withLock { $0 = start } }
+    /// Has a request that finds nobody to draw its prompt start this agent, and be sent once more.
+    package func drawPrompts(by agent: any PromptAgent) { self.agent.withLock { $0 = agent } }
 
     /// Sends a request and hands its replies to `sink`.
     func call<Body: WireBody & ~Copyable>(
@@ -85,10 +92,9 @@ public final class RemoteKeychain: Sendable {
             try callOnce(method, body, replies: sink, cancellation: cancellation)
         } catch {
             // Nothing was released before the prompt, so `sink` is as it was.
-            guard error.cause?.known == .noAgent, systemInForce != nil,
-                let start = agentStart.withLock({ $0 })
+            guard error.cause?.known == .noAgent, systemInForce != nil, let agent = agent.withLock({ $0 })
             else { throw error }
-            try start(error)
+            try agent.start(insteadOf: error)
             try callOnce(method, body, replies: sink, cancellation: cancellation)
         }
     }
@@ -112,9 +118,11 @@ public final class RemoteKeychain: Sendable {
                     return
                 }
             } catch {
-                // Ended in the middle: what drew its prompt may be gone as well.
-                isLost =
-                    error.status == .internalComponent || error.authentication?.code == .systemCancel
+                isLost = error.status == .internalComponent
+                // What drew the prompt did not end in order.
+                if error.authentication?.code == .systemCancel, agent.withLock({ $0 })?.wasKilled == true {
+                    isLost = true
+                }
                 throw error
             }
         }

@@ -8,13 +8,15 @@ import SecretMemory
 ///
 /// It is started by the first request that finds nobody to draw its prompt, and ends with this process, whatever ends that: it
 /// holds the other end of a pipe.
-enum TerminalAgent {
+struct TerminalAgent: PromptAgent {
     /// Where it is installed; nothing in the environment has a say in it, because it is set-gid.
     private static let path = "/usr/libexec/touchstone/touchstone-agent"
     /// How long it may take to register.
     private static let patience = Duration.seconds(20)
     /// How long it may take to end, in milliseconds.
     private static let endPatience: CInt = 1000
+    /// The daemon may tell of its end a moment before the kernel does, in milliseconds.
+    private static let deathPatience: CInt = 200
     /// The most that is read of what it says, in bytes.
     private static let longestReport = 4096
 
@@ -27,25 +29,32 @@ enum TerminalAgent {
     private static let running = Guarded<Running?>(nil)
 
     /// Has the client start it where a prompt needs it.
-    static func startWhenNeeded() {
-        RemoteKeychain.shared.startAgents { error throws(KeychainError) in try start(insteadOf: error) }
-    }
+    static func startWhenNeeded() { RemoteKeychain.shared.drawPrompts(by: TerminalAgent()) }
 
     /// Starts it and waits until it has registered.
     ///
     /// - Throws: `error` where an agent of this terminal would not draw the prompt, or the reason why there is none.
-    private static func start(insteadOf error: KeychainError) throws(KeychainError) {
+    func start(insteadOf error: KeychainError) throws(KeychainError) {
         let terminal = PromptOrigin.controllingTerminal()
         guard terminal != nil, terminal == PromptOrigin.current().terminal else { throw error }
-        try running.withLock { running throws(KeychainError) in
+        try Self.running.withLock { running throws(KeychainError) in
             if let former = running {
                 // It serves, and the daemon does not take it.
-                guard hasEnded(former.process, within: 0) else { throw error }
+                guard Self.hasEnded(former.process, within: 0) else { throw error }
                 close(former.lifeline)
                 running = nil
             }
-            running = try launch()
+            running = try Self.launch()
         }
+    }
+
+    var wasKilled: Bool {
+        guard let process = Self.running.withLock({ $0?.process }) else { return false }
+        Self.wait(for: process, Self.deathPatience)
+        var status = unsafe siginfo_t()
+        // It stays to be reaped.
+        let found = unsafe waitid(P_PID, id_t(process), &status, WEXITED | WNOHANG | WNOWAIT)
+        return unsafe found == 0 && status.si_code == CLD_KILLED
     }
 
     /// Ends it and waits for that, before this process becomes a program that would not know such a child.
@@ -126,12 +135,15 @@ enum TerminalAgent {
 
     /// Waits for the end of a child so many milliseconds, and reaps it.
     private static func hasEnded(_ process: pid_t, within milliseconds: CInt) -> Bool {
-        let descriptor = clinux_pidfd_open(process)
-        if descriptor >= 0 {
-            var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            _ = unsafe poll(&watched, 1, milliseconds)
-            close(descriptor)
-        }
+        wait(for: process, milliseconds)
         return waitpid(process, nil, WNOHANG) != 0
+    }
+
+    private static func wait(for process: pid_t, _ milliseconds: CInt) {
+        let descriptor = clinux_pidfd_open(process)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        _ = unsafe poll(&watched, 1, milliseconds)
     }
 }
