@@ -354,6 +354,10 @@ final class ScriptedKeybag: KeybagKeeper {
     }
 
     func observe(_ enrolment: Enrolment) async throws(KeychainError) -> EnrolmentObservation {
+        guard enrolment.binding != .untold else {
+            if let failure = inner.withLock(\.failure) { throw failure }
+            return EnrolmentObservation(domainState: nil, changed: false, binding: .untold)
+        }
         let (changed, failure) = inner.withLock { inner in
             defer { inner.known = enrolment }
             return (inner.known.map { $0 != enrolment } ?? false, inner.failure)

@@ -20,6 +20,7 @@ final class TestServer: Sendable {
         keys: ScriptedKeys = ScriptedKeys(),
         identity: ClientIdentity = ClientIdentity(),
         owner: Owner = .ofThisProcess(),
+        namer: (any ProgramNamer)? = nil,
         agents: AgentRoster? = nil,
         agentGroup: UInt32? = nil,
         adjust: (inout TestLimits) -> Void = { _ in }
@@ -51,6 +52,7 @@ final class TestServer: Sendable {
             desk: desk,
             limits: limits.door,
             identity: identity,
+            namer: namer,
             owner: owner,
             agentGroup: agentGroup
         )

@@ -12,11 +12,19 @@ package struct ClientIdentity: Sendable {
     package static let unknownGroup = "unknown"
 
     private let ownProgram: String?
+    private let ownHasFormerGroup: Bool
     private let manifest: AccessGroupManifest
 
     /// Knows the `touchstone` with this path; nil for none.
-    package init(ownProgram: String?, manifest: AccessGroupManifest = AccessGroupManifest()) {
+    ///
+    /// `ownHasFormerGroup` says that it was known by its path once, and has items in the group of that name.
+    package init(
+        ownProgram: String?,
+        ownHasFormerGroup: Bool = false,
+        manifest: AccessGroupManifest = AccessGroupManifest()
+    ) {
         self.ownProgram = ownProgram
+        self.ownHasFormerGroup = ownHasFormerGroup
         self.manifest = manifest
     }
 
@@ -57,7 +65,9 @@ package struct ClientIdentity: Sendable {
     /// The groups that a caller may use.
     private func groups(of caller: Caller) -> EntitledGroups {
         // What a program stored before it was granted a group of its own stays within reach.
-        let former = caller.program.flatMap { AccessGroup($0) }
+        let former = caller.program.flatMap { program in
+            program == ownProgram && !ownHasFormerGroup ? nil : AccessGroup(program)
+        }
         return EntitledGroups(
             own: caller.accessGroup,
             granted: manifest.groups(of: caller.program) + (former.map { [$0] } ?? [])

@@ -5,15 +5,23 @@ import SystemFacts
 extension ClientIdentity {
     /// Knows the `touchstone` that was installed with the program of this process.
     package init(manifest: AccessGroupManifest = AccessGroupManifest()) {
-        self.init(ownProgram: ProgramPath.ofThisProcess().map(Self.command), manifest: manifest)
+        self.init(ofDaemon: ProgramPath.ofThisProcess(), manifest: manifest)
     }
 
-    /// The command that belongs to a daemon: the one in `bin` for a daemon in `libexec/touchstone`, as all packages have it, or
-    /// the one beside it.
-    package static func command(ofDaemon daemon: String) -> String {
-        let place = ProgramPath.directory(of: daemon)
+    /// Knows the `touchstone` that was installed with a daemon: the one in `bin` for a daemon in `libexec/touchstone`, as all
+    /// packages have it, or the one beside it.
+    ///
+    /// The one in `bin` was known by its path once, and its items stay within reach.
+    package init(ofDaemon daemon: String?, manifest: AccessGroupManifest = AccessGroupManifest()) {
         let packaged = "/libexec/touchstone"
-        return (place.hasSuffix(packaged) ? place.dropLast(packaged.count) + "/bin" : place) + "/touchstone"
+        let place = daemon.map(ProgramPath.directory)
+        let isPackaged = place?.hasSuffix(packaged) == true
+        let directory = place.map { isPackaged ? $0.dropLast(packaged.count) + "/bin" : $0 }
+        self.init(
+            ownProgram: directory.map { $0 + "/touchstone" },
+            ownHasFormerGroup: isPackaged,
+            manifest: manifest
+        )
     }
 
     /// Who is at the other end of a socket, by the name that `namer` gives to its program; nil asks nobody.
