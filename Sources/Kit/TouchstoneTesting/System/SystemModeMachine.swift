@@ -210,11 +210,13 @@ package final class SystemModeMachine: Sendable {
     /// - Throws: ``TestKitError``.
     package func startBus(sensors: [PrivateBus.Sensor], rules: String) async throws -> PrivateBus {
         let bus = try await PrivateBus.start(sensors: sensors, through: namespace.wrapper, rules: rules)
-        // The socket itself: the shipped daemon follows no link.
+        // The socket itself: the daemon believes no link.
         let name = "/run/dbus/system_bus_socket"
-        let bind = ": >\(name) && mount --bind '\(bus.directory.appending("bus.sock"))' \(name)"
-        let bound = try await run(["/bin/sh", "-c", bind], as: .root)
-        guard bound.status == 0 else { throw TestKitError.unexpected("mount --bind: \(bound.output)") }
+        let mounted = try await run(
+            ["/bin/sh", "-c", ": >\(name) && mount --bind \(bus.directory.appending("bus.sock")) \(name)"],
+            as: .root
+        )
+        guard mounted.status == 0 else { throw TestKitError.unexpected(mounted.output) }
         return bus
     }
 
