@@ -257,39 +257,33 @@ package final class SystemModeMachine: Sendable {
         }
     }
 
-    /// A command that runs another one as a shipped unit has it, for root, with the socket that is its standard input.
+    /// Starts a user's daemon under its account, with the socket passed to it, and waits until it listens.
     ///
-    /// In the unit's sandbox where there can be one, else as its user alone.
-    package func wrapper(
-        ofUnit name: String,
-        for user: Account,
-        as account: Account
-    ) throws -> (command: [String], starter: Account) {
-        if UnitSandbox.isPossible {
-            let sandbox = try UnitSandbox(shipped: name, instance: "\(user.uid)")
-            return (try sandbox.wrapper(in: directory, listens: true), .root)
-        }
-        let pass = "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\""
-        return (["/bin/sh", "-c", pass, "sh"], account)
-    }
-
-    /// Starts a user's daemon as its unit has it, with the socket passed to it, and waits until it listens.
-    ///
+    /// It runs in the sandbox of its unit, where there can be one, unless a command is named that runs it.
     /// - Parameters:
     ///   - user: whose keychain it keeps.
+    ///   - wrapper: a command that runs it.
+    ///   - account: who runs that.
     ///   - environment: what the service manager gives it beside its own.
     /// - Returns: the daemon.
     /// - Throws: ``TestKitError`` with its log where it ends.
     package func startDaemon(
         for user: Account,
+        through wrapper: [String] = [],
+        as account: Account = .touchstone,
         environment: [String: String] = [:]
     ) async throws -> SystemDaemon {
         let socket = try listen(for: user)
         let log = directory.appending("daemon-\(user.uid)-\(UUID().uuidString).log")
-        let unit = try wrapper(ofUnit: "touchstoned@.service", for: user, as: .touchstone)
+        let pass = "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\""
+        let sandbox =
+            wrapper.isEmpty && UnitSandbox.isPossible
+            ? try UnitSandbox(shipped: "touchstoned@.service", instance: "\(user.uid)") : nil
         let process = try await start(
-            unit.command + [Self.programs + "/touchstoned", "--foreground", "--owner", "\(user.uid)"],
-            as: unit.starter,
+            try (sandbox?.wrapper(in: directory, listens: true) ?? wrapper + ["/bin/sh", "-c", pass, "sh"])
+                + [Self.programs + "/touchstoned", "--foreground", "--owner", "\(user.uid)"],
+            // The sandbox takes the unit's user.
+            as: sandbox == nil ? account : .root,
             environment: environment,
             input: socket,
             log: log
