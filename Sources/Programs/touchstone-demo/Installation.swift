@@ -40,8 +40,10 @@ struct Installation: Sendable {
 
     /// Makes the broker's socket and starts it in its unit's sandbox.
     ///
+    /// - Parameter templates: where fprintd keeps templates; in an installed system `/var/lib/fprint`.
     /// - Returns: the broker, which ends with the value.
-    func startBroker() async throws -> ChildProcess {
+    /// - Throws: ``Surprise`` where there is no socket.
+    func startBroker(templates: String) async throws -> ChildProcess {
         let directory = machine.outside("/run/touchstone-broker")
         guard mkdir(directory, 0o755) == 0 else { throw Surprise("mkdir: \(errno)") }
         let listener = socket(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
@@ -62,7 +64,7 @@ struct Installation: Sendable {
         let sandbox = try UnitSandbox(shipped: "touchstone-broker.service")
         return try await machine.start(
             try sandbox.wrapper(in: machine.directory, listens: true) + [
-                Self.broker, "--machine", "\(first)",
+                Self.broker, "--machine", "\(first)", "--template-directory", templates,
             ],
             as: .root,
             input: listener,

@@ -47,7 +47,7 @@ struct SystemDemo: ~Copyable {
         rmdir(machine.outside(store))
         let enabled = try await asRoot(machine, "enable")
         transcript.quote(enabled.output)
-        let broker = try await Installation(machine).startBroker()
+        let broker = try await Installation(machine).startBroker(templates: bus.templateDirectory)
         let daemon = try await machine.startDaemon(for: alice)
         transcript.done("daemon and broker run in the sandbox of their units")
 
@@ -204,8 +204,8 @@ struct SystemDemo: ~Copyable {
             "Permission denied"
         )
         try await refused(
-            "look at its program",
-            "ls -l /proc/\(process)/exe",
+            "read its environment",
+            "cat /proc/\(process)/environ",
             as: me,
             "Permission denied"
         )
@@ -265,15 +265,14 @@ struct SystemDemo: ~Copyable {
         guard unsafe access(machine.outside(Self.store), F_OK) != 0 else {
             throw Surprise("the keychain is still in \(Self.store)")
         }
-        // A daemon that starts by itself is nobody's child here.
-        let stopped = try await window.run(
-            "touchstone status --json | grep -o '\"daemonProcess\":[0-9]*'",
-            withAgent: false
-        )
-        if let number = stopped.screen.firstMatch(of: /"daemonProcess":(\d+)/).flatMap({ Int32($0.output.1) })
-        {
-            kill(number, SIGTERM)
+        // A daemon that started by itself is nobody's child, and would outlive the demo.
+        let status = try await window.run("touchstone status", withAgent: false)
+        guard let number = status.screen.firstMatch(of: /process (\d+)/).flatMap({ Int32($0.output.1) })
+        else {
+            throw Surprise("no daemon of alice's own\n\(status.screen)")
         }
+        kill(number, SIGTERM)
+        try await Deadline.wait(for: "the daemon's end") { ChildProcess.hasEnded(number) ? true : nil }
         transcript.done("nothing is left in \(Self.store)")
     }
 }

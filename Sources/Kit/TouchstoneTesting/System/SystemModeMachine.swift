@@ -210,11 +210,13 @@ package final class SystemModeMachine: Sendable {
     /// - Throws: ``TestKitError``.
     package func startBus(sensors: [PrivateBus.Sensor], rules: String) async throws -> PrivateBus {
         let bus = try await PrivateBus.start(sensors: sensors, through: namespace.wrapper, rules: rules)
-        // The socket itself: the shipped daemon follows no link.
+        // The socket itself: the daemon believes no link.
         let name = "/run/dbus/system_bus_socket"
-        let bind = ": >\(name) && mount --bind '\(bus.directory.appending("bus.sock"))' \(name)"
-        let bound = try await run(["/bin/sh", "-c", bind], as: .root)
-        guard bound.status == 0 else { throw TestKitError.unexpected("mount --bind: \(bound.output)") }
+        let mounted = try await run(
+            ["/bin/sh", "-c", ": >\(name) && mount --bind \(bus.directory.appending("bus.sock")) \(name)"],
+            as: .root
+        )
+        guard mounted.status == 0 else { throw TestKitError.unexpected(mounted.output) }
         return bus
     }
 
@@ -257,49 +259,33 @@ package final class SystemModeMachine: Sendable {
         }
     }
 
-    /// A command that runs another one as a shipped unit has it, for root, with the socket that is its standard input.
+    /// Starts a user's daemon under its account, with the socket passed to it, and waits until it listens.
     ///
-    /// In the unit's sandbox where there can be one, else as its user alone.
-    package func wrapper(
-        ofUnit name: String,
-        for user: Account,
-        as account: Account
-    ) throws -> (command: [String], starter: Account) {
-        if UnitSandbox.isPossible {
-            let sandbox = try UnitSandbox(shipped: name, instance: "\(user.uid)")
-            return (try sandbox.wrapper(in: directory, listens: true), .root)
-        }
-        return (Self.passingSocket, account)
-    }
-
-    /// Runs a command with its standard input as the one socket that the service manager passes.
-    private static let passingSocket = [
-        "/bin/sh", "-c", "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\"", "sh",
-    ]
-
-    /// Starts a user's daemon as its unit has it, with the socket passed to it, and waits until it listens.
-    ///
+    /// It runs in the sandbox of its unit, where there can be one, unless a command is named that runs it.
     /// - Parameters:
     ///   - user: whose keychain it keeps.
-    ///   - tracer: a command that runs it as the account, for root, without the unit's sandbox; empty for none.
+    ///   - wrapper: a command that runs it.
+    ///   - account: who runs that.
     ///   - environment: what the service manager gives it beside its own.
     /// - Returns: the daemon.
     /// - Throws: ``TestKitError`` with its log where it ends.
     package func startDaemon(
         for user: Account,
-        through tracer: [String] = [],
+        through wrapper: [String] = [],
+        as account: Account = .touchstone,
         environment: [String: String] = [:]
     ) async throws -> SystemDaemon {
         let socket = try listen(for: user)
         let log = directory.appending("daemon-\(user.uid)-\(UUID().uuidString).log")
-        let program = [Self.programs + "/touchstoned", "--foreground", "--owner", "\(user.uid)"]
-        let unit =
-            tracer.isEmpty
-            ? try wrapper(ofUnit: "touchstoned@.service", for: user, as: .touchstone)
-            : (tracer + Self.passingSocket, .root)
+        let pass = "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\""
+        let sandbox =
+            wrapper.isEmpty && UnitSandbox.isPossible
+            ? try UnitSandbox(shipped: "touchstoned@.service", instance: "\(user.uid)") : nil
         let process = try await start(
-            unit.command + program,
-            as: unit.starter,
+            try (sandbox?.wrapper(in: directory, listens: true) ?? wrapper + ["/bin/sh", "-c", pass, "sh"])
+                + [Self.programs + "/touchstoned", "--foreground", "--owner", "\(user.uid)"],
+            // The sandbox takes the unit's user.
+            as: sandbox == nil ? account : .root,
             environment: environment,
             input: socket,
             log: log
