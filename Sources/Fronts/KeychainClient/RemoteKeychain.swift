@@ -119,20 +119,20 @@ public final class RemoteKeychain: Sendable {
         }
     }
 
-    /// Sends a request from a thread that may not wait, and looks for its replies until `deadline`.
+    /// Sends a request from a thread that may not wait for long, and waits for its replies until `deadline` at most.
     ///
     /// - Returns: nil where nothing was sent, because that means to wait.
     func begin<Body: WireBody & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
         replies sink: any ReplySink,
-        lookingUntil deadline: ContinuousClock.Instant
+        until deadline: ContinuousClock.Instant
     ) throws(KeychainError) -> BegunCall? {
         let connection = connection.withLockIfFree { slot in
             slot.flatMap { $0.isUsable ? $0 : nil }
         }
         guard let connection, let connection, !isClosedToTests.load(ordering: .acquiring) else { return nil }
-        return try connection.begin(method, body, replies: sink, lookingUntil: deadline)
+        return try connection.begin(method, body, replies: sink, until: deadline)
     }
 
     /// The same keychain on a connection of its own, which starts no daemon.

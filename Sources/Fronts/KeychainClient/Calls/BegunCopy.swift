@@ -2,19 +2,19 @@ public import KeychainModel
 import Synchronization
 
 extension RemoteKeychain {
-    /// Begins a look-up on a thread that may not wait, such as one of Swift's pool.
+    /// Begins a look-up on a thread that may not wait for long, such as one of Swift's pool.
     ///
-    /// The daemon answers what asks nobody within microseconds, for which another thread would not be awake yet: it is looked
-    /// for that long here, without waiting. What takes longer is waited for where ``BegunCopy/finish(cancellation:)`` is called.
+    /// The daemon answers what asks nobody within microseconds, before another thread would be awake to wait for it. What takes
+    /// longer is waited for where ``BegunCopy/finish(cancellation:)`` is called.
     ///
     /// - Parameters:
     ///   - request: What is looked up.
-    ///   - time: How long the answer is looked for.
+    ///   - time: How long this thread waits for the answer at most.
     /// - Returns: the look-up; nil where it could not even be sent without waiting, such as before the first connection.
     /// - Throws: ``KeychainError`` as ``copy(_:cancellation:)``, for what is not sent.
     public func beginCopy(
         _ request: CopyItems,
-        lookingFor time: Duration
+        waitingFor time: Duration
     ) throws(KeychainError) -> BegunCopy? {
         try request.query.checkLimits()
         try request.prompt.checkLimits()
@@ -22,7 +22,7 @@ extension RemoteKeychain {
         TerminalModes.begin()
         var isBegun = false
         defer { if !isBegun { TerminalModes.end(isLost: false) } }
-        let call = try begin(.copyItems, request, replies: sink, lookingUntil: .now + time)
+        let call = try begin(.copyItems, request, replies: sink, until: .now + time)
         guard let call else { return nil }
         isBegun = true
         return BegunCopy(self, request, sink, call)

@@ -1,18 +1,17 @@
-import Glibc
 import KeychainModel
 import Synchronization
 
-/// Requests of threads that may not wait, such as those of Swift's pool: what can be answered at once is, and the rest is waited
-/// for elsewhere.
+/// Requests of threads that may not wait for long, such as those of Swift's pool: what is answered within a moment is taken there,
+/// and the rest is waited for elsewhere.
 extension Connection {
-    /// Sends a request, unless that means to wait, and looks for its replies until `deadline`.
+    /// Sends a request, unless that means to wait, and waits for its replies until `deadline` at most.
     ///
     /// - Returns: nil where nothing was sent.
     func begin<Body: WireBody & ~Copyable>(
         _ method: Method,
         _ body: borrowing Body,
         replies sink: any ReplySink,
-        lookingUntil deadline: ContinuousClock.Instant
+        until deadline: ContinuousClock.Instant
     ) throws(KeychainError) -> BegunCall? {
         let hasPlace = monitor.change { state in
             guard !state.hasFailed, state.inFlight < Self.mostInFlight else { return false }
@@ -49,41 +48,43 @@ extension Connection {
         if isUnderWay { cancel(call.id) }
     }
 
-    /// Reads what arrives until a request is over, without waiting; whoever has something to do on this processor does it meanwhile.
+    /// Reads what arrives until a request is over, or leaves that to the thread that reads; until the deadline at most.
     private func look(for call: Call, until deadline: ContinuousClock.Instant) {
-        repeat {
-            var receiver: FrameReceiver?
-            monitor.change { receiver = $0.receiver.take() }
-            if let lent = receiver.take() {
-                readAtOnce(lent, until: call, deadline)
-            } else {
-                sched_yield()
+        while true {
+            let turn = monitor.wait(until: deadline, unless: { false }) { state -> Turn? in
+                if state.hasFailed || call.outcome != nil { return .ended(.success(())) }
+                guard let receiver = state.receiver.take() else { return nil }
+                return .read(receiver)
             }
-        } while !isOver(call) && ContinuousClock.now < deadline
+            guard case .read(let receiver)? = consume turn else { return }
+            guard read(receiver, until: call, deadline) else { return }
+        }
     }
 
-    private func readAtOnce(
+    /// - Returns: whether it is worth to look again.
+    private func read(
         _ lent: consuming FrameReceiver,
         until call: Call,
         _ deadline: ContinuousClock.Instant
-    ) {
+    ) -> Bool {
         var receiver = lent
+        var isTimeLeft = true
         do {
-            while !isOver(call) {
+            while isTimeLeft, !isOver(call) {
                 switch try socket.receiveAtOnce(into: &receiver) {
                 case .received: while let message = try receiver.next() { try handOut(message) }
-                case .wouldBlock:
-                    guard ContinuousClock.now < deadline else { return giveBack(receiver) }
-                    sched_yield()
+                case .wouldBlock: isTimeLeft = socket.isReadable(until: deadline)
                 case .closed: throw WireError.closed
                 }
             }
         } catch WireError.noLockedMemory {
             // Who may wait for some tries again.
+            isTimeLeft = false
         } catch {
             fail(error)
         }
         giveBack(receiver)
+        return isTimeLeft
     }
 }
 

@@ -116,6 +116,13 @@ struct DaemonSocket: ~Copyable, Sendable {
         try receiver.receive(from: descriptor, waits: false)
     }
 
+    /// Waits until there is something to read; false at the deadline.
+    borrowing func isReadable(until deadline: ContinuousClock.Instant) -> Bool {
+        let (seconds, attoseconds) = ContinuousClock.now.duration(to: deadline).components
+        let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+        return nanoseconds > 0 && clinux_wait_readable(descriptor, nanoseconds)
+    }
+
     /// Takes the next whole frame, if it has arrived.
     borrowing func next(_ receiver: inout FrameReceiver) throws(WireError) -> ReceivedMessage? {
         try Self.withLockedMemory(unlessGone: descriptor) { () throws(WireError) in try receiver.next() }
