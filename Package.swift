@@ -422,7 +422,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "CBOR", "CLinux", "Desk", "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneDaemon",
+                "CBOR", "CLinux", "Desk", "KeychainClient", "KeychainModel", "SecretMemory",
+                "TouchstoneDaemon",
                 "TouchstoneTesting",
                 "touchstone", "touchstone-agent",
                 "touchstoned", "touchstoned-testing",

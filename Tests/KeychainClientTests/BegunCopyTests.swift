@@ -38,7 +38,7 @@ struct BegunCopyTests {
             try reader.skipValue()
             return .items([Self.item])
         }
-        #expect(try daemon.keychain.beginCopy(request, waitingFor: .seconds(1)) == nil)
+        #expect(try daemon.keychain.beginCopy(request, lookingFor: .seconds(1)) == nil)
         #expect(daemon.connections == 0 && daemon.requested.isEmpty)
     }
 
@@ -49,7 +49,7 @@ struct BegunCopyTests {
             return .items([Self.item])
         }
         for _ in 0..<100 {
-            let begun = try #require(try daemon.keychain.beginCopy(request, waitingFor: .seconds(60)))
+            let begun = try #require(try daemon.keychain.beginCopy(request, lookingFor: .seconds(60)))
             #expect(begun.hasArrived)
             #expect(octets(try begun.finish()) == [1, 2, 3])
         }
@@ -65,7 +65,7 @@ struct BegunCopyTests {
             return .items([Self.item])
         }
         let start = ContinuousClock.now
-        let begun = try #require(try daemon.keychain.beginCopy(request, waitingFor: .milliseconds(1)))
+        let begun = try #require(try daemon.keychain.beginCopy(request, lookingFor: .milliseconds(1)))
         #expect(!begun.hasArrived)
         #expect(ContinuousClock.now - start < .seconds(10))
         let ended = Mutex<[UInt8]?>(nil)
@@ -90,7 +90,7 @@ struct BegunCopyTests {
             try reader.skipValue()
             return .failure(KeychainError(.itemNotFound))
         }
-        let begun = try #require(try daemon.keychain.beginCopy(request, waitingFor: .milliseconds(100)))
+        let begun = try #require(try daemon.keychain.beginCopy(request, lookingFor: .milliseconds(100)))
         #expect(!begun.hasArrived)
         #expect(throws: KeychainError(.itemNotFound)) { _ = try begun.finish().count }
     }
@@ -103,7 +103,7 @@ struct BegunCopyTests {
         }
         for round in 1...(2 * Connection.mostInFlight) {
             do {
-                let begun = try #require(try daemon.keychain.beginCopy(request, waitingFor: .zero))
+                let begun = try #require(try daemon.keychain.beginCopy(request, lookingFor: .zero))
                 #expect(!begun.hasArrived)
             }
             let deadline = ContinuousClock.now + .seconds(60)
@@ -124,22 +124,22 @@ struct BegunCopyTests {
         }
         var begun: [BegunCopy] = []
         for _ in 0..<Connection.mostInFlight {
-            begun.append(try #require(try daemon.keychain.beginCopy(request, waitingFor: .zero)))
+            begun.append(try #require(try daemon.keychain.beginCopy(request, lookingFor: .zero)))
         }
-        #expect(try daemon.keychain.beginCopy(request, waitingFor: .zero) == nil)
+        #expect(try daemon.keychain.beginCopy(request, lookingFor: .zero) == nil)
         begun.removeLast()
-        let next = try daemon.keychain.beginCopy(request, waitingFor: .zero)
+        let next = try daemon.keychain.beginCopy(request, lookingFor: .zero)
         #expect(next != nil)
     }
 
     @Test("a daemon that is gone is told by who finishes, or met again by the next call")
     func gone() throws {
         let daemon = try connected { _, _ in throw WireError.closed }
-        let begun = try #require(try daemon.keychain.beginCopy(request, waitingFor: .milliseconds(100)))
+        let begun = try #require(try daemon.keychain.beginCopy(request, lookingFor: .milliseconds(100)))
         #expect(!begun.hasArrived)
         let error = #expect(throws: KeychainError.self) { _ = try begun.finish().count }
         #expect(error?.status == .internalComponent)
-        #expect(try daemon.keychain.beginCopy(request, waitingFor: .zero) == nil)
+        #expect(try daemon.keychain.beginCopy(request, lookingFor: .zero) == nil)
         try daemon.keychain.lock()
         #expect(daemon.connections == 2)
     }
@@ -164,8 +164,9 @@ struct BegunCopyTests {
                         )
                         let request = CopyItems(query: query, prompt: PromptFields())
                         // Some are answered in that time, and some are not.
-                        let begun = try? keychain.beginCopy(request, waitingFor: .microseconds(round))
-                        guard let results = try? begun.map({ try $0.finish() }) ?? keychain.copy(request) else {
+                        let begun = try? keychain.beginCopy(request, lookingFor: .microseconds(round))
+                        guard let results = try? begun.map({ try $0.finish() }) ?? keychain.copy(request)
+                        else {
                             continue
                         }
                         if case .string(name)? = results.first()?.attributes?[.account] { right += 1 }

@@ -2,7 +2,6 @@
 #include "CLinux.h"
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -13,12 +12,6 @@
 int clinux_eventfd(unsigned int value) { return eventfd(value, EFD_CLOEXEC | EFD_NONBLOCK); }
 
 int clinux_memfd(const char *name) { return memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING); }
-
-bool clinux_wait_readable(int descriptor, int64_t nanoseconds) {
-    struct pollfd entry = {.fd = descriptor, .events = POLLIN};
-    const struct timespec time = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
-    return ppoll(&entry, 1, &time, NULL) != 0;
-}
 
 int clinux_keep_standard_descriptors(void) {
     if (close_range(3, ~0U, 0) != 0) return -1;

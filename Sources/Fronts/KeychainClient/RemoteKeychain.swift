@@ -119,7 +119,7 @@ public final class RemoteKeychain: Sendable {
         }
     }
 
-    /// Sends a request from a thread that may not wait for long, and waits for its replies until `deadline` at most.
+    /// Sends a request from a thread that may not wait, and looks for its replies until `deadline`.
     ///
     /// - Returns: nil where nothing was sent, because that means to wait.
     func begin<Body: WireBody & ~Copyable>(

@@ -213,11 +213,6 @@ int clinux_eventfd(unsigned int value);
 /// memfd_create(2), close-on-exec and sealable: a descriptor or -1.
 int clinux_memfd(const char *name);
 
-/// Waits until there is something to read, at most as long as that (ppoll(2), whose time is finer than poll's).
-///
-/// False when nothing came; true also when a signal cut it short or the descriptor is none.
-bool clinux_wait_readable(int descriptor, int64_t nanoseconds);
-
 /// Closes all descriptors above 2 (close_range(2)), and opens `/dev/null` in the place of those below that are closed.
 ///
 /// For the start of a program whose caller may not be its friend. 0 or -1.

@@ -2,19 +2,19 @@ public import KeychainModel
 import Synchronization
 
 extension RemoteKeychain {
-    /// Begins a look-up on a thread that may not wait for long, such as one of Swift's pool.
+    /// Begins a look-up on a thread that may not wait, such as one of Swift's pool.
     ///
     /// The daemon answers what asks nobody within microseconds, before another thread would be awake to wait for it. What takes
     /// longer is waited for where ``BegunCopy/finish(cancellation:)`` is called.
     ///
     /// - Parameters:
     ///   - request: What is looked up.
-    ///   - time: How long this thread waits for the answer at most.
+    ///   - time: How long this thread looks for the answer, without sleeping.
     /// - Returns: the look-up; nil where it could not even be sent without waiting, such as before the first connection.
     /// - Throws: ``KeychainError`` as ``copy(_:cancellation:)``, for what is not sent.
     public func beginCopy(
         _ request: CopyItems,
-        waitingFor time: Duration
+        lookingFor time: Duration
     ) throws(KeychainError) -> BegunCopy? {
         try request.query.checkLimits()
         try request.prompt.checkLimits()
@@ -39,7 +39,8 @@ public final class BegunCopy: Sendable {
     private let call: BegunCall
     private let hasFinished = Atomic<Bool>(false)
 
-    fileprivate init(_ keychain: RemoteKeychain, _ request: CopyItems, _ sink: ItemReplies, _ call: BegunCall) {
+    fileprivate init(_ keychain: RemoteKeychain, _ request: CopyItems, _ sink: ItemReplies, _ call: BegunCall)
+    {
         self.keychain = keychain
         self.request = request
         self.sink = sink
@@ -49,8 +50,12 @@ public final class BegunCopy: Sendable {
     /// Whether all that was found is here: ``finish(cancellation:)`` does not wait then.
     public var hasArrived: Bool { call.hasSucceeded }
 
-    /// What was found; called once. Waits for the daemon, and for room in locked memory.
+    /// What was found; called once.
     ///
+    /// Waits for the daemon, and for room in locked memory.
+    ///
+    /// - Parameter cancellation: ends the wait.
+    /// - Returns: the items.
     /// - Throws: ``KeychainError`` as ``RemoteKeychain/copy(_:cancellation:)``.
     public func finish(cancellation: Cancellation? = nil) throws(KeychainError) -> ItemResults {
         hasFinished.store(true, ordering: .relaxed)

@@ -1,10 +1,11 @@
+import Glibc
 import KeychainModel
 import Synchronization
 
-/// Requests of threads that may not wait for long, such as those of Swift's pool: what is answered within a moment is taken there,
-/// and the rest is waited for elsewhere.
+/// Requests of threads that may not wait, such as those of Swift's pool: what is answered within a moment is taken there, by looking
+/// for it again and again, and the rest is waited for elsewhere.
 extension Connection {
-    /// Sends a request, unless that means to wait, and waits for its replies until `deadline` at most.
+    /// Sends a request, unless that means to wait, and looks for its replies until `deadline`.
     ///
     /// - Returns: nil where nothing was sent.
     func begin<Body: WireBody & ~Copyable>(
@@ -48,32 +49,42 @@ extension Connection {
         if isUnderWay { cancel(call.id) }
     }
 
-    /// Reads what arrives until a request is over, or leaves that to the thread that reads; until the deadline at most.
+    /// What a thread that looks for a reply does next.
+    private enum Look: ~Copyable {
+        /// The request is over, or can have no reply any more.
+        case over
+        /// Another thread reads.
+        case pass
+        case read(FrameReceiver)
+    }
+
+    /// Reads what arrives until a request is over, or leaves that to the thread that reads; without waiting, until the deadline.
     private func look(for call: Call, until deadline: ContinuousClock.Instant) {
-        while true {
-            let turn = monitor.wait(until: deadline, unless: { false }) { state -> Turn? in
-                if state.hasFailed || call.outcome != nil { return .ended(.success(())) }
-                guard let receiver = state.receiver.take() else { return nil }
+        let pause = Pause(until: deadline)
+        repeat {
+            let look = monitor.wait { state -> Look? in
+                if state.hasFailed || call.outcome != nil { return .over }
+                guard let receiver = state.receiver.take() else { return .pass }
                 return .read(receiver)
             }
-            guard case .read(let receiver)? = consume turn else { return }
-            guard read(receiver, until: call, deadline) else { return }
-        }
+            switch consume look {
+            case .over: return
+            case .pass: break
+            case .read(let receiver):
+                guard read(receiver, until: call, pause) else { return }
+            }
+        } while pause.isTaken()
     }
 
     /// - Returns: whether it is worth to look again.
-    private func read(
-        _ lent: consuming FrameReceiver,
-        until call: Call,
-        _ deadline: ContinuousClock.Instant
-    ) -> Bool {
+    private func read(_ lent: consuming FrameReceiver, until call: Call, _ pause: Pause) -> Bool {
         var receiver = lent
         var isTimeLeft = true
         do {
             while isTimeLeft, !isOver(call) {
                 switch try socket.receiveAtOnce(into: &receiver) {
                 case .received: while let message = try receiver.next() { try handOut(message) }
-                case .wouldBlock: isTimeLeft = socket.isReadable(until: deadline)
+                case .wouldBlock: isTimeLeft = pause.isTaken()
                 case .closed: throw WireError.closed
                 }
             }
@@ -85,6 +96,26 @@ extension Connection {
         }
         giveBack(receiver)
         return isTimeLeft
+    }
+}
+
+/// The time between two looks of a thread that may not sleep.
+private struct Pause {
+    private let deadline: ContinuousClock.Instant
+    /// From when on others get the processor in between: before, the daemon is about to answer on another one.
+    private let politeness: ContinuousClock.Instant
+
+    init(until deadline: ContinuousClock.Instant) {
+        self.deadline = deadline
+        politeness = .now + .microseconds(40)
+    }
+
+    /// - Returns: false at the deadline.
+    func isTaken() -> Bool {
+        let now = ContinuousClock.now
+        guard now < deadline else { return false }
+        if now >= politeness { sched_yield() }
+        return true
     }
 }
 

@@ -2,11 +2,12 @@ internal import KeychainClient
 internal import KeychainModel
 
 extension KeychainLink {
-    /// How long the caller's own thread waits for the daemon's answer: several times what one takes that asks nobody. To wake
-    /// another thread and to be woken by it takes as long as the answer itself, and a disk takes longer.
+    /// How long the daemon's answer is looked for on the caller's own thread: several times what one takes that asks nobody.
+    ///
+    /// To wake another thread and to be woken by it takes as long as the answer itself.
     private static let moment = Duration.microseconds(200)
 
-    /// Begins to look for a secret on the caller's own thread, which waits for a moment at most, whatever becomes of it.
+    /// Begins to look for a secret on the caller's own thread, which does not sleep.
     ///
     /// - Returns: nil where it could not be sent at once, or the daemon has to be asked something else before.
     func begin(_ key: String, _ access: StoreAccess, _ session: PromptSession?) -> BegunLookup? {
@@ -19,7 +20,7 @@ extension KeychainLink {
             prompt: fields(access.permission.prompt)
         )
         // What is wrong with it is told where it is asked for again.
-        guard let begun = try? client.beginCopy(request, waitingFor: Self.moment) else { return nil }
+        guard let begun = try? client.beginCopy(request, lookingFor: Self.moment) else { return nil }
         return BegunLookup(begun)
     }
 }
