@@ -416,7 +416,9 @@ let package = Package(
         ),
         .testTarget(
             name: "KeychainClientTests",
-            dependencies: ["CLinux", "KeychainClient", "KeychainModel", "ScriptedDaemon", "SecretMemory"],
+            dependencies: [
+                "CBOR", "CLinux", "KeychainClient", "KeychainModel", "ScriptedDaemon", "SecretMemory",
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -431,7 +433,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "CBOR", "CLinux", "KeychainClient", "KeychainModel", "SecretMemory", "TouchstoneDaemon",
+                "CBOR", "CLinux", "Desk", "KeychainClient", "KeychainModel", "SecretMemory",
+                "TouchstoneDaemon",
                 "TouchstoneTesting",
                 "touchstone", "touchstone-agent",
                 "touchstoned", "touchstoned-testing",

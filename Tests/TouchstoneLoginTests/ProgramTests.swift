@@ -1,6 +1,4 @@
 import Foundation
-import KeychainClient
-import KeychainModel
 import Testing
 import TouchstoneTesting
 
@@ -8,34 +6,6 @@ import TouchstoneTesting
 extension TenStepsTests {
     @Suite("Examples/SignIn")
     struct ProgramTests {
-        private struct App {
-            let relay: Relay
-            let keychain: PrivateKeychain
-
-            /// Starts the program; its output goes to the file.
-            func start(_ password: String = SignInServer.password) async throws -> (ChildProcess, log: String)
-            {
-                let log = keychain.home.appending("app.\(UUID().uuidString)")
-                let text = try keychain.home.write(password + "\n", to: "input")
-                let terminal = keychain.prompt().origin.terminal ?? ""
-                // Prompts come up at the terminal of the descriptors.
-                let process = try await ChildProcess.start(
-                    "/bin/sh",
-                    [
-                        "-c", "output=$1; shift; exec \"$@\" < '\(text)' > \"$output\" 2> '\(terminal)'",
-                        "sh", log,
-                        "\(Programs.directory)/SignIn", relay.url.absoluteString, SignInServer.user,
-                    ],
-                    environment: [
-                        "TOUCHSTONE_HOME": keychain.home.path, "TOUCHSTONE_DAEMON": Programs.touchstoned,
-                        "TERM": "xterm",
-                    ],
-                    log: keychain.home.appending("app.log")
-                )
-                return (process, log)
-            }
-        }
-
         @Test(
             "killed between the server's word and its own store it keeps nothing, and the next start sets it up"
         )
@@ -52,7 +22,7 @@ extension TenStepsTests {
                 bus: bus,
                 settings: ["test.template-directory = \(bus.templateDirectory)"]
             )
-            let app = App(relay: relay, keychain: keychain)
+            let app = SignInApp(relay: relay, keychain: keychain)
             let reader = VirtualReader(bus, sensor: .storage)
 
             relay.script("POST", "/v1/credentials", .hangAfter)

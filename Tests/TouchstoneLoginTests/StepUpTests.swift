@@ -65,6 +65,65 @@ extension TenStepsTests {
             }
         }
 
+        @Test("a step-up by password renews the session's authentication where no more is wanted")
+        func stepUpByPassword() async throws {
+            let world = try await LoginWorld(settings: ["freshness": "1"])
+            try await world.keychain.use {
+                let session = try await world.session(world.login())
+                let nobody = LoginDevice(id: "AAAA", label: "", lastUsed: nil, isThisDevice: false)
+                func refusal() async throws -> TouchstoneError {
+                    try await Deadline.wait(for: "a refusal") { () async throws -> TouchstoneError? in
+                        let error = await failure { () async throws(TouchstoneError) in
+                            try await session.remove(nobody)
+                        }
+                        if error?.code != .stepUpNeeded { try await Task.sleep(for: .milliseconds(200)) }
+                        return error?.code == .stepUpNeeded ? error : nil
+                    }
+                }
+                let header = try #require(try await refusal().cause)
+                let before = try await session.accessToken()
+                let wrong = await failure { () async throws(TouchstoneError) in
+                    try await session.stepUp(for: header, password: "not \(SignInServer.password)")
+                }
+                #expect(wrong?.code == .refused && wrong?.cause == "authentication_failed", "\(wrong as Any)")
+                // The session goes on, with the tokens that it had.
+                #expect(try await session.accessToken() == before)
+                // A second is short on a slow machine: one of several in time is enough.
+                try await Deadline.wait(for: "a request that is fresh enough") {
+                    let assurance = try await session.stepUp(for: header, password: SignInServer.password)
+                    #expect(assurance.level <= .low && assurance.facts.isEmpty)
+                    let error = await failure { () async throws(TouchstoneError) in
+                        try await session.remove(nobody)
+                    }
+                    return error?.code == .notFound ? true : nil
+                }
+                #expect(world.keychain.prompts.isEmpty)
+                let after = try await session.accessToken()
+                #expect(after != before)
+                // The session's own: the same number, and no second session.
+                let me = try world.call("GET", "/v1/me", after)
+                #expect(me["sessions"]?.integer == 1, "\(me)")
+                #expect(me["acr"]?.string == "pwd", "\(me)")
+                // What a password does not give is not asked of the server at all.
+                let count = world.relay.exchanges.count
+                let strong = "Bearer error=\"insufficient_user_authentication\", acr_values=\"phr\""
+                let refused = await failure { () async throws(TouchstoneError) in
+                    try await session.stepUp(for: strong, password: SignInServer.password)
+                }
+                #expect(
+                    refused?.code == .stepUpNeeded && refused?.details == ["wanted: phr", "this gives: pwd"],
+                    "\(refused as Any)"
+                )
+                await #expect(throws: TouchstoneError(.limitExceeded)) {
+                    try await session.stepUp(
+                        for: "Bearer error=\"invalid_token\"",
+                        password: SignInServer.password
+                    )
+                }
+                #expect(world.relay.exchanges.count == count)
+            }
+        }
+
         private func create(_ world: LoginWorld, _ access: String, _ details: JSONValue) throws -> String {
             let made = try world.call(
                 "POST",

@@ -43,7 +43,8 @@ extension Visit {
     package func availability(
         of body: CanEvaluatePolicy
     ) async throws(KeychainError) -> AuthenticationAvailability {
-        try await serving(.canEvaluatePolicy) { () async throws(KeychainError) in
+        desk.watchers.noteQuestion()
+        return try await serving(.canEvaluatePolicy) { () async throws(KeychainError) in
             await availability(of: try Self.policy(body.policy))
         }
     }

@@ -10,11 +10,16 @@ package final class Watchers: Sendable {
         var watchers: [UInt64: Watcher] = [:]
         /// Whether a lockout may be over when the passcode is shown; also one that is older than the daemon.
         var mayBeLockedOut = true
+        /// When somebody asked what asking would come to; who watches for that asks again within ten seconds.
+        var lastQuestion: ContinuousClock.Instant?
     }
+
+    /// How long a question says that somebody wants to know of the sensor.
+    private static let questionAge = Duration.seconds(15)
 
     private let state = Guarded(State())
     private let arrival: AsyncStream<Void>.Continuation
-    /// An element each time that somebody watches and nobody did; for one listener.
+    /// An element for each time that ``areAboutSensor`` may have become true; for one listener.
     package let arrivals: AsyncStream<Void>
 
     /// Nobody watches yet.
@@ -24,6 +29,20 @@ package final class Watchers: Sendable {
 
     /// Whether anybody watches.
     package var isWatched: Bool { state.withLock { !$0.watchers.isEmpty } }
+
+    /// Whether anybody watches who wants to know of the sensor: who only wants to hear what happens asks for nothing.
+    package var areAboutSensor: Bool {
+        state.withLock { state in
+            guard !state.watchers.isEmpty, let last = state.lastQuestion else { return false }
+            return .now - last < Self.questionAge
+        }
+    }
+
+    /// Somebody asked what asking would come to.
+    func noteQuestion() {
+        state.withLock { $0.lastQuestion = .now }
+        if isWatched { arrival.yield() }
+    }
 
     /// Tells all of a change.
     package func tell(_ kind: KeychainChange.Kind) {

@@ -162,13 +162,13 @@ public final class RemoteKeychain: Sendable {
         _ method: Method,
         _ body: borrowing Body,
         replies sink: any ReplySink,
-        lookingUntil deadline: ContinuousClock.Instant
+        until deadline: ContinuousClock.Instant
     ) throws(KeychainError) -> BegunCall? {
         let connection = connection.withLockIfFree { slot in
             slot.flatMap { $0.isUsable ? $0 : nil }
         }
         guard let connection, let connection, !isClosedToTests.load(ordering: .acquiring) else { return nil }
-        return try connection.begin(method, body, replies: sink, lookingUntil: deadline)
+        return try connection.begin(method, body, replies: sink, until: deadline)
     }
 
     /// The same keychain on a connection of its own, which starts no daemon.

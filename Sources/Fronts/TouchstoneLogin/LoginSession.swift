@@ -97,11 +97,56 @@ public actor LoginSession {
         let begun = try await call("POST", "/v1/login/options", ["purpose": "reauth"])
         let ceremony = try Ceremony(begun, from: client.api)
         let (assertion, assurance) = try await client.assert(ceremony.publicKey, by: record, prompt)
-        // The server replaces the session's tokens now, so its answer is taken in any case, and nothing is renewed meanwhile.
+        try await step(demand) { [client, proofKey] () throws(TouchstoneError) in
+            try await client.finish(ceremony, assertion, proofKey)
+        }
+        return assurance
+    }
+
+    /// Authenticates again by the account's password, where that is what a service demands; the session's tokens are other ones then.
+    ///
+    /// For a device that is not set up, and for a person who cannot use the sensor. The server counts wrong passwords as at a
+    /// sign-in, and the session goes on after one.
+    ///
+    /// - Parameters:
+    ///   - wwwAuthenticate: As for ``stepUp(for:_:)``.
+    ///   - password: The account's password.
+    /// - Returns: what the new authentication is worth: `low`.
+    /// - Throws: `TouchstoneError`: `stepUpNeeded` where the service wants more than a password, before the server sees it, `refused`
+    ///   for a wrong one, `throttled` with the time to wait, `limitExceeded` for a header that is no such demand, those of a
+    ///   server.
+    @discardableResult
+    public func stepUp(
+        for wwwAuthenticate: String,
+        password: String
+    ) async throws(TouchstoneError) -> Assurance {
+        let demand = try StepUpDemand(wwwAuthenticate)
+        try demand.check(StepUpDemand.password)
+        let assurance = Assurance.withoutKey(try await client.keys.hardwareLevel())
+        let access = try await accessToken()
+        try await step(demand) { [client, proofKey, user] () throws(TouchstoneError) in
+            try await client.api.call(
+                "POST",
+                "/v1/login/password",
+                .json([
+                    "username": .string(user), "password": .string(password), "purpose": "reauth",
+                ]),
+                access: access,
+                prove: client.keys.prove(proofKey)
+            )
+        }
+        return assurance
+    }
+
+    /// Ends a step-up: the server replaces the session's tokens now, so its answer is taken in any case, and nothing is renewed
+    /// meanwhile.
+    private func step(
+        _ demand: StepUpDemand,
+        _ finish: @escaping @Sendable () async throws(TouchstoneError) -> JSONObject
+    ) async throws(TouchstoneError) {
         let step = Task { () -> Result<Tokens, TouchstoneError> in
             do throws(TouchstoneError) {
-                let answer = try await client.finish(ceremony, assertion, proofKey)
-                let tokens = try Tokens(answer, from: client.api)
+                let tokens = try Tokens(try await finish(), from: client.api)
                 try await take(tokens)
                 return .success(tokens)
             } catch {
@@ -112,7 +157,6 @@ public actor LoginSession {
         let result = await step.value
         if stepping == step { stepping = nil }
         try demand.check(try result.get().context)
-        return assurance
     }
 
     /// Takes tokens that replace the session's; after the session's end they are given back.

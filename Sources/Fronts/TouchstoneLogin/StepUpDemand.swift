@@ -6,7 +6,9 @@ struct StepUpDemand: Equatable {
     let contexts: [String]
 
     /// The contexts of `touchstone-server`, weakest first (OpenID EAP ACR Values 1.0): a stronger one serves for a weaker one.
-    private static let ladder = ["pwd", "phr", "phrh"]
+    private static let ladder = [password, "phr", "phrh"]
+    /// What a password gives.
+    static let password = "pwd"
 
     /// Reads the header `WWW-Authenticate`.
     ///
@@ -31,7 +33,7 @@ struct StepUpDemand: Equatable {
                 .stepUpNeeded,
                 part: "server",
                 nextStep: .askForHelp,
-                details: ["wanted: \(contexts.joined(separator: " "))", "this device gives: \(context)"]
+                details: ["wanted: \(contexts.joined(separator: " "))", "this gives: \(context)"]
             )
         }
     }

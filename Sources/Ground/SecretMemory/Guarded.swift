@@ -30,7 +30,8 @@ package final class Guarded<Value: ~Copyable>: @unchecked Sendable {  // touched
 
     /// ``withLock(_:)`` for who may not wait; nil where another one has the value.
     @inlinable
-    package func withLockIfFree<R: ~Copyable, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R? {
+    package func withLockIfFree<R: ~Copyable, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R?
+    {
         guard unsafe pthread_mutex_trylock(mutex) == 0 else { return nil }
         defer { unsafe pthread_mutex_unlock(mutex) }
         return try unsafe body(&value)

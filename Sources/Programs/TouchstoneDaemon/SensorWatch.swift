@@ -5,13 +5,12 @@ import ServiceLifecycle
 /// Tells those who watch that a sensor came or went, or that its fingers may be others.
 ///
 /// fprintd announces an enrolment alone: for a sensor that is plugged and a finger that is deleted it is asked, and only
-/// while somebody watches.
+/// while somebody watches who wants to know of the sensor.
 struct SensorWatch: Service {
-    /// How often it is asked.
-    static let pause = Duration.seconds(2)
-
     let reader: any FingerprintReader
     let watchers: Watchers
+    /// How often it is asked.
+    var pause = Duration.seconds(2)
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -31,7 +30,8 @@ struct SensorWatch: Service {
         for await _ in watchers.arrivals {
             // What was seen before somebody watched is not known to have been told.
             var last: Seen?
-            while (try? await Task.sleep(for: Self.pause)) != nil, watchers.isWatched {
+            while watchers.areAboutSensor, (try? await Task.sleep(for: pause)) != nil {
+                guard watchers.areAboutSensor else { break }
                 let now = await Seen(reader)
                 if now != last { watchers.tell(.sensor) }
                 last = now

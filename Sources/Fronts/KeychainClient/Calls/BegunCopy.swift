@@ -4,12 +4,12 @@ import Synchronization
 extension RemoteKeychain {
     /// Begins a look-up on a thread that may not wait, such as one of Swift's pool.
     ///
-    /// The daemon answers what asks nobody within microseconds, for which another thread would not be awake yet: it is looked
-    /// for that long here, without waiting. What takes longer is waited for where ``BegunCopy/finish(cancellation:)`` is called.
+    /// The daemon answers what asks nobody within microseconds, before another thread would be awake to wait for it. What takes
+    /// longer is waited for where ``BegunCopy/finish(cancellation:)`` is called.
     ///
     /// - Parameters:
     ///   - request: What is looked up.
-    ///   - time: How long the answer is looked for.
+    ///   - time: How long this thread looks for the answer, without sleeping.
     /// - Returns: the look-up; nil where it could not even be sent without waiting, such as before the first connection.
     /// - Throws: ``KeychainError`` as ``copy(_:cancellation:)``, for what is not sent.
     public func beginCopy(
@@ -22,7 +22,7 @@ extension RemoteKeychain {
         TerminalModes.begin()
         var isBegun = false
         defer { if !isBegun { TerminalModes.end(isLost: false) } }
-        let call = try begin(.copyItems, request, replies: sink, lookingUntil: .now + time)
+        let call = try begin(.copyItems, request, replies: sink, until: .now + time)
         guard let call else { return nil }
         isBegun = true
         return BegunCopy(self, request, sink, call)
@@ -39,7 +39,8 @@ public final class BegunCopy: Sendable {
     private let call: BegunCall
     private let hasFinished = Atomic<Bool>(false)
 
-    fileprivate init(_ keychain: RemoteKeychain, _ request: CopyItems, _ sink: ItemReplies, _ call: BegunCall) {
+    fileprivate init(_ keychain: RemoteKeychain, _ request: CopyItems, _ sink: ItemReplies, _ call: BegunCall)
+    {
         self.keychain = keychain
         self.request = request
         self.sink = sink
@@ -49,8 +50,12 @@ public final class BegunCopy: Sendable {
     /// Whether all that was found is here: ``finish(cancellation:)`` does not wait then.
     public var hasArrived: Bool { call.hasSucceeded }
 
-    /// What was found; called once. Waits for the daemon, and for room in locked memory.
+    /// What was found; called once.
     ///
+    /// Waits for the daemon, and for room in locked memory.
+    ///
+    /// - Parameter cancellation: ends the wait.
+    /// - Returns: the items.
     /// - Throws: ``KeychainError`` as ``RemoteKeychain/copy(_:cancellation:)``.
     public func finish(cancellation: Cancellation? = nil) throws(KeychainError) -> ItemResults {
         hasFinished.store(true, ordering: .relaxed)

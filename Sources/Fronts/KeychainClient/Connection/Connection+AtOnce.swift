@@ -2,8 +2,8 @@ import Glibc
 import KeychainModel
 import Synchronization
 
-/// Requests of threads that may not wait, such as those of Swift's pool: what can be answered at once is, and the rest is waited
-/// for elsewhere.
+/// Requests of threads that may not wait, such as those of Swift's pool: what is answered within a moment is taken there, by looking
+/// for it again and again, and the rest is waited for elsewhere.
 extension Connection {
     /// Sends a request, unless that means to wait, and looks for its replies until `deadline`.
     ///
@@ -12,7 +12,7 @@ extension Connection {
         _ method: Method,
         _ body: borrowing Body,
         replies sink: any ReplySink,
-        lookingUntil deadline: ContinuousClock.Instant
+        until deadline: ContinuousClock.Instant
     ) throws(KeychainError) -> BegunCall? {
         let hasPlace = monitor.change { state in
             guard !state.hasFailed, state.inFlight < Self.mostInFlight else { return false }
@@ -49,41 +49,73 @@ extension Connection {
         if isUnderWay { cancel(call.id) }
     }
 
-    /// Reads what arrives until a request is over, without waiting; whoever has something to do on this processor does it meanwhile.
-    private func look(for call: Call, until deadline: ContinuousClock.Instant) {
-        repeat {
-            var receiver: FrameReceiver?
-            monitor.change { receiver = $0.receiver.take() }
-            if let lent = receiver.take() {
-                readAtOnce(lent, until: call, deadline)
-            } else {
-                sched_yield()
-            }
-        } while !isOver(call) && ContinuousClock.now < deadline
+    /// What a thread that looks for a reply does next.
+    private enum Look: ~Copyable {
+        /// The request is over, or can have no reply any more.
+        case over
+        /// Another thread reads.
+        case pass
+        case read(FrameReceiver)
     }
 
-    private func readAtOnce(
-        _ lent: consuming FrameReceiver,
-        until call: Call,
-        _ deadline: ContinuousClock.Instant
-    ) {
+    /// Reads what arrives until a request is over, or leaves that to the thread that reads; without waiting, until the deadline.
+    private func look(for call: Call, until deadline: ContinuousClock.Instant) {
+        let pause = Pause(until: deadline)
+        repeat {
+            let look = monitor.wait { state -> Look? in
+                if state.hasFailed || call.outcome != nil { return .over }
+                guard let receiver = state.receiver.take() else { return .pass }
+                return .read(receiver)
+            }
+            switch consume look {
+            case .over: return
+            case .pass: break
+            case .read(let receiver):
+                guard read(receiver, until: call, pause) else { return }
+            }
+        } while pause.isTaken()
+    }
+
+    /// - Returns: whether it is worth to look again.
+    private func read(_ lent: consuming FrameReceiver, until call: Call, _ pause: Pause) -> Bool {
         var receiver = lent
+        var isTimeLeft = true
         do {
-            while !isOver(call) {
+            while isTimeLeft, !isOver(call) {
                 switch try socket.receiveAtOnce(into: &receiver) {
                 case .received: while let message = try receiver.next() { try handOut(message) }
-                case .wouldBlock:
-                    guard ContinuousClock.now < deadline else { return giveBack(receiver) }
-                    sched_yield()
+                case .wouldBlock: isTimeLeft = pause.isTaken()
                 case .closed: throw WireError.closed
                 }
             }
         } catch WireError.noLockedMemory {
             // Who may wait for some tries again.
+            isTimeLeft = false
         } catch {
             fail(error)
         }
         giveBack(receiver)
+        return isTimeLeft
+    }
+}
+
+/// The time between two looks of a thread that may not sleep.
+private struct Pause {
+    private let deadline: ContinuousClock.Instant
+    /// From when on others get the processor in between: before, the daemon is about to answer on another one.
+    private let politeness: ContinuousClock.Instant
+
+    init(until deadline: ContinuousClock.Instant) {
+        self.deadline = deadline
+        politeness = .now + .microseconds(40)
+    }
+
+    /// - Returns: false at the deadline.
+    func isTaken() -> Bool {
+        let now = ContinuousClock.now
+        guard now < deadline else { return false }
+        if now >= politeness { sched_yield() }
+        return true
     }
 }
 

@@ -92,10 +92,7 @@ struct DaemonSocket: ~Copyable, Sendable {
         }
     }
 
-    /// Sends one message whole.
-    ///
-    /// - Parameter waits: whether for room, where there is none.
-    /// - Returns: false where there is none, and nothing was sent.
+    /// Sends one message whole; false where there is no room for it, it is not to wait for some, and nothing was sent.
     borrowing func send(_ message: borrowing SecretBuffer, waits: Bool) throws(WireError) -> Bool {
         guard waits else { return try Frame.sendAtOnce(message, to: descriptor) }
         // Full for as long as `SO_SNDTIMEO`: the daemon does not read any more.
@@ -112,7 +109,9 @@ struct DaemonSocket: ~Copyable, Sendable {
     }
 
     /// Reads once what is there.
-    borrowing func receiveAtOnce(into receiver: inout FrameReceiver) throws(WireError) -> FrameReceiver.Progress {
+    borrowing func receiveAtOnce(into receiver: inout FrameReceiver) throws(WireError)
+        -> FrameReceiver.Progress
+    {
         try receiver.receive(from: descriptor, waits: false)
     }
 

@@ -3,11 +3,13 @@ internal import KeychainModel
 
 extension KeychainLink {
     /// How long the daemon's answer is looked for on the caller's own thread: several times what one takes that asks nobody.
+    ///
+    /// To wake another thread and to be woken by it takes as long as the answer itself.
     private static let moment = Duration.microseconds(200)
 
-    /// Begins to look for a secret on the caller's own thread, which does not wait.
+    /// Begins to look for a secret on the caller's own thread, which does not sleep.
     ///
-    /// - Returns: nil where that means to wait, or to ask the daemon something else before.
+    /// - Returns: nil where it could not be sent at once, or the daemon has to be asked something else before.
     func begin(_ key: String, _ access: StoreAccess, _ session: PromptSession?) -> BegunLookup? {
         let rule = access.store.rule
         guard rule.level == nil, client.isKnownToMeet(rule) else { return nil }

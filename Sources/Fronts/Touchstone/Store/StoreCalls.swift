@@ -93,11 +93,9 @@ struct StoreCalls {
         }
     }
 
-    /// Reads a secret, after what its rule demands.
+    /// Reads a secret, after what its rule demands; `begun` is the look-up, where it was begun.
     ///
     /// One request where it is there: the store's marker is looked at for one that is not found alone.
-    ///
-    /// - Parameter begun: the look-up, where it was begun.
     func read(_ key: String, _ begun: BegunLookup? = nil) throws(TouchstoneError) -> FoundSecret {
         if begun == nil {
             try checkLevel()

@@ -8,7 +8,8 @@ public import Touchstone
 
 /// The transport over Foundation's URLSession.
 ///
-/// Trusts the certificate authorities of the system. Copies share their connections.
+/// Trusts the certificate authorities of the system. Copies share their connections. On Linux the variables `https_proxy`, `http_proxy`,
+/// `all_proxy` and `no_proxy` count; plain HTTP, which is for servers of this machine alone, goes through no proxy.
 public struct URLSessionTransport: LoginTransport {
     private let session: OwnedSession
 
@@ -19,9 +20,13 @@ public struct URLSessionTransport: LoginTransport {
     ///
     /// - Parameter request: What is sent.
     /// - Returns: what came back.
-    /// - Throws: `TouchstoneError` as ``LoginTransport/send(_:)`` says.
+    /// - Throws: `TouchstoneError` as ``LoginTransport/send(_:)`` says, and `untrustedServer` for plain HTTP that the environment
+    ///   sends through a proxy.
     public func send(_ request: LoginRequest) async throws(TouchstoneError) -> LoginResponse {
         guard !Task.isCancelled else { throw TouchstoneError(.taskCancelled) }
+        #if os(Linux)
+            try ProxyVariables.check(request.url)
+        #endif
         var wanted = URLRequest(url: request.url)
         wanted.httpMethod = request.method
         for (name, value) in request.headers { wanted.setValue(value, forHTTPHeaderField: name) }

@@ -1,0 +1,35 @@
+import Foundation
+import KeychainClient
+import KeychainModel
+import TouchstoneTesting
+
+/// `Examples/SignIn` as a process, with a keychain of its own and a server behind a relay.
+struct SignInApp {
+    let relay: Relay
+    let keychain: PrivateKeychain
+
+    /// Starts the program; its output goes to the file.
+    func start(
+        _ password: String = SignInServer.password,
+        more: [String: String] = [:]
+    ) async throws -> (ChildProcess, log: String) {
+        let log = keychain.home.appending("app.\(UUID().uuidString)")
+        let text = try keychain.home.write(password + "\n", to: "input")
+        let terminal = keychain.prompt().origin.terminal ?? ""
+        // Prompts come up at the terminal of the descriptors.
+        let process = try await ChildProcess.start(
+            "/bin/sh",
+            [
+                "-c", "output=$1; shift; exec \"$@\" < '\(text)' > \"$output\" 2> '\(terminal)'",
+                "sh", log,
+                "\(Programs.directory)/SignIn", relay.url.absoluteString, SignInServer.user,
+            ],
+            environment: [
+                "TOUCHSTONE_HOME": keychain.home.path, "TOUCHSTONE_DAEMON": Programs.touchstoned,
+                "TERM": "xterm",
+            ].merging(more) { $1 },
+            log: keychain.home.appending("app.log")
+        )
+        return (process, log)
+    }
+}
