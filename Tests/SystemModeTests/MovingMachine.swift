@@ -13,6 +13,7 @@ struct MovingMachine {
     static let alice = SystemModeMachine.Account.alice
 
     let machine: SystemModeMachine
+    private let broker: SystemBroker
     /// Who answers the boxes of alice's own daemon, and of that of system mode.
     let own: ScriptedOwner
     let system: ScriptedOwner
@@ -48,11 +49,12 @@ struct MovingMachine {
             encoding: .utf8
         )
         guard chown(path, uid, uid) == 0, chmod(path, 0o600) == 0 else { throw POSIXError(.EIO) }
+        broker = try await machine.startBroker()
         let parts = try await machine.run(["/bin/sh", "-ec", Self.parts], as: .root)
         #expect(parts.status == 0, "\(parts.output)")
     }
 
-    /// What `touchstone system enable` looks for before it moves anything; of the broker and the agent nothing more.
+    /// What `touchstone system enable` looks for before it moves anything; of the agent nothing more.
     private static let parts = """
         cd /usr/libexec/touchstone; touch touchstone-broker touchstone-agent; chmod 755 touchstone-broker
         chgrp \(SystemModeMachine.Group.agent) touchstone-agent; chmod 2755 touchstone-agent
@@ -60,18 +62,14 @@ struct MovingMachine {
         for unit in touchstoned@ touchstone-broker; do touch $unit.service $unit.socket; done
         """
 
-    /// Starts alice's daemon of system mode, which names programs itself, with capabilities that it has not else: there is no
-    /// broker on this machine.
-    func startDaemon() async throws -> SystemDaemon {
-        let account = SystemModeMachine.Account.touchstone
-        return try await machine.startDaemon(
-            for: Self.alice,
-            through: [
-                "/usr/bin/setpriv", "--reuid=\(account.uid)", "--regid=\(account.uid)",
-                "--groups=\(SystemModeMachine.Group.tss)", "--inh-caps=+sys_ptrace,+kill",
-                "--ambient-caps=+sys_ptrace,+kill", "--pdeathsig=KILL", "--",
-            ]
-        )
+    /// Starts alice's daemon of system mode, as its unit has it.
+    func startDaemon() async throws -> SystemDaemon { try await machine.startDaemon(for: Self.alice) }
+
+    /// Shows the broker the templates of an fprintd's own place.
+    func show(templates: String) async throws {
+        let bind = "mkdir -p /var/lib/fprint && mount --bind '\(templates)' /var/lib/fprint"
+        let bound = try await machine.run(["/bin/sh", "-c", bind], as: .root)
+        #expect(bound.status == 0, "\(bound.output)")
     }
 
     /// Runs `touchstone` as alice, or as root.

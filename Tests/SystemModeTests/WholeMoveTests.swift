@@ -145,6 +145,7 @@ struct WholeMoveTests {
             settings: ["test.system-bus-address = unix:path=/run/dbus/system_bus_socket"]
         )
         let bus = try await moving.machine.startBus(sensors: [.image], rules: Self.openRules)
+        try await moving.show(templates: bus.templateDirectory)
         let finger = SyntheticFinger(1)
         try await Enroller(bus, user: "alice").enrol(finger)
         let reader = VirtualReader(bus)
