@@ -51,7 +51,8 @@ struct MovedPlaceTests {
 
         let back = try await moving.move("disable")
         #expect(back.status == 0, "\(back.output)")
-        #expect(!daemon.process.isRunning && moving.systemNames.isEmpty && moving.ownNames.isEmpty)
+        try await Deadline.wait(for: "the daemon's end") { daemon.process.isRunning ? nil : true }
+        #expect(moving.systemNames.isEmpty && moving.ownNames.isEmpty)
         let again = try await moving.run(["get", "plain"], environment: variable)
         #expect(again.status == 0 && again.output == "secret", "\(again.output)")
     }
@@ -91,7 +92,7 @@ struct MovedPlaceTests {
         #expect(moving.ownNames == ["moved"])
         let back = try await moving.move("disable")
         #expect(back.status == 0, "\(back.output)")
-        #expect(!daemon.process.isRunning)
+        try await Deadline.wait(for: "the daemon's end") { daemon.process.isRunning ? nil : true }
         let read = try await moving.run(["get", "plain"])
         #expect(read.status == 0 && read.output == "secret", "\(read.output)")
     }

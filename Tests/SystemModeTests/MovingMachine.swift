@@ -3,9 +3,11 @@ import Glibc
 import Testing
 import TouchstoneTesting
 
-/// A machine on which alice has a keychain of her own, and root can move it: no service manager runs, so whoever tests
-/// starts the daemon of system mode.
-struct MovingMachine {
+/// A machine on which alice has a keychain of her own, and root can move it.
+///
+/// No service manager runs: whoever tests starts the daemon of system mode. Alice's own daemons, which her programs start,
+/// end with the value.
+final class MovingMachine: Sendable {
     static var isPossible: Bool {
         SystemModeMachine.isPossible && access("/usr/lib/systemd/system", X_OK) == 0
     }
@@ -52,6 +54,19 @@ struct MovingMachine {
         broker = try await machine.startBroker()
         let parts = try await machine.run(["/bin/sh", "-ec", Self.parts], as: .root)
         #expect(parts.status == 0, "\(parts.output)")
+    }
+
+    deinit {
+        // They have no parent any more; their home is no other machine's.
+        let home = "HOME=\(machine.home(of: Self.alice))"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        for process in names.compactMap({ pid_t($0) }) {
+            guard let octets = FileManager.default.contents(atPath: "/proc/\(process)/environ") else {
+                continue
+            }
+            let variables = octets.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+            if variables.contains(home) { kill(process, SIGKILL) }
+        }
     }
 
     /// What `touchstone system enable` looks for before it moves anything; of the agent nothing more.

@@ -17,7 +17,7 @@ package struct MoveError: Error, Equatable {
         case unsafePlace
         /// Another process uses the keychain, or another move is under way.
         case busy
-        /// It has no keybag, without which nothing in it opens.
+        /// It has no keybag, without which nothing in it opens, or not all of it came back.
         case notWhole
         /// There is no room on the disk.
         case full

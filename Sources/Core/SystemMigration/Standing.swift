@@ -59,7 +59,7 @@ struct MoveFacts {
     var standing: MoveStanding {
         if isKept {
             if hasKeychain {
-                if isMarked, isMoving || isArriving { return .systemUnchecked }
+                if isMarked, isMoving { return .systemUnchecked }
                 return isKeptEmpty && !isMarked ? .bypassed : .twofold
             }
             return hasSpare || isArriving ? .systemUnchecked : .system

@@ -77,7 +77,9 @@ enum SystemModeChecks {
             .fail(
                 part,
                 "\(kept) counts, and \(own) has another keychain",
-                "move the one in \(own) elsewhere, all but the file 'moved'"
+                // What is in the account's directory is root's to see: it may be an empty one.
+                (ProcessUser.uid == 0 ? "" : "sudo touchstone system status first; then ")
+                    + "move the one in \(own) elsewhere, all but the file 'moved'"
             )
         case .lost:
             .fail(
