@@ -119,7 +119,7 @@ struct TerminalAgentTests {
         let process = try await alice.start("run --env SECRET=mail -- sh -c 'echo child of $$; read line'")
         try await alice.type(PrivateKeychain.passcode, after: "Passcode:")
         try await alice.terminal.wait(for: "child of")
-        #expect(alice.agents.isEmpty)
+        try await alice.expectNoAgent()
         alice.terminal.press(.enter)
         #expect(try await alice.end(of: process) == 0)
 
