@@ -56,7 +56,9 @@ struct TerminalPerson {
     func end(of process: ChildProcess?) async throws -> Int32 {
         try await terminal.wait(for: "ended with")
         let status = try await Deadline.wait(for: "the status") {
-            terminal.text.matches(of: /ended with (\d+)\s/).last.flatMap { Int32($0.output.1) }
+            // Of the last one, whose number may still be on its way.
+            let parts = terminal.text.split(separator: "ended with ", omittingEmptySubsequences: false)
+            return parts.last?.prefixMatch(of: /(\d+)\s/).flatMap { Int32($0.output.1) }
         }
         try await process?.waitUntilEnd()
         return status
@@ -88,6 +90,7 @@ struct TerminalPerson {
                 String($0.output.0)
             }
         }
+        try await terminal.wait(for: "Press any key")
         terminal.press(.enter)
         try await type(code, after: "Recovery code:")
         return try await end(of: process)
