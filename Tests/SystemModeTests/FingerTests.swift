@@ -10,8 +10,9 @@ import TouchstoneTesting
     .enabled(
         if: TerminalPerson.isPossible && ShippedFiles.isProgram("/usr/bin/fprintd-verify")
             && ShippedFiles.isProgram("/usr/lib/polkit-1/polkitd"),
-        "needs root, a machine that lets it mount and set-gid programs be, fprintd, polkitd and pinentry-tty"
-    )
+        "needs root, a machine that lets it mount, fprintd, polkitd, pinentry-tty and touchstone-agent"
+    ),
+    .enabled(if: TerminalPerson.getsGroup, "a set-gid program gets no group here: no-new-privileges")
 )
 struct FingerTests {
     private let finger = SyntheticFinger(7)

@@ -11,8 +11,10 @@ struct TerminalPerson {
     /// What draws boxes with a field.
     static let pinentry = "/usr/bin/pinentry-tty"
     static var isPossible: Bool {
-        SystemModeMachine.canSetGroups && access(pinentry, X_OK) == 0 && access(Programs.agent, X_OK) == 0
+        SystemModeMachine.isPossible && access(pinentry, X_OK) == 0 && access(Programs.agent, X_OK) == 0
     }
+    /// Whether the machine lets a set-gid program have its group, which no root can change.
+    static var getsGroup: Bool { !SystemModeMachine.isPossible || SystemModeMachine.canSetGroups }
 
     let machine: SystemModeMachine
     let terminal: PseudoTerminal
