@@ -9,8 +9,9 @@ import TouchstoneTesting
     .serialized,
     .enabled(
         if: TerminalPerson.isPossible,
-        "needs root, a machine that lets it mount and set-gid programs be, pinentry-tty, and touchstone-agent"
-    )
+        "needs root, a machine that lets it mount, pinentry-tty, and a built touchstone-agent"
+    ),
+    .enabled(if: TerminalPerson.getsGroup, "a set-gid program gets no group here: no-new-privileges")
 )
 struct HostileStartTests {
     /// Where the C library is.

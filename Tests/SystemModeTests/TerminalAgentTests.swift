@@ -9,8 +9,9 @@ import TouchstoneTesting
     .serialized,
     .enabled(
         if: TerminalPerson.isPossible,
-        "needs root, a machine that lets it mount and set-gid programs be, pinentry-tty, and touchstone-agent"
-    )
+        "needs root, a machine that lets it mount, pinentry-tty, and a built touchstone-agent"
+    ),
+    .enabled(if: TerminalPerson.getsGroup, "a set-gid program gets no group here: no-new-privileges")
 )
 struct TerminalAgentTests {
     private static let command = SystemModeMachine.command
@@ -95,7 +96,13 @@ struct TerminalAgentTests {
             let agent = try #require(alice.agents.first)
             alice.terminal.type("half a passc")
             kill(isCommand ? command : agent, SIGKILL)
-            try await alice.terminal.wait(for: "ended with \(isCommand ? 137 : 4)")
+            let ends = ["ended with \(isCommand ? 137 : 4)"]
+            // An agent that had no time to tell that its box is up is followed by another one.
+            let found = try await alice.terminal.wait(forAnyOf: ends + (isCommand ? [] : ["Passcode:"]))
+            if found == 1 {
+                alice.terminal.press(.interrupt)
+                try await alice.terminal.wait(for: "ended with")
+            }
             try await alice.expectNoAgent()
             try await Deadline.wait(for: "the modes") { alice.modes == before ? true : nil }
             session.stop()
@@ -119,7 +126,7 @@ struct TerminalAgentTests {
         let process = try await alice.start("run --env SECRET=mail -- sh -c 'echo child of $$; read line'")
         try await alice.type(PrivateKeychain.passcode, after: "Passcode:")
         try await alice.terminal.wait(for: "child of")
-        #expect(alice.agents.isEmpty)
+        try await alice.expectNoAgent()
         alice.terminal.press(.enter)
         #expect(try await alice.end(of: process) == 0)
 

@@ -11,8 +11,10 @@ struct TerminalPerson {
     /// What draws boxes with a field.
     static let pinentry = "/usr/bin/pinentry-tty"
     static var isPossible: Bool {
-        SystemModeMachine.canSetGroups && access(pinentry, X_OK) == 0 && access(Programs.agent, X_OK) == 0
+        SystemModeMachine.isPossible && access(pinentry, X_OK) == 0 && access(Programs.agent, X_OK) == 0
     }
+    /// Whether the machine lets a set-gid program have its group, which no root can change.
+    static var getsGroup: Bool { !SystemModeMachine.isPossible || SystemModeMachine.canSetGroups }
 
     let machine: SystemModeMachine
     let terminal: PseudoTerminal
@@ -56,7 +58,9 @@ struct TerminalPerson {
     func end(of process: ChildProcess?) async throws -> Int32 {
         try await terminal.wait(for: "ended with")
         let status = try await Deadline.wait(for: "the status") {
-            terminal.text.matches(of: /ended with (\d+)\s/).last.flatMap { Int32($0.output.1) }
+            // Of the last one, whose number may still be on its way.
+            let parts = terminal.text.split(separator: "ended with ", omittingEmptySubsequences: false)
+            return parts.last?.prefixMatch(of: /(\d+)\s/).flatMap { Int32($0.output.1) }
         }
         try await process?.waitUntilEnd()
         return status
@@ -88,6 +92,7 @@ struct TerminalPerson {
                 String($0.output.0)
             }
         }
+        try await terminal.wait(for: "Press any key")
         terminal.press(.enter)
         try await type(code, after: "Recovery code:")
         return try await end(of: process)

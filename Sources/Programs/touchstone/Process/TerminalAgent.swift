@@ -67,7 +67,7 @@ struct TerminalAgent: PromptAgent {
     /// The lines of a cause that ``start(insteadOf:)`` made: what went wrong and what to do.
     static func lines(of detail: String) -> ErrorText.Lines {
         let lines = detail.split(separator: "\n", maxSplits: 1).map(String.init)
-        return (lines[0], lines.count > 1 ? lines[1] : "touchstone doctor")
+        return (lines.first ?? "no program draws the prompt", lines.dropFirst().first ?? "touchstone doctor")
     }
 
     private static func launch() throws(KeychainError) -> Running {
