@@ -96,6 +96,11 @@ enum SystemRows {
             environment: ["TOUCHSTONE_HOME": measured.home],
             log: measured.directory.appending("own.log")
         )
+        // Else the command would start another one.
+        try await Deadline.wait(for: "the daemon of alice's own") {
+            let log = try TextFile.read(measured.directory.appending("own.log"))
+            return log.contains(" listening ") ? true : nil
+        }
         try await measured.setUp(alice)
         try await measured.setUp(alice, environment: ["TOUCHSTONE_HOME": measured.home])
         let medians = try await measured.client(

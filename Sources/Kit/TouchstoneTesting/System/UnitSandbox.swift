@@ -43,7 +43,7 @@ package struct UnitSandbox: Sendable {
         else { return false }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: python)
-        process.arguments = [launcher, unit, "", "--", "/usr/bin/env"]
+        process.arguments = ["-B", launcher, unit, "", "--", "/usr/bin/env"]
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         guard (try? process.run()) != nil else { return false }
@@ -81,6 +81,6 @@ package struct UnitSandbox: Sendable {
         for kept in ["\(FileManager.default.temporaryDirectory.path)/touchstone-*", "/tmp/.X11-unix"] {
             options += ["--keep", kept]
         }
-        return [Self.python, Self.launcher, unit, instance] + options + ["--"]
+        return [Self.python, "-B", Self.launcher, unit, instance] + options + ["--"]
     }
 }
