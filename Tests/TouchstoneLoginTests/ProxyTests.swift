@@ -14,9 +14,10 @@ struct ProxyTests {
             (["all_proxy": "socks5://p:1"], "all_proxy"), (["ALL_PROXY": "p"], "ALL_PROXY"),
             (["http_proxy": "p", "no_proxy": "localhost"], nil),
             (["http_proxy": "p", "NO_PROXY": "example.org, LOCALHOST"], nil),
-            (["http_proxy": "p", "no_proxy": ".localhost,x"], nil),
+            (["http_proxy": "p", "no_proxy": ".localhost,x"], "http_proxy"),
             (["http_proxy": "p", "no_proxy": "*"], nil),
             (["http_proxy": "p", "no_proxy": "127.0.0.1,host"], "http_proxy"),
+            (["http_proxy": "p", "no_proxy": "*,host"], "http_proxy"),
             // The first one counts, also where it is empty.
             (["http_proxy": "p", "no_proxy": "", "NO_PROXY": "localhost"], "http_proxy"),
         ] as [([String: String], String?)]

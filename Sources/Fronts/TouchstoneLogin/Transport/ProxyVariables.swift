@@ -14,10 +14,11 @@ enum ProxyVariables {
         let variable = ["http_proxy", "all_proxy", "ALL_PROXY"].first { environment[$0]?.isEmpty == false }
         guard let variable else { return nil }
         let exceptions = environment["no_proxy"] ?? environment["NO_PROXY"] ?? ""
-        let host = host.lowercased()
-        let isExcepted = exceptions.lowercased().split { $0 == "," || $0 == " " }.contains { exception in
-            exception == "*" || exception == host || exception == ".\(host)"
-        }
+        if exceptions == "*" { return nil }
+        // Versions of curl differ in how they compare addresses of IPv6.
+        let isExcepted =
+            !host.contains(":")
+            && exceptions.lowercased().split { $0 == "," || $0 == " " }.contains { $0 == host.lowercased() }
         return isExcepted ? nil : variable
     }
 
