@@ -424,8 +424,8 @@ let package = Package(
         .testTarget(
             name: "TouchstoneBrokerTests",
             dependencies: [
-                "BrokerDriver", "BrokerProtocol", "CBOR", "CLinux", "KeychainModel", "SecretMemory", "SystemFacts",
-                "TouchstoneBroker", "TouchstoneTesting", "touchstone-broker",
+                "BrokerDriver", "BrokerProtocol", "CBOR", "CLinux", "KeychainModel", "SecretMemory",
+                "SystemFacts", "TouchstoneBroker", "TouchstoneTesting", "touchstone-broker",
             ],
             swiftSettings: settings
         ),

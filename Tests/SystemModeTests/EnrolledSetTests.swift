@@ -35,6 +35,7 @@ struct EnrolledSetTests {
             )
             let settings = [
                 person.setting, "test.system-bus-address = \(bus.address)", "test.bus-owner-uid = 0",
+                "test.broker-patience = 60",
             ]
             try machine.write(
                 (ScriptedOwner.settings + settings).joined(separator: "\n") + "\n",

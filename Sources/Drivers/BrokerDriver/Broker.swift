@@ -12,11 +12,14 @@ public struct BrokerAddress: Sendable, Equatable {
     public let path: String
     /// The user who called listen(2) on it: root, for a socket that the service manager made.
     public let owner: UInt32
+    /// How many seconds a question may take.
+    public let patience: Int
 
-    /// Names a broker; a test's may be its own user's.
-    public init(path: String = "/run/touchstone-broker/socket", owner: UInt32 = 0) {
+    /// Names a broker; a test's may be its own user's, and slower.
+    public init(path: String = "/run/touchstone-broker/socket", owner: UInt32 = 0, patience: Int = 1) {
         self.path = path
         self.owner = owner
+        self.patience = patience
     }
 }
 
@@ -25,9 +28,6 @@ public struct BrokerAddress: Sendable, Equatable {
 /// Each question has a connection of its own, so that a broker that was started anew is found again. No question takes
 /// longer than a second; a broker that is away, slow or another user's, or that says what is no answer, tells nothing.
 public final class Broker: Sendable {
-    /// How long a question may take, in milliseconds.
-    static let patience: Int64 = 1000
-
     /// An answer, and the descriptor that came with it.
     struct Answer {
         let reply: BrokerReply
@@ -69,7 +69,7 @@ public final class Broker: Sendable {
         }
     }
 
-    /// Asks, and waits for the answer for at most ``patience``.
+    /// Asks, and waits for the answer for at most the address's ``BrokerAddress/patience``.
     func ask(_ request: BrokerRequest, handle: CInt = -1) throws(Silence) -> Answer {
         do throws(Silence) {
             let answer = try exchange(request, handle)
@@ -96,7 +96,7 @@ public final class Broker: Sendable {
     // MARK: One question
 
     private func exchange(_ request: BrokerRequest, _ handle: CInt) throws(Silence) -> Answer {
-        let deadline = Self.now + Self.patience
+        let deadline = Self.now + Int64(address.patience) * 1000
         let socket = socket(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { throw Silence(reason: "socket: \(SystemError.name(of: errno))") }
         defer { close(socket) }
@@ -113,7 +113,7 @@ public final class Broker: Sendable {
         var descriptor: CInt = -1
         while true {
             let left = deadline - Self.now
-            guard left > 0 else { throw Silence(reason: "no answer within a second") }
+            guard left > 0 else { throw Silence(reason: "no answer in time") }
             var pending = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
             guard unsafe poll(&pending, 1, CInt(left)) > 0 else { continue }
             let count = unsafe clinux_receive_packet(socket, &octets, octets.count, &descriptor)
@@ -127,7 +127,7 @@ public final class Broker: Sendable {
     }
 
     private func connect(_ socket: CInt) throws(Silence) {
-        var patience = timeval(tv_sec: 1, tv_usec: 0)
+        var patience = timeval(tv_sec: address.patience, tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
         var name = sockaddr_un()
         name.sun_family = sa_family_t(AF_UNIX)

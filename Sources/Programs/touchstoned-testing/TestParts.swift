@@ -12,12 +12,16 @@ struct TestParts {
     private(set) var daemonParts = DaemonParts()
     private var busAddress: String?
     private var busOwnerUserID: UInt32 = 0
+    private var brokerSocket = BrokerAddress().path
+    private var brokerOwner = BrokerAddress().owner
+    private var brokerPatience = BrokerAddress().patience
 
     /// Takes the settings of tests out of a configuration's.
     init(takingFrom settings: inout [Setting]) throws(Setting.Fault) {
         for setting in settings where setting.key.hasPrefix(Self.prefix) { try take(setting) }
         settings.removeAll { $0.key.hasPrefix(Self.prefix) }
         if let busAddress { daemonParts.bus = .testing(busAddress, ownerUserID: busOwnerUserID) }
+        daemonParts.broker = BrokerAddress(path: brokerSocket, owner: brokerOwner, patience: brokerPatience)
         // Without any of them it is a daemon of tests all the same.
         daemonParts.areForTests = true
     }
@@ -45,11 +49,10 @@ struct TestParts {
         case "test.agent-group":
             daemonParts.agentGroup = UInt32(try setting.number(in: 0...Int(UInt32.max) - 1))
         case "test.clock-offset-file": daemonParts.clock = OffsetClock(file: try setting.path())
-        case "test.broker-socket":
-            daemonParts.broker = BrokerAddress(path: try setting.path(), owner: daemonParts.broker.owner)
-        case "test.broker-uid":
-            let owner = UInt32(try setting.number(in: 0...Int(UInt32.max) - 1))
-            daemonParts.broker = BrokerAddress(path: daemonParts.broker.path, owner: owner)
+        case "test.broker-socket": brokerSocket = try setting.path()
+        case "test.broker-uid": brokerOwner = UInt32(try setting.number(in: 0...Int(UInt32.max) - 1))
+        // Seconds, for a machine that is busy.
+        case "test.broker-patience": brokerPatience = try setting.number(in: 1...600)
         case "test.template-directory": daemonParts.templateDirectory = try setting.path()
         case "test.access-group-directory": daemonParts.accessGroupDirectory = try setting.path()
         case "test.sensor-table": daemonParts.sensorTable = try setting.path()

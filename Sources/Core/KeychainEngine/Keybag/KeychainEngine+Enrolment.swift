@@ -8,10 +8,10 @@ extension KeychainEngine {
         defer { leaveKeybag() }
         let metadata = try context().keys.metadata
         guard var record else { throw standing.refusal }
-        isCurrentSetUntold = enrolment.binding == .untold
-        standing.withholdCurrentSet(isCurrentSetUntold)
-        guard !isCurrentSetUntold else {
+        guard enrolment.binding != .untold else {
             // Neither the same nor another: that is decided once the templates can be told.
+            isCurrentSetUntold = true
+            standing.withholdCurrentSet(true)
             return EnrolmentObservation(domainState: nil, changed: false, binding: .untold)
         }
         let digest = Self.digest(of: Self.canonical(enrolment), metadata, record.storeID)
@@ -43,6 +43,9 @@ extension KeychainEngine {
             if let fresh { standing.setCurrentSetKey(fresh) }
         }
         seenCompletions = enrolment.completions
+        // Only now: the key of another set is gone.
+        isCurrentSetUntold = false
+        standing.withholdCurrentSet(false)
         let stateKey = KeyDerivation.derive("domain state", from: [metadata], salt: record.storeID)
         // By names and epoch, which another set of the same names has too: templates that were believed change no state.
         return EnrolmentObservation(

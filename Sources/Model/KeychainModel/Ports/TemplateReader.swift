@@ -3,5 +3,6 @@ public protocol TemplateReader: Sendable {
     /// Looks at the templates now.
     ///
     /// - Parameter expectingSome: fprintd says that fingers are enrolled.
+    /// - Returns: what can be told of them.
     func templates(expectingSome: Bool) async -> Enrolment.Templates
 }
