@@ -36,6 +36,8 @@ struct ConformanceSuiteTests {
             "[org.example.conformance]\n\(program)\n",
             to: "/etc/touchstone/access-groups.d/conformance.conf"
         )
+        let broker = try await machine.startBroker()
+        defer { broker.stop() }
         let daemon = try await machine.startDaemon(for: .alice)
         let setUp = try await machine.run(
             [SystemModeMachine.command, "setup"],

@@ -35,7 +35,6 @@ struct EnrolledSetTests {
             )
             let settings = [
                 person.setting, "test.system-bus-address = \(bus.address)", "test.bus-owner-uid = 0",
-                "test.broker-patience = 60",
             ]
             try machine.write(
                 (ScriptedOwner.settings + settings).joined(separator: "\n") + "\n",

@@ -21,7 +21,7 @@ struct FingerTests {
     private func scene() async throws -> (SystemModeMachine, MachineSensor, SystemDaemon, TerminalPerson) {
         let machine = try await SystemModeMachine.start(
             configuration: TerminalPerson.settings + [
-                "tpm = off", "pinentry-program = \(TerminalPerson.pinentry)",
+                "tpm = off", "pinentry-program = \(TerminalPerson.pinentry)", "test.broker-patience = 60",
             ]
         )
         try machine.installAgent()

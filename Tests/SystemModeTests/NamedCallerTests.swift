@@ -29,7 +29,7 @@ struct NamedCallerTests {
             person = try ScriptedOwner()
             machine = try await SystemModeMachine.start(
                 configuration: ScriptedOwner.settings + settings + [
-                    "biometry = off", person.setting, "test.broker-patience = 60",
+                    "biometry = off", person.setting,
                 ]
             )
             broker = try await machine.startBroker()

@@ -7,6 +7,8 @@ import TouchstoneTesting
 struct ScriptedOwner {
     static let settings = [
         "test.scrypt-log2-rounds = 10", "tpm = off", "idle-exit = 0", "log-level = info",
+        // A busy machine's broker answers as well.
+        "test.broker-patience = 60",
     ]
 
     private let directory: TemporaryDirectory

@@ -4,10 +4,11 @@ import FingerprintDriver
 package struct MachineSensor: Sendable {
     /// The bus that fprintd is on.
     package let bus: PrivateBus
+    private let broker: SystemBroker
     private let reader: VirtualReader
 
-    init(_ bus: PrivateBus) {
-        self.bus = bus
+    init(_ bus: PrivateBus, _ broker: SystemBroker) {
+        (self.bus, self.broker) = (bus, broker)
         reader = VirtualReader(bus)
     }
 
@@ -40,8 +41,9 @@ package struct MachineSensor: Sendable {
 }
 
 extension SystemModeMachine {
-    /// Starts the machine's bus with a sensor, under the rules of polkit that are shipped, or others.
+    /// Starts the machine's bus with a sensor, under some rules of polkit, and a broker that reads the sensor's templates.
     package func startSensor(rules: String) async throws -> MachineSensor {
-        MachineSensor(try await startBus(sensors: [.image], rules: rules))
+        let bus = try await startBus(sensors: [.image], rules: rules)
+        return MachineSensor(bus, try await startBroker(templates: bus.templateDirectory))
     }
 }
