@@ -196,7 +196,8 @@ struct DisableSystemCommand: ParsableCommand {
         discussion: """
             Stops the daemon of system mode, copies the keychain back, and has the user unlock it once; only then the \
             one in system mode is removed. A former keychain that was never opened in system mode is put aside in the \
-            user's directory, as former-1.
+            user's directory, as former-1. Secrets that only the enrolled fingers open (--require finger) do not come \
+            back where system mode compared the fingers' templates: a user's own daemon cannot read those.
             """
     )
 
@@ -214,6 +215,10 @@ struct DisableSystemCommand: ParsableCommand {
         case .system, .systemUnchecked, .bypassed, .enabling, .disabling:
             let text = "The keychain of \(moved.user.name) goes back to \(places.userDirectory)."
             Output.complain(Printable.text(text))
+            // There the sensor's templates cannot be read: the set that the secrets are bound to is another one.
+            Output.complain(
+                "Secrets that only the enrolled fingers open (--require finger) end with it: copy them first."
+            )
             try options.confirm("Move it back?")
             let units = SystemUnits(uid: moved.user.uid)
             if SystemUnits.isThere { try units.disable() }
