@@ -60,11 +60,8 @@ final class BrokerPeer {
                 connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        guard result == 0 else {
-            let reason = errno
-            close(socket)
-            throw TestKitError.system("connect", errno: reason)
-        }
+        // What is thrown from here on ends in `deinit`, which closes the socket.
+        guard result == 0 else { throw TestKitError.system("connect", errno: errno) }
     }
 
     deinit { close(socket) }
