@@ -123,7 +123,7 @@ struct BegunCopyTests {
             return .hold
         }
         var begun: [BegunCopy] = []
-        for _ in 0..<Connection.mostInFlight {
+        for _ in 0..<Connection.mostBegun {
             begun.append(try #require(try daemon.keychain.beginCopy(request, lookingFor: .zero)))
         }
         #expect(try daemon.keychain.beginCopy(request, lookingFor: .zero) == nil)

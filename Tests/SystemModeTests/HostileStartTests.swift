@@ -151,7 +151,7 @@ struct HostileStartTests {
             )
             return run.output.contains("linked") ? run.output : nil
         }
-        #expect(control.contains("opened mem") && control.contains("listed"), "\(control)")
+        #expect(control.contains("opened maps") && control.contains("listed"), "\(control)")
         sleeper.stop()
     }
 

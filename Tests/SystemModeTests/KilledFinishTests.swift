@@ -7,7 +7,7 @@ import TouchstoneTesting
     "touchstone system that is killed while it removes what was moved",
     .serialized,
     .enabled(
-        if: MovingMachine.isPossible && access("/usr/bin/strace", X_OK) == 0,
+        if: MovingMachine.isPossible && MovingMachine.canTrace,
         "needs root, strace, a machine that lets it mount, and systemd's directory of units"
     ),
     .timeLimit(.minutes(60))

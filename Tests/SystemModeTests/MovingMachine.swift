@@ -13,6 +13,19 @@ final class MovingMachine: Sendable {
     }
     static let reason: Comment = "needs root, a machine that lets it mount, and systemd's directory of units"
     static let alice = SystemModeMachine.Account.alice
+    /// Whether strace can kill a program at one of its calls here.
+    static let canTrace: Bool = {
+        let trial = Process()
+        trial.executableURL = URL(fileURLWithPath: "/usr/bin/strace")
+        trial.arguments = [
+            "-qq", "-o", "/dev/null", "-e", "trace=openat", "-e", "inject=openat:signal=KILL:when=1",
+            "/bin/true",
+        ]
+        trial.standardError = FileHandle.nullDevice
+        guard (try? trial.run()) != nil else { return false }
+        trial.waitUntilExit()
+        return trial.terminationReason == .uncaughtSignal && trial.terminationStatus == SIGKILL
+    }()
 
     let machine: SystemModeMachine
     private let broker: SystemBroker

@@ -43,7 +43,7 @@ struct BrokerDriverTests {
 
     @Test(
         "names a process, and notices without a question that it executes another program, or the same again",
-        .enabled(if: RunningBroker.isPossible, "needs python3"),
+        .enabled(if: RunningBroker.isPossible, "needs python3, and as root CAP_SYS_PTRACE"),
         arguments: [true, false]
     )
     func executes(isSame: Bool) async throws {
@@ -76,7 +76,7 @@ struct BrokerDriverTests {
 
     @Test(
         "a process that ended is nobody, also where its number is another's by now",
-        .enabled(if: RunningBroker.isPossible, "needs python3")
+        .enabled(if: RunningBroker.isPossible, "needs python3, and as root CAP_SYS_PTRACE")
     )
     func ended() async throws {
         let running = try await RunningBroker()
@@ -100,7 +100,7 @@ struct BrokerDriverTests {
 
     @Test(
         "leaves nothing open in the broker",
-        .enabled(if: RunningBroker.isPossible, "needs python3")
+        .enabled(if: RunningBroker.isPossible, "needs python3, and as root CAP_SYS_PTRACE")
     )
     func leaks() async throws {
         let running = try await RunningBroker()
@@ -232,7 +232,7 @@ struct BrokerDriverTests {
 
     @Test(
         "is found again after it was started anew, and its absence is told once each time",
-        .enabled(if: RunningBroker.isPossible, "needs python3")
+        .enabled(if: RunningBroker.isPossible, "needs python3, and as root CAP_SYS_PTRACE")
     )
     func restarted() async throws {
         let directory = try TemporaryDirectory()
@@ -257,7 +257,7 @@ struct BrokerDriverTests {
 
     @Test(
         "digests the templates; without an answer, or where none are found though fingers are enrolled, nothing is told",
-        .enabled(if: RunningBroker.isPossible, "needs python3")
+        .enabled(if: RunningBroker.isPossible, "needs python3, and as root CAP_SYS_PTRACE")
     )
     func templates() async throws {
         let directory = try TemporaryDirectory()

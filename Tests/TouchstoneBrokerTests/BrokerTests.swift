@@ -6,7 +6,11 @@ import KeychainModel
 import Testing
 import TouchstoneTesting
 
-@Suite("The broker", .serialized, .enabled(if: RunningBroker.isPossible, "needs python3"))
+@Suite(
+    "The broker",
+    .serialized,
+    .enabled(if: RunningBroker.isPossible, "needs python3, and as root CAP_SYS_PTRACE")
+)
 struct BrokerTests {
     /// Whether this process may make mount namespaces.
     static let canUnshare: Bool = {

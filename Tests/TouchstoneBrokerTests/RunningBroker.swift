@@ -1,5 +1,6 @@
 import BrokerProtocol
 import CLinux
+import Foundation
 import Glibc
 import KeychainModel
 import TouchstoneTesting
@@ -8,7 +9,15 @@ import TouchstoneTesting
 final class RunningBroker {
     static let program = Programs.directory + "/touchstone-broker"
     static let python = "/usr/bin/python3"
-    static var isPossible: Bool { access(program, X_OK) == 0 && access(python, X_OK) == 0 }
+    static var isPossible: Bool {
+        access(program, X_OK) == 0 && access(python, X_OK) == 0 && (geteuid() != 0 || canPtrace)
+    }
+    /// Root's broker keeps CAP_SYS_PTRACE (19), so root must have it.
+    private static let canPtrace =
+        (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8))?.split(separator: "\n")
+        .first { $0.hasPrefix("CapEff:") }
+        .flatMap { UInt64($0.dropFirst(7).drop(while: \.isWhitespace), radix: 16) }
+        .map { $0 >> 19 & 1 == 1 } ?? false
 
     let directory: TemporaryDirectory
     let process: ChildProcess

@@ -225,7 +225,8 @@ package final class KeychainServer: Sendable {
             return refuse(socket, peer, "too many connections", .allocate, cause: .tooManyConnections)
         }
         // On a thread of the client's own from here on: nobody waits while its program is named.
-        let failure = BlockingThread.start { [self] in serve(socket, of: peer, in: role) }
+        let arrival = Guarded<PeerCredentials?>(peer)
+        let failure = BlockingThread.start { [self] in serve(socket, of: arrival, in: role) }
         guard failure != 0 else { return }
         hasLeft(role)
         throw ServerError(call: "pthread_create", errno: failure)
@@ -233,11 +234,17 @@ package final class KeychainServer: Sendable {
 
     private func role(of peer: PeerCredentials) -> AskerRole { agentGroup == peer.gid ? .agent : .app }
 
+    /// Who arrived; the pidfd is closed with this, so that a connection that is served holds none.
+    private func asker(of arrival: Guarded<PeerCredentials?>, in role: AskerRole) -> Asker {
+        guard let peer = arrival.withLock({ $0.take() }) else { preconditionFailure("it arrives once") }
+        return identity.asker(of: peer, in: role, namedBy: namer)
+    }
+
     /// Serves a client of the owner's until it is gone.
-    private func serve(_ socket: CInt, of peer: PeerCredentials, in role: AskerRole) {
+    private func serve(_ socket: CInt, of arrival: Guarded<PeerCredentials?>, in role: AskerRole) {
         let connection: Connection
         do throws(ServerError) {
-            let asker = identity.asker(of: peer, in: role, namedBy: namer)
+            let asker = asker(of: arrival, in: role)
             connection = try Connection(socket, of: asker, at: desk, limits: limits)
         } catch {
             record(nil, error.detail)

@@ -118,8 +118,10 @@ struct TerminalTouchBox: ~Copyable {
             if key == Self.fallbackKey, hasFallback { return .fallback }
             guard key == Self.escape else { continue }
             // Alone: other keys send more after it, up to a letter or a tilde (ECMA-48, 5.4).
-            guard let next = keys.popFirst() else { return isMoreToCome ? nil : .cancelled }
+            guard let next = keys.first else { return isMoreToCome ? nil : .cancelled }
+            if next == Self.escape { return .cancelled }
             guard next == UInt8(ascii: "[") || next == UInt8(ascii: "O") else { continue }
+            keys.removeFirst()
             while let part = keys.popFirst(), part < 0x40 {}
         }
         return nil

@@ -49,6 +49,8 @@ package final class ProgramFile {
             let mounts = SmallFile.text(of: "mountinfo", in: machine.directory, atMost: 1 << 22),
             mounts.split(separator: "\n").contains(where: { $0.hasPrefix(mount + " ") })
         else { return nil }
-        return ProgramPath.ofLink("/proc/self/fd/\(descriptor)", in: AT_FDCWD)
+        let path = ProgramPath.ofLink("/proc/self/fd/\(descriptor)", in: AT_FDCWD)
+        // So the kernel calls a name that is gone, also where the file has another one.
+        return path?.hasSuffix(" (deleted)") == true ? nil : path
     }
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Glibc
 import SecretMemory
 import Testing
@@ -29,6 +30,10 @@ struct WaitingReadTests {
             let (hasBegun, read, turns) = (Guarded(false), Guarded<String?>(nil), Guarded(0))
             kill(daemon, SIGSTOP)
             defer { kill(daemon, SIGCONT) }
+            try await Deadline.wait(for: "the stop") {
+                let status = try? String(contentsOfFile: "/proc/\(daemon)/status", encoding: .utf8)
+                return status?.contains("State:\tT") == true ? true : nil
+            }
             let reading = Task(executorPreference: executor) {
                 hasBegun.withLock { $0 = true }
                 let text = try await store.read("k", as: String.self)

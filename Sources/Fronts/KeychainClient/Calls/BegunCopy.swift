@@ -50,6 +50,9 @@ public final class BegunCopy: Sendable {
     /// Whether all that was found is here: ``finish(cancellation:)`` does not wait then.
     public var hasArrived: Bool { call.hasSucceeded }
 
+    /// Whether somebody took its results, or its error.
+    public var hasEnded: Bool { hasFinished.load(ordering: .relaxed) }
+
     /// What was found; called once.
     ///
     /// Waits for the daemon, and for room in locked memory.

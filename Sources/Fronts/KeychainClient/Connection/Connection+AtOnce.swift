@@ -15,7 +15,7 @@ extension Connection {
         until deadline: ContinuousClock.Instant
     ) throws(KeychainError) -> BegunCall? {
         let hasPlace = monitor.change { state in
-            guard !state.hasFailed, state.inFlight < Self.mostInFlight else { return false }
+            guard !state.hasFailed, state.inFlight < Self.mostBegun else { return false }
             state.inFlight += 1
             return true
         }
@@ -136,11 +136,14 @@ final class BegunCall: Sendable {
     /// Waits until the last reply is in; called once.
     func finish(_ cancellation: Cancellation?) throws(KeychainError) {
         hasFinished.store(true, ordering: .relaxed)
+        // Given back here: what follows in the same call needs a place too.
+        defer { connection.leave() }
         try connection.finish(call, cancellation)
     }
 
     deinit {
-        if !hasFinished.load(ordering: .relaxed) { connection.abandon(call) }
+        guard !hasFinished.load(ordering: .relaxed) else { return }
+        connection.abandon(call)
         connection.leave()
     }
 }

@@ -10,6 +10,9 @@ import SecretMemory
 final class Connection: Sendable {
     /// The most requests under way; the daemon allows 32, and cancelling needs room too.
     static let mostInFlight = 24
+    /// The most under way with which another one is begun by a thread that does not wait for its place: those that wait always
+    /// have the others.
+    static let mostBegun = mostInFlight / 2
     private static let helloID: UInt64 = 1
 
     struct State: ~Copyable {
@@ -242,6 +245,8 @@ final class Connection: Sendable {
     private func read(_ lent: consuming FrameReceiver, until call: Call) {
         var receiver = lent
         do {
+            // A thread that may not wait for locked memory may have left whole frames.
+            while let message = try socket.next(&receiver) { try handOut(message) }
             while !isOver(call) {
                 guard try socket.receive(into: &receiver) else { throw WireError.closed }
                 while let message = try socket.next(&receiver) { try handOut(message) }

@@ -47,6 +47,7 @@ final class BegunLookup: Sendable {
 
     deinit {
         // One that is dropped under way writes to the socket, which may block. Without a thread it has to be here.
-        if !begun.hasArrived { _ = WaitingThreads.shared.run { [begun] in withExtendedLifetime(begun) {} } }
+        guard !begun.hasArrived, !begun.hasEnded else { return }
+        _ = WaitingThreads.shared.run { [begun] in withExtendedLifetime(begun) {} }
     }
 }

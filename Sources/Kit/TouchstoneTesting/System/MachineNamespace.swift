@@ -95,6 +95,8 @@ final class MachineNamespace: Sendable {
         chmod 2755 /var/lib/touchstone/file
         nsenter --mount=/proc/$$/ns/mnt -- setpriv --reuid=64801 --regid=64801 --groups=64805 --pdeathsig=KILL -- \
             sh -c 'test "$(id -u)" = 64801 && test -r /etc/passwd && ! test -w /etc/passwd'
+        setpriv --bounding-set=-all,+sys_ptrace --inh-caps=-all -- \
+            sh -c 'grep -q "^CapEff:.*0000000000080000" /proc/self/status'
         ls /proc/$$/root/run/touchstone
 
         """

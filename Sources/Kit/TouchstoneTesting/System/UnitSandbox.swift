@@ -25,19 +25,19 @@ package struct UnitSandbox: Sendable {
         let programs = [python, "/usr/bin/systemd-analyze", "/usr/bin/env"]
         guard MachineNamespace.isPossible, programs.allSatisfy({ unsafe access($0, X_OK) == 0 }),
             let directory = try? TemporaryDirectory(),
+            let shipped = try? String(
+                contentsOfFile: "\(shippedUnits)/touchstoned@.service",
+                encoding: .utf8
+            ),
+            // All but what needs the accounts and directories of a machine.
             let unit = try? directory.write(
-                """
-                [Service]
-                NoNewPrivileges=yes
-                CapabilityBoundingSet=
-                PrivateNetwork=yes
-                PrivateIPC=yes
-                ProtectHostname=yes
-                ProtectSystem=strict
-                ProtectProc=invisible
-                SystemCallFilter=@system-service
-
-                """,
+                shipped.split(separator: "\n").filter { line in
+                    ![
+                        "User=", "Group=", "SupplementaryGroups=", "StateDirectory", "TemporaryFileSystem=",
+                        "BindPaths=",
+                    ]
+                    .contains { line.hasPrefix($0) }
+                }.joined(separator: "\n") + "\n",
                 to: "trial.service"
             )
         else { return false }

@@ -270,7 +270,7 @@ def main(arguments):
     sets = groups_of_calls()
     # Libraries of a program that was built here, in somebody's home.
     libraries = subprocess.run(["ldd", arguments[0]], capture_output=True, text=True).stdout
-    keep += {os.path.dirname(path) for path in re.findall(r"=> (/\S+)", libraries)}
+    keep += {os.path.dirname(path) for path in (arguments[0], *re.findall(r"=> (/\S+)", libraries))}
     uid, gid, groups = ids(box)
     bounding = None if box.bounding is None else {CAPABILITIES.get(name) or fail(name) for name in box.bounding}
 
