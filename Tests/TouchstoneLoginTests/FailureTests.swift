@@ -54,7 +54,7 @@ extension TenStepsTests {
             Cell(
                 testDescription: "the options want what no device has",
                 path: options,
-                deed: .change { $0.replacing("-7", with: "-9999") },
+                deed: .change { $0.replacing("\"alg\":-7", with: "\"alg\":-9999") },
                 code: .unsupported
             ),
             Cell(testDescription: "cut before the end", path: finish, deed: .cut, code: .unreachable),
