@@ -43,33 +43,49 @@ struct SessionExplorationTests {
         return setups
     }
 
+    /// What was seen from all starts, up to the first fault.
+    private struct Exploration: Sendable {
+        private(set) var states = 0
+        private(set) var steps = 0
+        private(set) var depth = 0
+        /// The starts from which every state was seen.
+        private(set) var whole = 0
+        private(set) var ends: Set<String> = []
+        private(set) var fault: String?
+
+        init(of setups: [SessionSetup], to limit: Int) {
+            for setup in setups {
+                var explorer = SessionExplorer(setup)
+                explorer.explore(to: limit)
+                fault = explorer.fault
+                guard fault == nil else { return }
+                states += explorer.stateCount
+                steps += explorer.stepCount
+                depth = max(depth, explorer.depth)
+                whole += explorer.isWhole ? 1 : 0
+                ends.formUnion(explorer.ends)
+            }
+        }
+    }
+
     @Test(
         "breaks no invariant, however the person, the sensor, the keybag and the store behave",
         arguments: AuthenticationRequirement.allCases
     )
-    func invariants(requirement: AuthenticationRequirement) {
-        var (states, steps, depth, whole) = (0, 0, 0, 0)
-        var ends: Set<String> = []
+    func invariants(requirement: AuthenticationRequirement) async throws {
+        // On a thread of its own: at full size this computes for minutes, and the other tests need the pool's threads.
         let setups = Self.setups(requirement)
-        for setup in setups {
-            var explorer = SessionExplorer(setup)
-            explorer.explore(to: CaseSize.of(11, full: 16))
-            #expect(explorer.fault == nil)
-            guard explorer.fault == nil else { break }
-            states += explorer.stateCount
-            steps += explorer.stepCount
-            depth = max(depth, explorer.depth)
-            whole += explorer.isWhole ? 1 : 0
-            ends.formUnion(explorer.ends)
-        }
+        let exploring = BlockingCall { Exploration(of: setups, to: CaseSize.of(11, full: 16)) }
+        let found = try await exploring.value
+        #expect(found.fault == nil)
         print(
-            "\(requirement): \(states) states from \(setups.count) starts, \(steps) steps, to a depth of \(depth),",
-            "\(whole) of them whole; ends: \(ends.sorted())"
+            "\(requirement): \(found.states) states from \(setups.count) starts, \(found.steps) steps,",
+            "to a depth of \(found.depth), \(found.whole) of them whole; ends: \(found.ends.sorted())"
         )
         // A user who cancels, an app that vanishes, a sleep, a lock, and the tenth wrong passcode were on the way.
-        #expect(ends.isSuperset(of: ["-2 ", "-9 ", "-4 suspended", "-4 locked", "-1 closed"]))
+        #expect(found.ends.isSuperset(of: ["-2 ", "-9 ", "-4 suspended", "-4 locked", "-1 closed"]))
         if requirement == .biometry {
-            #expect(ends.isSuperset(of: ["-8 ", "-8 enrolmentChanged", "biometry"]))
+            #expect(found.ends.isSuperset(of: ["-8 ", "-8 enrolmentChanged", "biometry"]))
         }
     }
 
