@@ -85,7 +85,7 @@ struct InterruptionTests {
     }
 
     @Test("ends when the machine is about to sleep, with all that wait")
-    func suspend() async {
+    func suspend() async throws {
         let world = World()
         let watch = Task { await world.engine.run() }
         let first = world.start(.biometrics)
@@ -97,6 +97,8 @@ struct InterruptionTests {
         #expect(await second.value.error?.cause == .suspended)
         #expect(world.prompter.boxes.count == 1)
         #expect(await world.keybag.state() == .unlocked)
+        // Whoever keeps what was shown hears of it.
+        try await Deadline.wait(for: "the event") { world.audit.count(.suspended) > 0 ? true : nil }
         watch.cancel()
         await watch.value
     }

@@ -73,6 +73,21 @@ struct FaultTests {
         }
     }
 
+    @Test("what was shown in a context before a sleep opens nothing after it")
+    func suspendAfterSuccess() async throws {
+        let keychain = try await TemporaryKeychain()
+        try await keychain.use {
+            #expect(NoteStore.add("s3cret", .userPresence) == errSecSuccess)
+            let context = LAContext()
+            context.localizedReason = "Read the note"
+            for _ in 0..<2 { #expect(NoteStore.read(context) == (errSecSuccess, "s3cret")) }
+            #expect(keychain.prompts.count == 1)
+            try await keychain.cause(.suspend)
+            #expect(NoteStore.read(context) == (errSecSuccess, "s3cret"))
+            #expect(keychain.prompts.count == 2)
+        }
+    }
+
     @Test("polkit's no is told as such")
     func deny() async throws {
         let keychain = try await TemporaryKeychain()

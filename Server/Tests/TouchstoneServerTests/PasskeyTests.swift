@@ -33,6 +33,52 @@ extension ServerTests {
             }
         }
 
+        @Test("what a device says a use was worth is in the audit record, and nothing else that it sends")
+        func statement() async throws {
+            try await TestServer.with { server in
+                var user = try await TestUser.withPasskey(on: server)
+                let stated: JSONValue = [
+                    "level": "substantial", "facts": ["currentSet", "keyBound", "perUse"],
+                    "method": "fingerprint", "hardware": "software",
+                ]
+                func details(_ member: JSONValue, signCount: UInt32) async throws -> String? {
+                    user.authenticator.otherMembers = [("touchstone", member), ("else", "x")]
+                    let answer = try await user.logInByPasskey(signCount: signCount)
+                    #expect(answer.status == 200, "\(answer.text)")
+                    let audit = try await server.admin(.GET, "/users/\(user.id)/audit?count=1000")
+                    let logins = audit["records"]?.array?.filter {
+                        $0["event"]?.string == "authn_login_success"
+                    }
+                    let login = try #require(logins?.last)
+                    return login["details"]?.string
+                }
+                #expect(
+                    try await details(stated, signCount: 2) == """
+                        {"touchstone":{"facts":["currentSet","keyBound","perUse"],"hardware":"software",\
+                        "level":"substantial","method":"fingerprint"}}
+                        """
+                )
+                // A use that asked nobody has no method; members that are not known are left out.
+                #expect(
+                    try await details(
+                        ["level": "low", "facts": [], "hardware": "test", "more": "x"],
+                        signCount: 3
+                    ) == #"{"touchstone":{"facts":[],"hardware":"test","level":"low"}}"#
+                )
+                let wrong: [JSONValue] = [
+                    "low", [], ["level": "low"], ["level": 3, "facts": [], "hardware": "test"],
+                    ["level": "<b>", "facts": [], "hardware": "test"],
+                    ["level": "low", "facts": ["a", 1], "hardware": "test"],
+                    ["level": "low", "facts": .array(Array(repeating: "a", count: 17)), "hardware": "test"],
+                    ["level": .string(String(repeating: "a", count: 33)), "facts": [], "hardware": "test"],
+                    ["level": "low", "facts": [], "hardware": "test", "method": ["x"]],
+                ]
+                for (number, member) in wrong.enumerated() {
+                    #expect(try await details(member, signCount: UInt32(4 + number)) == nil, "\(member)")
+                }
+            }
+        }
+
         @Test("the extension uvm says which factor it was")
         func factors() async throws {
             try await TestServer.with { server in

@@ -12,6 +12,8 @@ package struct SoftAuthenticator {
     package var origin = "https://example.org"
     package var aaguid = [UInt8](repeating: 7, count: 16)
     package var credentialId = (0..<32).map { UInt8($0) }
+    /// What the client data of an assertion has besides the standard's members.
+    package var otherMembers: [(name: String, value: JSONValue)] = []
     package let key = P256.Signing.PrivateKey()
 
     package init() {}
@@ -22,7 +24,7 @@ package struct SoftAuthenticator {
     }
 
     package func clientData(_ type: String, _ challenge: [UInt8]) -> [UInt8] {
-        CollectedClientData(type: type, challenge: challenge, origin: origin).json
+        CollectedClientData(type: type, challenge: challenge, origin: origin).json(adding: otherMembers)
     }
 
     package func authenticatorData(

@@ -142,6 +142,7 @@ extension AuthenticationEngine {
     private func suspend() async {
         reuse.clear()
         interrupt(.suspended)
+        audit.record(AuditEvent(.suspended))
         if configuration.locksKeybagOnSuspend { await keybag.lock() }
     }
 }

@@ -96,9 +96,12 @@ struct Keychain: Sendable {
             throw StartError(error)
         }
         sensorWatch = SensorWatch(reader: reader, watchers: desk.watchers)
-        // What was shown for the old keys or the old fingers opens nothing any more.
+        // What was shown for the old keys or the old fingers, or before a sleep, opens nothing any more.
         audit.listen { event in
-            if event.kind == .keybagLocked || event.kind == .enrolmentChanged { desk.forgetProofs() }
+            switch event.kind {
+            case .keybagLocked, .enrolmentChanged, .suspended: desk.forgetProofs()
+            default: break
+            }
             desk.watchers.tell(of: event)
         }
     }

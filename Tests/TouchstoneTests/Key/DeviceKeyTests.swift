@@ -178,8 +178,10 @@ struct DeviceKeyTests {
             await #expect(throws: TouchstoneError(.expired)) {
                 try await DeviceSigningKey.create("late", expires: Date())
             }
-            await #expect(throws: TouchstoneError(.unsupported)) {
-                try await DeviceSigningKey.create("reused", rule: .passcode.reusable(for: .seconds(1)))
+            for time in [Duration.seconds(301), .seconds(-1)] {
+                await #expect(throws: TouchstoneError(.limitExceeded)) {
+                    try await DeviceSigningKey.create("reused", rule: .passcode.reusable(for: time))
+                }
             }
             await #expect(throws: TouchstoneError(.limitExceeded)) { try await DeviceSigningKey.create("") }
             await #expect(throws: TouchstoneError(.hardwareTooWeak)) {

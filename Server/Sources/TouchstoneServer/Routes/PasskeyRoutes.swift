@@ -172,7 +172,8 @@ extension Service {
                 account: known.account,
                 session: session.id,
                 credential: known.id,
-                reason: "passkey"
+                reason: "passkey",
+                details: DeviceStatement(in: response.clientDataJSON)?.json ?? ""
             ),
             now: call.now
         )

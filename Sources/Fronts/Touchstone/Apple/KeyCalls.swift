@@ -151,7 +151,7 @@ extension Assurance {
     /// What one use of a key under a rule is worth: what its rule demanded was shown, or the key would not have been used.
     fileprivate init(ofKeyUnder rule: AccessRule, _ sensor: LABiometryType, _ hardware: HardwareLevel) {
         var facts: Set<Fact> = [.keyBound]
-        if rule.asks { facts.insert(.perUse) }
+        if rule.asks, rule.reuse == .zero { facts.insert(.perUse) }
         var method: AuthenticationMethod?
         switch rule.need {
         case .biometry, .biometryAndPasscode:

@@ -20,7 +20,9 @@ public typealias DeviceSealingKey = DeviceKey<KeyPurpose.Sealing>
 /// A private key on P-256 that the keychain keeps and uses, and never gives out; one for each purpose, name and group.
 ///
 /// With a TPM it is made in the chip and cannot leave it; without one the daemon keeps it in software, and ``hardware`` says so.
-/// Each use is one operation under one prompt: no proof of before serves it, and the prompt serves nothing else.
+/// Each use is one operation under one prompt: no proof of before serves it, and the prompt serves nothing else. Only a key that
+/// was made with ``AccessRule/reusable(for:)`` is used several times under one prompt, by the process that showed it; what such a
+/// use is worth has no ``Assurance/Fact/perUse``.
 ///
 /// ```swift
 /// let key = try await DeviceSigningKey.create("payments", rule: .biometryOrPasscode)
@@ -63,7 +65,7 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes.
-    ///   - rule: What each use demands; not reusable.
+    ///   - rule: What each use demands; with ``AccessRule/reusable(for:)`` one prompt serves this key's uses for that time.
     ///   - expires: When its time is over.
     ///   - challenge: What the chip's statement about the key is to carry, at most 64 bytes that a server chose. The chip makes it
     ///     under the key's own rule, so the user is asked as for a use. Without a chip there is no statement.
@@ -81,9 +83,7 @@ public struct DeviceKey<Purpose: Sendable>: Sendable {
         in keychain: Keychain = .current
     ) async throws(TouchstoneError) -> DeviceKey {
         let place = try KeyPlace(purpose: purpose, name: name, group: group)
-        guard rule.reuse == .zero else {
-            throw TouchstoneError(.unsupported, details: ["a key is used once for each prompt: \(rule)"])
-        }
+        try rule.check()
         if let expires, expires <= Date() { throw TouchstoneError(.expired) }
         let link = keychain.link
         return try await link.recording(name) { () throws(TouchstoneError) in

@@ -122,18 +122,46 @@ extension KeychainLink {
         try await use(key, .open(fresh), prompt).0
     }
 
-    /// Has the user show what the key demands for this operation, and uses it; what was shown serves nothing else.
+    /// Has the user show what the key demands for this operation, and uses it.
+    ///
+    /// What was shown serves nothing else, unless the key's rule says that it serves this key's uses for a time.
     private func use<Purpose>(
         _ key: DeviceKey<Purpose>,
         _ operation: KeyOperation,
         _ prompt: PromptText
     ) async throws(TouchstoneError) -> (KeyUseResult, Assurance) {
-        let session = makeSession()
-        defer { session.end() }
         let (representation, rule, hardware) = (key.representation, key.rule, key.hardware)
+        let place = ReusableContexts.Place(self, .key(representation))
         return try await recording(key.name) { () throws(TouchstoneError) in
-            try await call(prompt, in: session, timeout: prompt.timeout) { calls throws(TouchstoneError) in
-                try calls.use(representation, under: rule, hardware, operation)
+            if let shown = ReusableContexts.shared.find(place, rule), let assurance = shown.assurance {
+                do throws(TouchstoneError) {
+                    let (result, _) = try await call(nil, in: shown.session) {
+                        calls throws(TouchstoneError) in
+                        try calls.use(representation, under: rule, hardware, operation)
+                    }
+                    return (result, assurance)
+                } catch {
+                    // A lock, a sleep or a change of fingers emptied the context: the user is asked anew.
+                    guard error.code == .interactionNeeded || error.code == .locked else { throw error }
+                    ReusableContexts.shared.forget(shown.session, of: place, rule)
+                }
+            }
+            let session = makeSession()
+            let start = ContinuousClock.now
+            do throws(TouchstoneError) {
+                let (result, assurance) = try await call(prompt, in: session, timeout: prompt.timeout) {
+                    calls throws(TouchstoneError) in
+                    try calls.use(representation, under: rule, hardware, operation)
+                }
+                if rule.reuse > .zero {
+                    ReusableContexts.shared.keep(session, since: start, for: place, rule, worth: assurance)
+                } else {
+                    session.end()
+                }
+                return (result, assurance)
+            } catch {
+                session.end()
+                throw error
             }
         }
     }

@@ -12,6 +12,8 @@ struct KeyRecord: Codable, Sendable {
     private let acceptsLaterEnrolments: Bool
     private let acceptsWeakBiometry: Bool
     private let demands: String?
+    /// How long a prompt serves, in milliseconds; nil for one use.
+    private let reuse: Int64?
     private let protection: String
     private let point: Data
     let created: Date
@@ -29,6 +31,7 @@ struct KeyRecord: Codable, Sendable {
         acceptsLaterEnrolments = rule.acceptsLaterEnrolments
         acceptsWeakBiometry = rule.acceptsWeakBiometry
         demands = rule.level.map { "\($0)" }
+        reuse = rule.reuse > .zero ? rule.reuse.milliseconds : nil
         protection = "\(key.hardware)"
         point = key.publicKey
         created = Date()
@@ -44,6 +47,10 @@ struct KeyRecord: Codable, Sendable {
         var rule = AccessRule(need)
         rule.acceptsLaterEnrolments = acceptsLaterEnrolments
         rule.acceptsWeakBiometry = acceptsWeakBiometry
+        if let reuse {
+            rule = rule.reusable(for: .milliseconds(reuse))
+            guard reuse > 0, (try? rule.check()) != nil else { throw .damagedRecord }
+        }
         if let demands {
             guard let level = HardwareLevel(name: demands) else { throw .damagedRecord }
             rule.level = level

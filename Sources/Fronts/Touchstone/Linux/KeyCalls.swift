@@ -71,7 +71,8 @@ extension KeychainCalls {
             throw .weakSensor(status.authentication.sensor)
         }
         return try below { () throws(KeychainError) in
-            let factors = try rule.asks ? ask(for: representation, use) : []
+            // Without a prompt, what was shown in the context before has to do.
+            let factors = try rule.asks && prompt.interactionAllowed ? ask(for: representation, use) : []
             let result = try client.useKey(
                 UseKey(representation: representation, use: use, context: context, prompt: prompt),
                 cancellation: cancellation

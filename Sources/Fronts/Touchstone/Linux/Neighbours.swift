@@ -66,7 +66,7 @@ extension Assurance {
     ) {
         var facts = Self.facts(of: factors, status)
         facts.insert(.keyBound)
-        if rule.asks { facts.insert(.perUse) }
+        if rule.asks, rule.reuse == .zero { facts.insert(.perUse) }
         if rule.need.hasBiometry, !rule.acceptsLaterEnrolments, factors.contains(.biometry) {
             facts.insert(.currentSet)
         }

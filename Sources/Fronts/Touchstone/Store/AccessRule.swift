@@ -57,9 +57,10 @@ public struct AccessRule: Sendable, Hashable {
     /// The same, only where the keychain is protected by at least `level`: `hardwareTooWeak` is thrown elsewhere.
     public func requiring(_ level: HardwareLevel) -> AccessRule { changed { $0.level = level } }
 
-    /// The same, with one prompt for all uses of the store within `time`, by this process; a lock ends that.
+    /// The same, with one prompt for all uses of the store, or of the key, within `time`, by this process; a lock, a sleep of the
+    /// machine and a change of the enrolled fingers end that.
     ///
-    /// - Parameter time: At most 300 s; a longer or negative time is `limitExceeded` where the rule is used.
+    /// - Parameter time: In milliseconds, at most 300 s; a longer or negative time is `limitExceeded` where the rule is used.
     /// - Returns: the rule.
     public func reusable(for time: Duration) -> AccessRule { changed { $0.reuse = asks ? time : .zero } }
 
@@ -97,7 +98,7 @@ extension AccessRule: CustomStringConvertible {
 
 extension Duration {
     /// Whole milliseconds, rounded towards zero.
-    fileprivate var milliseconds: Int64 {
+    var milliseconds: Int64 {
         components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }
 }

@@ -107,8 +107,9 @@ struct DeviceKeys: Sendable {
                     asking: fields,
                     cancellation: cancellation
                 ) { factors, isHardware in
+                    // Each assertion has a prompt of its own, whatever the rule says of the token's reads.
                     assurance = Touchstone.Assurance(
-                        ofKeyUnder: rule,
+                        ofKeyUnder: rule.reusable(for: .zero),
                         factors,
                         status,
                         hardware: isHardware ? level : .software

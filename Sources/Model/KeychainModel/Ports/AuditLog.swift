@@ -36,6 +36,8 @@ public struct AuditEvent: Sendable, Equatable {
         case keybagUnlocked
         /// The keybag was locked.
         case keybagLocked
+        /// The machine goes to sleep: what was shown before opens nothing afterwards.
+        case suspended
         /// The passcode was changed.
         case passcodeChanged
         /// The recovery code was used.

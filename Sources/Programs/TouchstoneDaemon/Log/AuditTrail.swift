@@ -60,8 +60,7 @@ final class AuditTrail: AuditLog {
             .itemsInvalidated, .clientRefused, .escrowRefused, .generationUncounted, .busLost, .brokerLost:
             .warning
         case .keybagCreated, .authenticationSucceeded, .authenticationCancelled, .keybagUnlocked,
-            .keybagLocked, .passcodeChanged, .keybagRecovered, .lockoutProtected,
-            .itemsMoved:
+            .keybagLocked, .suspended, .passcodeChanged, .keybagRecovered, .lockoutProtected, .itemsMoved:
             .notice
         }
     }
@@ -77,7 +76,7 @@ final class AuditTrail: AuditLog {
         case .authenticationCancelled: "cancelled"
         case .requestFailed, .backgroundFailed: "failed"
         case .enrolmentChanged, .itemsInvalidated, .tamperDetected, .forgedSignal, .assuranceLowered,
-            .busLost, .brokerLost:
+            .busLost, .brokerLost, .suspended:
             "noticed"
         }
     }

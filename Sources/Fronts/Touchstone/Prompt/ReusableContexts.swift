@@ -1,0 +1,86 @@
+internal import Foundation
+
+#if !APPLE_SIDE
+    internal import SecretMemory
+#endif
+
+/// The contexts of this process that serve several uses: one for each store, or key, and rule (``AccessRule/reusable(for:)``).
+///
+/// A prompt that was shown for one of them serves no other. The system empties a context at a lock, when the machine sleeps and
+/// when the enrolled fingers change.
+final class ReusableContexts: Sendable {
+    static let shared = ReusableContexts()
+
+    /// What a prompt serves.
+    struct Place: Hashable {
+        enum Thing: Hashable {
+            case store(StorePlace)
+            /// A key, by its representation, which a key that is made later under its name does not have.
+            case key(Data)
+        }
+
+        private let keychain: ObjectIdentifier
+        private let thing: Thing
+
+        init(_ link: KeychainLink, _ thing: Thing) {
+            keychain = link.identity
+            self.thing = thing
+        }
+    }
+
+    /// A context in which the user showed what a rule demands.
+    struct Shown {
+        /// Its link keeps the keychain, whose identity is in the place.
+        let session: PromptSession
+        /// When the user was asked, at the earliest.
+        fileprivate let start: ContinuousClock.Instant
+        /// What the use was worth that the user was asked for; nil for a store's.
+        let assurance: Assurance?
+    }
+
+    private struct Key: Hashable {
+        let place: Place
+        let rule: AccessRule
+    }
+
+    private let entries = Guarded<[Key: Shown]>([:])
+
+    /// The context that still serves a place; nil for none.
+    func find(_ place: Place, _ rule: AccessRule) -> Shown? {
+        guard rule.reuse > .zero else { return nil }
+        return entries.withLock { entries in
+            guard let entry = entries[Key(place: place, rule: rule)], .now - entry.start < rule.reuse,
+                !entry.session.isEnded
+            else { return nil }
+            return entry
+        }
+    }
+
+    /// Has a context serve a place for as long as its rule says.
+    func keep(
+        _ session: PromptSession,
+        since start: ContinuousClock.Instant,
+        for place: Place,
+        _ rule: AccessRule,
+        worth assurance: Assurance? = nil
+    ) {
+        let key = Key(place: place, rule: rule)
+        entries.withLock { $0[key] = Shown(session: session, start: start, assurance: assurance) }
+        // A call that began in time may still be under way at its end.
+        _ = Timers.after(rule.reuse + PromptText.longestTimeout) {
+            self.entries.withLock { entries in
+                if entries[key]?.session === session { entries[key] = nil }
+            }
+            session.end()
+        }
+    }
+
+    /// Has a context serve nothing any more, and ends it.
+    func forget(_ session: PromptSession, of place: Place, _ rule: AccessRule) {
+        let key = Key(place: place, rule: rule)
+        entries.withLock { entries in
+            if entries[key]?.session === session { entries[key] = nil }
+        }
+        session.end()
+    }
+}
