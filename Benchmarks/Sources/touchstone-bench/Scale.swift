@@ -20,6 +20,8 @@ struct Scale {
     let processes: Int
     /// Starts and unlocks of the daemon.
     let starts: Int
+    /// Users of system mode beside the first.
+    let otherUsers: Int
     /// Touches of the sensor.
     let touches: Int
 
@@ -36,6 +38,7 @@ struct Scale {
         chipRounds: 20,
         processes: 100,
         starts: 15,
+        otherUsers: 50,
         touches: 10
     )
 
@@ -52,6 +55,7 @@ struct Scale {
         chipRounds: 1,
         processes: 5,
         starts: 2,
+        otherUsers: 2,
         touches: 2
     )
 }

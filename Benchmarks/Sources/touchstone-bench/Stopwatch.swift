@@ -54,4 +54,6 @@ enum Stopwatch {
 extension [Nanoseconds] {
     /// The middle one; 0 where there is none.
     var median: Nanoseconds { isEmpty ? 0 : sorted()[count / 2] }
+    /// What 99 of 100 do not exceed; 0 where there is none.
+    var p99: Nanoseconds { isEmpty ? 0 : sorted()[count * 99 / 100] }
 }

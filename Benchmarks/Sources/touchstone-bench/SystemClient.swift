@@ -14,6 +14,8 @@ enum SystemClient {
             case "first": try firstReply()
             case "execute" where arguments.count > 1: try execute(Array(arguments.dropFirst()))
             case "lookups" where arguments.count == 4: try lookups(arguments)
+            case "tail" where arguments.count == 3: try tail(arguments)
+            case "flood": try flood()
             default: throw BenchError("\(arguments) is nothing that a client does")
             }
             exit(0)
@@ -40,6 +42,38 @@ enum SystemClient {
         fflush(nil)
         unsafe execv(command[0], &argv)
         throw BenchError("\(command[0]): errno \(errno)")
+    }
+
+    /// Looks up items that are there: what 99 of 100 look-ups do not exceed.
+    private static func tail(_ arguments: [String]) throws {
+        guard let count = Int(arguments[1]), let times = Int(arguments[2]) else {
+            throw BenchError("\(arguments)")
+        }
+        let prompt = PromptFields(origin: PromptOrigin(characterType: "C.UTF-8"), reason: "measure")
+        let keychain = RemoteKeychain(daemon: .none)
+        var waits: [Nanoseconds] = []
+        for run in 0..<times {
+            waits.append(
+                try Stopwatch.time {
+                    let found = try keychain.copy(BenchItem.copy((run &* 7919) % count, prompt: prompt))
+                    guard found.count == 1 else { throw BenchError("no item") }
+                }
+            )
+        }
+        print(waits.p99)
+    }
+
+    /// Asks as much as 16 threads with a connection each can, until it is killed.
+    private static func flood() throws {
+        let prompt = PromptFields(origin: PromptOrigin(characterType: "C.UTF-8"), reason: "measure")
+        // There is one.
+        _ = try RemoteKeychain(daemon: .none).add(BenchItem.add(0, prompt: prompt))
+        print("flooding")
+        fflush(nil)
+        _ = try Threads.run(16) { _ in
+            let keychain = RemoteKeychain(daemon: .none)
+            while true { _ = try keychain.copy(BenchItem.copy(0, prompt: prompt)) }
+        }
     }
 
     /// Fills both keychains, and looks items up in turns: the system's median, then that of the user's own.

@@ -12,10 +12,14 @@ enum SystemRows {
         guard UnitSandbox.isPossible else {
             return table.add(Row("system mode", notMeasured: UnitSandbox.needs))
         }
-        let machine = try await Measured(programs)
+        let machine = try await Measured(programs, scale)
+        // Names the programs that ask.
+        let broker = try await machine.machine.startBroker()
+        defer { withExtendedLifetime(broker) {} }
         // Started on one processor, both daemons and the client stay on it.
         try await OneProcessor.with { try await measureLookups(machine, scale, into: &table) }
         try await measureStart(machine, scale, into: &table)
+        try await measureFlood(machine, scale, into: &table)
         try await measureMemory(machine, into: &table)
     }
 
@@ -26,8 +30,10 @@ enum SystemRows {
         let display: DisplaySocket
         /// The persons at the boxes of the account and of alice.
         let persons: [ScriptedPinentry]
+        /// Users beside alice.
+        let others: [SystemModeMachine.Account]
 
-        init(_ programs: Programs) async throws {
+        init(_ programs: Programs, _ scale: Scale) async throws {
             let directory = try TemporaryDirectory(mode: 0o711)
             self.directory = directory
             display = try DisplaySocket()
@@ -41,9 +47,14 @@ enum SystemRows {
                     unsafe chown(path, account.uid, account.uid)
                 }
             }
+            let strangers = (1..<scale.otherUsers).map {
+                SystemModeMachine.Account("user\($0)", SystemModeMachine.Account.bob.uid + UInt32($0))
+            }
+            others = [.bob] + strangers
             machine = try await SystemModeMachine.start(
                 configuration: Self.settings(persons[0]),
-                daemon: programs.daemon
+                daemon: programs.daemon,
+                others: strangers
             )
             let copied = try await machine.run(["/bin/cp", "/proc/\(getpid())/exe", bench], as: .root)
             guard copied.status == 0 else { throw BenchError(copied.output) }
@@ -169,26 +180,71 @@ enum SystemRows {
         )
     }
 
-    /// What another user's daemon takes, set up and locked.
-    private static func measureMemory(_ measured: Measured, into table: inout Table) async throws {
-        let first = try await measured.machine.startDaemon(for: alice)
-        let other = try await measured.machine.startDaemon(for: .bob)
+    /// How long a user's look-ups take while another user's programs ask as much as they can.
+    private static func measureFlood(_ measured: Measured, _ scale: Scale, into table: inout Table)
+        async throws
+    {
+        let daemons = [
+            try await measured.machine.startDaemon(for: alice),
+            try await measured.machine.startDaemon(for: .bob),
+        ]
         try await measured.setUp(.bob)
-        let locked = try await measured.machine.run([SystemModeMachine.command, "lock"], as: .bob)
-        guard locked.status == 0 else { throw BenchError(locked.output) }
-        let text = try TextFile.read("/proc/\(other.process.processID)/smaps_rollup")
-        let kilobytes = text.split(separator: "\n").filter { $0.hasPrefix("Private_") }.compactMap {
-            Double($0.split(separator: " ").dropFirst().first ?? "")
+        let unlocked = try await measured.machine.run(
+            [SystemModeMachine.command, "unlock"],
+            as: alice,
+            environment: measured.environment
+        )
+        guard unlocked.status == 0 else { throw BenchError(unlocked.output) }
+        let log = measured.directory.appending("flood.log")
+        let flood = try await measured.machine.start(
+            [bench, SystemClient.option, "flood"],
+            as: .bob,
+            log: log
+        )
+        try await Deadline.wait(for: "the flood") { try TextFile.read(log).contains("flooding") ? true : nil }
+        let tail = try await measured.client("tail", "\(scale.middle)", "\(scale.lookups)")
+        guard tail.count == 1, flood.isRunning else {
+            throw BenchError("the client told \(tail), the flood \(try TextFile.read(log))")
         }
-        guard kilobytes.count >= 2 else { throw BenchError("no smaps_rollup") }
         table.add(
             Row(
-                "private memory of another user's idle daemon",
-                ours: .kilobytes(kilobytes.reduce(0, +)),
+                "look-up while another user floods, 99 of 100",
+                ours: Figure(tail[0]),
+                atMost: .milliseconds(250)
+            )
+        )
+        flood.stop()
+        for daemon in daemons { daemon.process.stop(with: SIGTERM) }
+    }
+
+    /// What the other users' daemons take, set up and locked.
+    private static func measureMemory(_ measured: Measured, into table: inout Table) async throws {
+        Table.note("setting up keychains of \(measured.others.count) users")
+        let first = try await measured.machine.startDaemon(for: alice)
+        var daemons: [SystemDaemon] = []
+        for user in measured.others {
+            daemons.append(try await measured.machine.startDaemon(for: user))
+            // Bob has one.
+            if user != .bob { try await measured.setUp(user) }
+            let locked = try await measured.machine.run([SystemModeMachine.command, "lock"], as: user)
+            guard locked.status == 0 else { throw BenchError(locked.output) }
+        }
+        var most = 0.0
+        for daemon in daemons {
+            let text = try TextFile.read("/proc/\(daemon.process.processID)/smaps_rollup")
+            let kilobytes = text.split(separator: "\n").filter { $0.hasPrefix("Private_") }.compactMap {
+                Double($0.split(separator: " ").dropFirst().first ?? "")
+            }
+            guard kilobytes.count >= 2 else { throw BenchError("no smaps_rollup") }
+            most = max(most, kilobytes.reduce(0, +))
+        }
+        table.add(
+            Row(
+                "private memory of another user's idle daemon, the most of \(daemons.count)",
+                ours: .kilobytes(most),
                 atMost: .megabytes(12)
             )
         )
-        first.process.stop(with: SIGTERM)
-        other.process.stop(with: SIGTERM)
+        for daemon in [first] + daemons { daemon.process.stop(with: SIGTERM) }
     }
 }

@@ -22,7 +22,7 @@ package final class SystemModeMachine: Sendable {
         /// Further groups.
         package let groups: [UInt32]
 
-        init(_ name: String, _ uid: UInt32, groups: [UInt32] = []) {
+        package init(_ name: String, _ uid: UInt32, groups: [UInt32] = []) {
             (self.name, self.uid, self.groups) = (name, uid, groups)
         }
 
@@ -65,14 +65,16 @@ package final class SystemModeMachine: Sendable {
     /// - Parameters:
     ///   - configuration: the settings' lines.
     ///   - daemon: the program that is installed as `touchstoned`; the one of tests unless another is named.
+    ///   - others: users beside alice and bob.
     /// - Returns: the machine; no daemon runs yet.
     /// - Throws: ``TestKitError``.
     package static func start(
         configuration: [String] = [],
-        daemon: String = Programs.touchstoned
+        daemon: String = Programs.touchstoned,
+        others: [Account] = []
     ) async throws -> SystemModeMachine {
         let directory = try TemporaryDirectory(mode: 0o711)
-        let users = [Account.touchstone, .alice, .bob]
+        let users = [Account.touchstone, .alice, .bob] + others
         var passwd: [String] = []
         for user in users {
             let home = try directory.makeDirectory("home-\(user.name)")
