@@ -24,7 +24,9 @@ package struct SoftAuthenticator {
     }
 
     package func clientData(_ type: String, _ challenge: [UInt8]) -> [UInt8] {
-        CollectedClientData(type: type, challenge: challenge, origin: origin).json(adding: otherMembers)
+        let json = CollectedClientData(type: type, challenge: challenge, origin: origin).json
+        guard !otherMembers.isEmpty else { return json }
+        return json.dropLast() + Array(",".utf8) + JSONValue.object(JSONObject(otherMembers)).json.dropFirst()
     }
 
     package func authenticatorData(

@@ -75,12 +75,11 @@ final class ReusableContexts: Sendable {
         }
     }
 
-    /// Has a context serve nothing any more, and ends it.
+    /// Has a context serve no later use; one that is under way with it goes on.
     func forget(_ session: PromptSession, of place: Place, _ rule: AccessRule) {
         let key = Key(place: place, rule: rule)
         entries.withLock { entries in
             if entries[key]?.session === session { entries[key] = nil }
         }
-        session.end()
     }
 }
