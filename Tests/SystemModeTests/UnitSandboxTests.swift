@@ -206,7 +206,7 @@ struct UnitSandboxTests {
             ["/usr/bin/python3", "-c", listen]
                 + UnitSandbox(unit).wrapper(in: machine.directory, listens: true) + [
                     Programs.directory + "/touchstone-broker", "--machine", "\(machinesOwn)",
-                    "--template-directory", machine.directory.appending("templates"),
+                    "--template-directory", machine.directory.appending("templates"), "--all-users",
                 ],
             as: .root,
             log: log
