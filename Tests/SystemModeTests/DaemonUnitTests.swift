@@ -69,14 +69,26 @@ struct DaemonUnitTests {
         throw TestKitError.unexpected("no daemon runs")
     }
 
-    @Test("is told of that user's programs, and of no other's; outside of such a unit it is told nothing")
-    func units() async throws {
+    /// Starts a broker that tells units apart, in its own unit's sandbox or without one.
+    private func startBroker(of machine: SystemModeMachine, isInSandbox: Bool) async throws -> AnyObject {
+        guard isInSandbox else { return try await machine.startBroker(options: []) }
+        let unit = try ShippedFiles.text("touchstone-broker.service")
+        let broker = try await UnitSandboxTests.broker(unit, machine, options: [])
+        let socket = machine.outside(SystemBroker.socket)
+        try await Deadline.wait(for: "the broker") { access(socket, F_OK) == 0 ? true : nil }
+        return broker.process
+    }
+
+    @Test(
+        "is told of that user's programs, and of no other's; outside of such a unit it is told nothing",
+        arguments: UnitSandbox.isPossible ? [false, true] : [false]
+    )
+    func units(isInSandbox: Bool) async throws {
         let person = try ScriptedOwner()
         let machine = try await SystemModeMachine.start(
             configuration: ScriptedOwner.settings + ["biometry = off", person.setting]
         )
-        let broker = try await machine.startBroker(options: [])
-        defer { broker.stop() }
+        let broker = try await startBroker(of: machine, isInSandbox: isInSandbox)
         let daemon = try await machine.startDaemon(for: .alice)
         let process = try process(of: daemon)
         func run(_ arguments: [String], input: String = "") async throws -> Finished {
@@ -106,6 +118,6 @@ struct DaemonUnitTests {
         #expect(status.output.contains("\"brokerFault\": null"), "\(status.output)")
         try own.take(process)
         #expect(try await run(["get", "mail"]).output == "secret")
-        withExtendedLifetime((own, other, daemon)) {}
+        withExtendedLifetime((own, other, daemon, broker)) {}
     }
 }
