@@ -260,7 +260,7 @@ let package = Package(
         .target(
             name: "TouchstoneBroker",
             dependencies: [
-                "BrokerProtocol", "CLinux", "KeychainModel", "SystemFacts",
+                "BrokerProtocol", "CLinux", "KeychainModel", "SecretMemory", "SystemFacts",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: nearC
@@ -298,7 +298,8 @@ let package = Package(
         .executableTarget(
             name: "touchstone",
             dependencies: [
-                "KeychainClient", "KeychainModel", "SecretMemory", "SystemMigration", "CLinux",
+                "BrokerDriver", "KeychainClient", "KeychainModel", "SecretMemory", "SystemMigration",
+                "CLinux",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: nearC,

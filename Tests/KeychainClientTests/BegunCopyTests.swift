@@ -178,4 +178,21 @@ struct BegunCopyTests {
         }
         #expect(daemon.connections == 1)
     }
+
+    @Test("what is refused because nobody could look who asks is asked again on a new connection")
+    func untold() throws {
+        let isAway = Mutex(true)
+        let daemon = try connected { _, reader in
+            try reader.skipValue()
+            let wasAway = isAway.withLock { isAway in
+                defer { isAway = false }
+                return isAway
+            }
+            if wasAway { return .failure(KeychainError(.notAvailable, cause: .brokerAway, remedy: .check)) }
+            return .items([Self.item])
+        }
+        let begun = try #require(try daemon.keychain.beginCopy(request, lookingFor: .seconds(60)))
+        #expect(octets(try begun.finish()) == [1, 2, 3])
+        #expect(daemon.connections == 2)
+    }
 }

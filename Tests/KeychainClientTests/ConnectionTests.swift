@@ -108,6 +108,39 @@ struct ConnectionTests {
         #expect(daemon.connections >= 2)
     }
 
+    @Test(
+        "of which the daemon could not look whose it is gets a new one, for that request and for the others"
+    )
+    func untold() throws {
+        let away = Mutex(2)
+        let daemon = try ScriptedDaemon(home) { peer in
+            try peer.welcome()
+            let isUntold = away.withLock { away in
+                away -= 1
+                return away >= 0
+            }
+            while true {
+                let request = try peer.next()
+                if isUntold, request.head.method == .deleteItems {
+                    let error = KeychainError(.notAvailable, cause: .brokerAway, remedy: .check)
+                    try peer.refuse(request, error)
+                } else {
+                    try peer.reply(to: request, CountBody(1))
+                }
+            }
+        }
+        let keychain = keychain()
+        // A new one's failure is told: the daemon has just looked.
+        let error = #expect(throws: KeychainError(.notAvailable)) { try keychain.delete(Self.numbered(1)) }
+        #expect(error?.cause == .brokerAway && daemon.connections == 1)
+        // Connected while it is away, and used once it is back.
+        try keychain.lock()
+        #expect(daemon.connections == 2)
+        #expect(try keychain.delete(Self.numbered(2)) == 1)
+        #expect(try keychain.delete(Self.numbered(3)) == 1)
+        #expect(daemon.connections == 3)
+    }
+
     @Test("that breaks ends the request under way, and the next call connects again")
     func loss() throws {
         let first = Mutex(true)

@@ -91,14 +91,14 @@ struct UnknownSetTests {
         await next.close()
     }
 
-    @Test("a keychain of the first version whose set was seen keeps what is bound to it")
-    func formerVersionSeen() async throws {
+    @Test("a keychain of an earlier version whose set was seen keeps what is bound to it", arguments: [1, 2])
+    func formerVersionSeen(version: UInt8) async throws {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp()
         try await engine?.add("set", "secret", control)
         let record = try #require(await engine?.record)
         await engine?.close()
         engine = nil
-        try rewrite(record, enrolment: record.enrolment)
+        try rewrite(record, enrolment: record.enrolment, version: version)
         let next = try await keychain.restart()
         #expect(try await next.observe(Self.left).changed == false)
         #expect(try await next.secret("set", proofs: [Proofs.of(control, [.biometry])]) == "secret")
@@ -110,17 +110,18 @@ struct UnknownSetTests {
     /// What an engine of the tests takes for the time.
     private static let now: Int64 = 1_700_000_000_000_000
 
-    /// Puts a keybag in place as the first version wrote it.
-    private func rewrite(_ record: KeybagRecord, enrolment: [UInt8]?) throws {
+    /// Puts a keybag in place as the first or the second version wrote it.
+    private func rewrite(_ record: KeybagRecord, enrolment: [UInt8]?, version: UInt8 = 1) throws {
         var former = record
         former.enrolment = enrolment
         former.hasFingers = true
         former.epochEnds = []
+        former.enrolmentNames = nil
         var octets = former.encoded()
-        // An array of 17 instead of 19, version 1, and the last two fields (true, no bytes) left out.
-        #expect(octets.prefix(2) == [0x93, 2] && octets.suffix(2) == [0xF5, 0x40])
-        octets.replaceSubrange(0..<2, with: [0x91, 1])
-        octets.removeLast(2)
+        // An array of 19 or 17 instead of 20, another version, and the last fields (true, no bytes, null) left out.
+        #expect(octets.prefix(2) == [0x94, 3] && octets.suffix(3) == [0xF5, 0x40, 0xF6])
+        octets.replaceSubrange(0..<2, with: version == 1 ? [0x91, 1] : [0x93, 2])
+        octets.removeLast(version == 1 ? 3 : 1)
         let directory = try StoreDirectory(path: keychain.path)
         let key = try #require(try DeviceKeyFile(directory: directory).key("keybag"))
         var writer = CBORWriter([UInt8]())

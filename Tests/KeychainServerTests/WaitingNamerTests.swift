@@ -36,6 +36,22 @@ private final class WaitingNamer: ProgramNamer {
     }
 }
 
+/// A namer whose other process is away, until it is back.
+private final class AbsentNamer: ProgramNamer {
+    let isBack = Guarded(false)
+    var waits: Bool { true }
+
+    func look(at process: ClientProcess) -> ProgramLook {
+        guard isBack.withLock({ $0 }) else {
+            return ProgramLook(fault: DriverCause(.brokerAway, detail: "test"))
+        }
+        return ProgramLook(
+            processStart: 7,
+            program: RunningProgram(path: "/usr/bin/named", isStill: { true })
+        )
+    }
+}
+
 @Suite("Naming that waits for another process")
 struct WaitingNamerTests {
     private func groups(_ server: TestServer) async -> [[String]] {
@@ -71,6 +87,53 @@ struct WaitingNamerTests {
         for client in clients { _ = try await client.call(.copyItems, CopyItems.passwords()) }
         #expect(await groups(server) == Array(repeating: ["unknown"], count: 8))
         #expect(namer.count == 8)
+    }
+
+    @Test("where nobody can look, what takes a name is refused with the cause, and what takes none is served")
+    func untold() async throws {
+        let namer = AbsentNamer()
+        let server = try TestServer(namer: namer)
+        let client = try await server.greetedClient()
+        let query = ItemQuery.passwords()
+        let prompt = PromptFields(interactionAllowed: false)
+        let control = try AccessControl(accessibility: .whenUnlocked, flags: [])
+        var replies: [TestReply] = []
+        for context: UInt64? in [nil, 7] {
+            replies.append(try await client.call(.copyItems, CopyItems.passwords(context: context)))
+            let all = CopyItems.passwords(context: context, limit: .all)
+            replies.append(try await client.call(.copyItems, all))
+        }
+        replies.append(try await client.call(.deleteItems, DeleteItems(query: query, prompt: prompt)))
+        replies.append(
+            try await client.call(.makeKey, MakeKey(accessControl: control, context: nil, prompt: prompt))
+        )
+        replies.append(try await client.call(.listApps, EmptyBody()))
+        for reply in replies {
+            #expect(reply.error?.status == .notAvailable && reply.error?.remedy == .check)
+            #expect(reply.error?.cause == DriverCause(.brokerAway, detail: "test"))
+        }
+        // Not one question reached the items, and the log has each kind of them, with the cause.
+        #expect(await server.vault.calls.isEmpty)
+        let told = server.audit.events.filter { $0.kind == .requestFailed }.map(\.detail)
+        #expect(told.count == 4 && told.allSatisfy { $0.contains("broker away: test") }, "\(told)")
+        #expect(try await client.call(.lock, EmptyBody()).status == .success)
+        #expect(try await client.call(.canEvaluatePolicy, CanEvaluatePolicy(policy: 1)).status == .success)
+    }
+
+    @Test("who came while nobody could look gets no name later on that connection; who connects then does")
+    func late() async throws {
+        let namer = AbsentNamer()
+        let server = try TestServer(namer: namer)
+        let client = try await server.greetedClient()
+        // Sent before and after somebody can look again.
+        let first = try await client.call(.copyItems, CopyItems.passwords())
+        namer.isBack.withLock { $0 = true }
+        let second = try await client.call(.copyItems, CopyItems.passwords())
+        #expect(first.error?.cause?.known == .brokerAway && second.error?.cause?.known == .brokerAway)
+        #expect(await groups(server).isEmpty)
+        let next = try await server.greetedClient()
+        _ = try await next.call(.copyItems, CopyItems.passwords())
+        #expect(await groups(server) == [["/usr/bin/named"]])
     }
 
     @Test(

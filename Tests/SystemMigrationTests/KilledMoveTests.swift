@@ -45,9 +45,12 @@ final class MoveMachine: Sendable {
     var own: String { home.appending("anna/.local/share/touchstone") }
     var system: String { home.appending("lib/touchstone") }
     var kept: String { "\(system)/\(Self.user)" }
+    /// Who is asked before anything is moved.
+    private let broker: AnsweringBroker
 
     init() throws {
         home = try TemporaryDirectory(mode: 0o755)
+        broker = try AnsweringBroker(at: try home.makeDirectory("broker", mode: 0o755) + "/socket")
         _ = try home.write(
             """
             root:x:0:0::/root:/bin/sh
@@ -153,6 +156,7 @@ final class MoveMachine: Sendable {
         let mounts = """
             mount --bind "$0/passwd" /etc/passwd; mount --bind "$0/group" /etc/group; mount --bind "$0/lib" /var/lib
             mount -t tmpfs -o mode=755 run /run
+            mkdir /run/touchstone-broker; mount --bind "$0/broker" /run/touchstone-broker
             \(parts)
             \(before)
             exec "$@"
@@ -307,6 +311,24 @@ struct KilledMoveTests {
         #expect(text.contains("touchstoned is not there"), "\(text)")
         #expect(text.contains("hint: touchstone system status"), "\(text)")
         #expect(machine.faults.isEmpty && machine.isWhole(machine.own, owner: MoveMachine.user))
+    }
+
+    @Test("while the broker cannot be asked, moves nothing and says what to do; with it back, it moves")
+    func broker() async throws {
+        let machine = try MoveMachine()
+        try machine.reset()
+        let (status, text) = try await machine.run("enable", before: "umount /run/touchstone-broker")
+        #expect(status == 7 << 8, "\(text)")
+        #expect(text.contains("error: the system's touchstone-broker does not answer (connect: "), "\(text)")
+        #expect(text.contains("nothing was changed"), "\(text)")
+        #expect(text.contains("hint: as root: systemctl start touchstone-broker.socket"), "\(text)")
+        #expect(machine.faults.isEmpty && machine.isWhole(machine.own, owner: MoveMachine.user))
+        #expect(!PrivateMove.names(machine.own).contains("moved") && access(machine.kept, F_OK) != 0)
+        _ = try await machine.run("enable")
+        #expect(machine.isWhole(machine.kept, owner: MoveMachine.keeper))
+        // The way back needs nobody's names.
+        let (_, back) = try await machine.run("disable", before: "umount /run/touchstone-broker")
+        #expect(machine.isWhole(machine.own, owner: MoveMachine.user), "\(back)")
     }
 
     @Test("while the user exchanges files for links, brings nothing of another's into the keychain")

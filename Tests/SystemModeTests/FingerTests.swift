@@ -120,9 +120,12 @@ struct FingerTests {
         let machine = try await SystemModeMachine.start(
             configuration: TerminalPerson.settings + [
                 setting, "biometry = off", "pinentry-program = \(TerminalPerson.pinentry)",
+                "test.broker-patience = 60",
             ]
         )
         try machine.installAgent()
+        let broker = try await machine.startBroker()
+        defer { broker.stop() }
         let daemon = try await machine.startDaemon(for: .alice)
         let alice = try TerminalPerson(on: machine)
         #expect(try await alice.setUp() == 0, "\(alice.terminal.text)")

@@ -79,6 +79,8 @@ struct OwnersTests {
         let machine = try await SystemModeMachine.start(
             configuration: ScriptedOwner.settings + ["biometry = off", person.setting]
         )
+        let broker = try await machine.startBroker()
+        defer { broker.stop() }
         func run(_ arguments: [String], _ user: SystemModeMachine.Account, input: String = "") async throws
             -> Finished
         {

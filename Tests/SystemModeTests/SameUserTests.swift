@@ -20,7 +20,7 @@ struct SameUserTests {
         let machine = try await SystemModeMachine.start(
             configuration: ScriptedOwner.settings + ["biometry = off", person.setting]
         )
-        let daemon = try await machine.startDaemon(for: alice)
+        let daemon = try await machine.startDaemon(for: alice, withBroker: true)
         let command = SystemModeMachine.command
         let setUp = try await machine.run([command, "setup"], as: alice, environment: person.environment)
         #expect(setUp.status == 0, "\(setUp.output)")

@@ -28,14 +28,14 @@ struct TerminalAgentTests {
     }
 
     private func machine() async throws -> SystemModeMachine {
-        try await machine(TerminalPerson.settings + ["tpm = off"])
+        try await machine(TerminalPerson.settings + ["tpm = off", "test.broker-patience = 60"])
     }
 
     @Test("set-up, store and read with the shipped daemon and no setting of tests; the terminal is as it was")
     func shipped() async throws {
         let settings = ["tpm = off", "idle-exit = 0"]
         let machine = try await machine(daemon: Programs.installedTouchstoned, settings)
-        let daemon = try await machine.startDaemon(for: .alice)
+        let daemon = try await machine.startDaemon(for: .alice, withBroker: true)
         let alice = try TerminalPerson(on: machine)
         let before = alice.modes
         #expect(try await alice.setUp() == 0, "\(alice.terminal.text)")
@@ -59,7 +59,7 @@ struct TerminalAgentTests {
     /// A machine whose alice has a keychain with the item `mail`.
     private func ready() async throws -> (SystemModeMachine, SystemDaemon, TerminalPerson) {
         let machine = try await machine()
-        let daemon = try await machine.startDaemon(for: .alice)
+        let daemon = try await machine.startDaemon(for: .alice, withBroker: true)
         let alice = try TerminalPerson(on: machine)
         #expect(try await alice.setUp() == 0, "\(alice.terminal.text)")
         let stored = try await machine.run(
@@ -169,7 +169,7 @@ struct TerminalAgentTests {
     @Test("an agent that cannot be started or has not its group is told, with what to do, and draws nothing")
     func wrongAgents() async throws {
         let machine = try await machine()
-        let daemon = try await machine.startDaemon(for: .alice)
+        let daemon = try await machine.startDaemon(for: .alice, withBroker: true)
         let agent = machine.outside(SystemModeMachine.agent)
         for wrong in Wrong.allCases {
             switch wrong {

@@ -183,9 +183,10 @@ struct UnitSandboxTests {
     }
 
     /// The broker in a sandbox of these lines, on the socket of its other unit.
-    private static func broker(
+    static func broker(
         _ unit: String,
-        _ machine: SystemModeMachine
+        _ machine: SystemModeMachine,
+        options: [String] = ["--all-users"]
     ) async throws -> (process: ChildProcess, log: String) {
         let listen = """
             import os, pwd, socket, sys
@@ -207,7 +208,7 @@ struct UnitSandboxTests {
                 + UnitSandbox(unit).wrapper(in: machine.directory, listens: true) + [
                     Programs.directory + "/touchstone-broker", "--machine", "\(machinesOwn)",
                     "--template-directory", machine.directory.appending("templates"),
-                ],
+                ] + options,
             as: .root,
             log: log
         )

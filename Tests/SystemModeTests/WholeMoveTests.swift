@@ -133,7 +133,7 @@ struct WholeMoveTests {
     }
 
     @Test(
-        "a secret of the enrolled fingers opens by the same finger before and in system mode; it ends where templates cannot be read",
+        "a secret of the enrolled fingers opens by the same finger before, in system mode, and back where templates cannot be read",
         .enabled(
             if: ShippedFiles.isProgram("/usr/libexec/fprintd")
                 && ShippedFiles.isProgram("/usr/lib/polkit-1/polkitd"),
@@ -173,7 +173,11 @@ struct WholeMoveTests {
 
         let back = try await moving.move("disable")
         #expect(back.status == 0, "\(back.output)")
-        #expect(back.output.contains("only the enrolled fingers open"), "\(back.output)")
+        #expect(back.output.contains("bound to the names of the fingers"), "\(back.output)")
+        try moving.own.tell([.waits])
+        try await expectOpen("back", 42)
+        // Another finger is another set there, too.
+        try await Enroller(bus, user: "alice").enrol(SyntheticFinger(2), as: "left-thumb")
         let gone = try await moving.run(["get", "touched"])
         #expect(gone.status == 3 && gone.output.contains("fingers"), "\(gone.output)")
         await bus.stop()

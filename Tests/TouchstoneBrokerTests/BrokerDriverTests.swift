@@ -123,12 +123,13 @@ struct BrokerDriverTests {
     /// Brokers that tell nothing.
     enum Wrong: CaseIterable, Sendable {
         case missing, refusing, deaf, silent, hangsUp, garbage, empty, tooLong, noStart, notRunning, noImage,
+            noDaemon,
             deadImage, otherNamespace, deleted, relative, untold
 
         /// Whether it answers, though with nothing that names a program.
         var answers: Bool {
             switch self {
-            case .missing, .refusing, .deaf, .silent, .hangsUp, .garbage, .empty, .tooLong: false
+            case .missing, .refusing, .deaf, .silent, .hangsUp, .garbage, .empty, .tooLong, .noDaemon: false
             default: true
             }
         }
@@ -162,6 +163,7 @@ struct BrokerDriverTests {
                 case .noStart:
                     ScriptedBroker.answering(reply { $0[.start] = .untold("away") }, descriptor: image)
                 case .notRunning: ScriptedBroker.answering(BrokerReply(refused: "no process").packet)
+                case .noDaemon: ScriptedBroker.answering(BrokerReply(refused: BrokerReply.noDaemon).packet)
                 case .noImage: ScriptedBroker.answering(reply())
                 case .deadImage:
                     { peer in
@@ -193,12 +195,15 @@ struct BrokerDriverTests {
         let callers = wrong == .refusing ? try (1...2).map { _ in try BrokerPeer(scripted.path) } : []
         let told = Told()
         // As the daemon has it where nothing is to come, and longer where something is.
-        let patience = wrong.answers || wrong == .garbage ? 60 : BrokerAddress().patience
+        let patience =
+            wrong.answers || wrong == .garbage || wrong == .noDaemon ? 60 : BrokerAddress().patience
         let broker = Self.broker(path, told, patience: patience)
         let process = try process(getpid())
         let begin = ContinuousClock.now
         let look = await look(broker, process)
         #expect(look.program == nil)
+        // One that could not be asked is told apart from one that has no name to tell.
+        #expect((look.fault?.known == .brokerAway) == !wrong.answers)
         // A second each, on a machine that is busy.
         #expect(ContinuousClock.now - begin < .seconds(55))
         let templates = await BrokerTemplates(broker, of: Self.owner).templates(expectingSome: true)

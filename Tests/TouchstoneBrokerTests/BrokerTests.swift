@@ -102,11 +102,44 @@ struct BrokerTests {
         #expect(reply[.path] == .untold("other namespaces") && reply.number(.namespaces) == 0)
     }
 
-    @Test("refuses other users, and keeps one capability", .enabled(if: isRoot, "needs root"))
+    /// Asks as another user; gives how many bytes came back, and nothing where the connection was ended.
+    private func ask(_ broker: RunningBroker, as user: UInt32) async throws -> Int? {
+        let script = """
+            import socket, sys
+            peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            peer.connect(sys.argv[1])
+            try:
+                peer.send(bytes.fromhex(sys.argv[2]))
+                print("answered", len(peer.recv(1 << 16)))
+            except (BrokenPipeError, ConnectionResetError):
+                print("answered 0")
+            """
+        let packet = BrokerRequest.enrolment(uid: 0).packet.map { String(format: "%02x", $0) }.joined()
+        let log = broker.directory.appending("asked-\(user)")
+        let process = try await ChildProcess.start(
+            "/usr/bin/setpriv",
+            [
+                "--reuid=\(user)", "--regid=\(user)", "--clear-groups", RunningBroker.python, "-c", script,
+                broker.path, packet,
+            ],
+            log: log
+        )
+        _ = try await process.waitUntilEnd()
+        let text = try String(contentsOfFile: log, encoding: .utf8)
+        let count = text.split(whereSeparator: \.isWhitespace).last.flatMap { Int($0) }
+        return try #require(count, "\(text)") == 0 ? nil : count
+    }
+
+    @Test(
+        "refuses other users than its account and root, and keeps one capability",
+        .enabled(if: isRoot, "needs root")
+    )
     func privileges() async throws {
         let broker = try await RunningBroker(account: "nobody")
-        let peer = try BrokerPeer(broker.path)
-        #expect(try await peer.ask(.enrolment(uid: 0)) == nil)
+        #expect(chmod(broker.directory.path, 0o711) == 0 && chmod(broker.path, 0o666) == 0)
+        let account = try #require(Owner.named("nobody")?.uid)
+        #expect(try await ask(broker, as: 4_321) == nil)
+        for user in [account, 0] { #expect(try await ask(broker, as: user) != nil) }
         let status = try String(contentsOfFile: "/proc/\(broker.process.processID)/status", encoding: .utf8)
         for set in ["CapPrm", "CapEff", "CapBnd"] { #expect(status.contains("\(set):\t0000000000080000")) }
         for set in ["CapInh", "CapAmb"] { #expect(status.contains("\(set):\t0000000000000000")) }

@@ -41,7 +41,7 @@ final class RunningBroker {
             Self.python,
             [
                 "-c", script, directory.appending("socket"), Self.program, "--account", account,
-                "--template-directory", templates, "--machine", "\(getpid())",
+                "--template-directory", templates, "--machine", "\(getpid())", "--all-users",
             ],
             environment: ["PATH": "/usr/bin:/bin"],
             log: directory.appending("log")

@@ -7,7 +7,7 @@ extension Visit {
     /// Whether a failed look-up may name the program that keeps such an item; costs no look at the store.
     func mayName(ownerFor query: ItemQuery?, _ error: KeychainError) -> Bool {
         guard error.status == .itemNotFound, error.cause == nil, let owners = services.owners, let query,
-            Self.namesOneItem(query)
+            Self.namesOneItem(query), let groups = try? groups
         else { return false }
         return owners.mayHaveOthers(than: groups.all)
     }
@@ -17,6 +17,7 @@ extension Visit {
     /// Said to the same user only, since only that user is served; nothing of the item is told but that it is there.
     func naming(ownerFor query: ItemQuery?, _ error: KeychainError) async -> KeychainError {
         guard mayName(ownerFor: query, error), let query, let owners = services.owners,
+            let groups = try? groups,
             let owner = await owners.owner(of: query, outside: groups.all)
         else { return error }
         return KeychainError(error.status, cause: .owned(by: owner.name), remedy: error.remedy)
@@ -112,7 +113,7 @@ extension Visit {
 
     /// The items' owners, for the daemon's own command: no other program is told whose items there are.
     private func ownersForCommand() throws(KeychainError) -> any ItemOwners {
-        guard caller.accessGroup.name == ClientIdentity.ownGroup else {
+        guard try groups.own.name == ClientIdentity.ownGroup else {
             throw KeychainError(.missingEntitlement)
         }
         guard let owners = services.owners else { throw KeychainError(.unimplemented) }

@@ -14,6 +14,8 @@ package final class Asker: Sendable {
     /// Whether the process still runs the program that came; nil when that program could not be told.
     private let isStill: (@Sendable () -> Bool)?
     private let unknown: Caller
+    /// Why nobody could look which program came; nil where somebody did.
+    private let fault: DriverCause?
     private let isUnknown = Atomic(false)
 
     /// Takes over what a door found; `isStill` looks again.
@@ -22,11 +24,13 @@ package final class Asker: Sendable {
         role: AskerRole,
         groups: EntitledGroups,
         unknownGroup: AccessGroup,
+        fault: DriverCause?,
         isStill: (@Sendable () -> Bool)?
     ) {
         self.role = role
         named = caller
         namedGroups = groups
+        self.fault = fault
         self.isStill = isStill
         unknown = Caller(
             uid: caller.uid,
@@ -46,9 +50,19 @@ package final class Asker: Sendable {
     /// The program that came; nil when it could not be told.
     var programThatCame: String? { named.program }
 
+    /// Whether nobody could look which program came: then it is nobody's name that it goes by, for good.
+    ///
+    /// It gets no name later: what it ran when it came, and which program has the channel since, cannot be told any more.
+    /// A program that connects anew is looked at anew.
+    var isUntold: Bool { fault != nil }
+
     /// What it may use, as of the last ``check()``.
-    var groups: EntitledGroups {
-        isUnknown.load(ordering: .acquiring)
+    ///
+    /// - Throws: `errSecNotAvailable` where nobody could look which program it is. It is not taken for an unknown one, to
+    ///   which its own items would seem not to be there.
+    func groups() throws(KeychainError) -> EntitledGroups {
+        if let fault { throw KeychainError(.notAvailable, cause: fault, remedy: .check) }
+        return isUnknown.load(ordering: .acquiring)
             ? EntitledGroups(own: unknown.accessGroup, granted: []) : namedGroups
     }
 

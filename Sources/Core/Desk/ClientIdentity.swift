@@ -1,4 +1,4 @@
-import KeychainModel
+package import KeychainModel
 
 /// Gives who asks the access groups whose items it sees.
 ///
@@ -35,6 +35,7 @@ package struct ClientIdentity: Sendable {
     ///   - pid: the process.
     ///   - processStart: when that started, in clock ticks since boot; 0 when unknown.
     ///   - program: its path; nil where it cannot be told for sure.
+    ///   - fault: why nobody could look which program it is; nil where somebody did.
     ///   - role: whose methods it may call.
     ///   - isStill: looks whether the process still runs that program; nil where it cannot be told.
     /// - Returns: who asks, with the groups that it may use.
@@ -43,6 +44,7 @@ package struct ClientIdentity: Sendable {
         pid: Int32,
         processStart: UInt64,
         program: String?,
+        fault: DriverCause? = nil,
         role: AskerRole = .app,
         isStill: (@Sendable () -> Bool)?
     ) -> Asker {
@@ -58,6 +60,7 @@ package struct ClientIdentity: Sendable {
             role: role,
             groups: groups(of: caller),
             unknownGroup: group(of: nil),
+            fault: fault,
             isStill: isStill
         )
     }

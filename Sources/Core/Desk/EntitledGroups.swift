@@ -23,6 +23,13 @@ struct EntitledGroups: Sendable {
         return try own(or: group)
     }
 
+    /// The group that an item with these attributes goes to: the one they name, else its program's own.
+    ///
+    /// - Throws: `errSecMissingEntitlement` for a group that is not the caller's.
+    func target(of attributes: ItemAttributes) throws(KeychainError) -> AccessGroup {
+        try named(in: attributes) ?? own
+    }
+
     /// The group that a request names; its program's own where it names none.
     ///
     /// - Throws: `errSecMissingEntitlement` for a group that is not the caller's.

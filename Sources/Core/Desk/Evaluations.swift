@@ -109,7 +109,10 @@ extension Visit {
     }
 
     private func availability(of policy: AuthenticationPolicy) async -> AuthenticationAvailability {
-        await services.authenticator.availability(of: policy).told(to: caller.accessGroup)
+        var told = await services.authenticator.availability(of: policy).told(to: caller.accessGroup)
+        // That of another group would look as if the fingers had changed.
+        if asker.isUntold { told.domainState = nil }
+        return told
     }
 
     private static func policy(_ number: Int64) throws(KeychainError) -> AuthenticationPolicy {

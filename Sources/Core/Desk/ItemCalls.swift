@@ -9,7 +9,7 @@ extension Visit {
         request: UInt64
     ) async throws(KeychainError) -> EncodedItems {
         try await serving(.addItem) { () async throws(KeychainError) in
-            let group = try groups.named(in: body.attributes) ?? groups.own
+            let group = try groups.target(of: body.attributes)
             let accessControl = body.accessControl
             let context = try contexts.enter(body.context, request: request)
             defer { contexts.leave(context, request: request) }
@@ -53,7 +53,7 @@ extension Visit {
         checkAsker()
         guard body.context == nil, !body.accessControl.bindsCurrentSet else { return nil }
         return try atOnce(.addItem, adding: body.accessControl) { () throws(KeychainError) -> EncodedItems? in
-            let group = try groups.named(in: body.attributes) ?? groups.own
+            let group = try groups.target(of: body.attributes)
             guard let items = try services.vault.addAtOnce(Self.item(body, nil), group: group) else {
                 return nil
             }
@@ -72,7 +72,7 @@ extension Visit {
             try checkGroups(of: body)
             let count = try services.vault.updateAtOnce(
                 body.query,
-                groups: groups.all,
+                groups: try groups.all,
                 changes: Self.changes(body),
                 authorization: ItemAuthorization()
             )
@@ -248,7 +248,7 @@ extension Visit {
                     // All of them: the query names the one to look in, the attributes the one to move to.
                     return try await services.vault.update(
                         query,
-                        groups: groups.all,
+                        groups: try groups.all,
                         changes: Self.changes(body),
                         authorization: try contexts.authorization(of: context)
                     )

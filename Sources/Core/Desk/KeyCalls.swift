@@ -28,7 +28,7 @@ extension Visit {
         try await serving(.readKey) { () async throws(KeychainError) in
             var prompts = PromptBudget(context: nil, prompt: body.prompt)
             let key = try await unlocking(&prompts) { () throws(KeychainError) in
-                try await services.keys.key(body.representation, groups: groups.all)
+                try await services.keys.key(body.representation, groups: try groups.all)
             }
             record("read")
             return key
@@ -43,7 +43,7 @@ extension Visit {
                 try await services.keys.use(
                     body.representation,
                     for: body.use,
-                    groups: groups.all,
+                    groups: try groups.all,
                     authorization: authorization
                 )
             }
@@ -60,7 +60,7 @@ extension Visit {
                 try await services.keys.attest(
                     body.representation,
                     qualifyingData: body.qualifyingData,
-                    groups: groups.all,
+                    groups: try groups.all,
                     authorization: authorization
                 )
             }

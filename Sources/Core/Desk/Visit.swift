@@ -37,7 +37,9 @@ package final class Visit: Sendable {
     /// Whose methods the caller may call.
     package var role: AskerRole { asker.role }
     /// What it may use, as of the last look.
-    var groups: EntitledGroups { asker.groups }
+    ///
+    /// Throws `errSecNotAvailable` where nobody could look who it is: what belongs to a program takes its name.
+    var groups: EntitledGroups { get throws(KeychainError) { try asker.groups() } }
 
     // MARK: The end
 
@@ -61,9 +63,11 @@ package final class Visit: Sendable {
 
     /// Sets or removes a context's application password.
     ///
-    /// - Throws: `errSecAllocate` when there is no locked memory for one more, `errSecParam` for one that is too long.
+    /// - Throws: `errSecAllocate` when there is no locked memory for one more, `errSecParam` for one that is too long,
+    ///   `errSecNotAvailable` where nobody could look who asks: no item would open here that it is for.
     package func setPassword(_ body: consuming SetCredential) async throws(KeychainError) {
         try await serving(.setCredential) { () throws(KeychainError) in
+            _ = try groups
             try contexts.setPassword(body.password, of: body.context)
         }
     }

@@ -32,6 +32,7 @@ extension ClientIdentity {
             pid: peer.pid,
             processStart: look.processStart,
             program: look.program?.path,
+            fault: look.fault,
             role: role,
             isStill: look.program?.isStill
         )

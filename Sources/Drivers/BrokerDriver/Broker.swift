@@ -56,16 +56,19 @@ public final class Broker: Sendable {
 
     /// Why the broker answers nobody; nil when it does.
     public func fault() async -> DriverCause? {
-        await onThread(.brokerAway) { [self] in
-            let handle = clinux_pidfd_open(getpid())
-            guard handle >= 0 else { return nil }
-            defer { close(handle) }
-            do throws(Silence) {
-                _ = try ask(.identify, handle: handle)
-                return nil
-            } catch {
-                return DriverCause(.brokerAway, detail: error.reason)
-            }
+        await onThread(.brokerAway) { [self] in waitForFault() }
+    }
+
+    /// The same, on the caller's thread, which waits for the answer.
+    public func waitForFault() -> DriverCause? {
+        let handle = clinux_pidfd_open(getpid())
+        guard handle >= 0 else { return nil }
+        defer { close(handle) }
+        do throws(Silence) {
+            _ = try ask(.identify, handle: handle)
+            return nil
+        } catch {
+            return DriverCause(.brokerAway, detail: error.reason)
         }
     }
 
@@ -122,6 +125,7 @@ public final class Broker: Sendable {
             guard count > 0, let reply = BrokerReply(packet: Array(octets[..<count])) else {
                 throw Silence(reason: count == 0 ? "it hung up" : "what came is no answer")
             }
+            if reply.text(.refused) == BrokerReply.noDaemon { throw Silence(reason: BrokerReply.noDaemon) }
             return Answer(reply: reply, image: image)
         }
     }

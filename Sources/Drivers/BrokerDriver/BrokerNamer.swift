@@ -17,10 +17,15 @@ public struct BrokerNamer: ProgramNamer {
     /// A look takes up to a second.
     public var waits: Bool { true }
 
-    /// Asks which program a process runs.
+    /// Asks which program a process runs; a broker that does not answer is the look's fault.
     public func look(at process: ClientProcess) -> ProgramLook {
-        guard let answer = try? broker.ask(.identify, handle: process.handle),
-            let start = answer.reply.number(.start), start > 0, Self.isRunning(process)
+        let answer: Broker.Answer
+        do throws(Broker.Silence) {
+            answer = try broker.ask(.identify, handle: process.handle)
+        } catch {
+            return ProgramLook(fault: DriverCause(.brokerAway, detail: error.reason))
+        }
+        guard let start = answer.reply.number(.start), start > 0, Self.isRunning(process)
         else { return .nothing }
         return ProgramLook(processStart: start, program: Self.program(answer))
     }

@@ -20,6 +20,9 @@ extension KeychainError {
         KeychainError(.notAvailable, cause: cause, remedy: .check)
     }
 
+    /// Whether nobody could look which program this is when the request's connection was made, so that nothing was done.
+    var isOfUntoldProgram: Bool { status == .notAvailable && cause?.known == .brokerAway }
+
     /// The app ended its own request.
     static var cancelledByApp: KeychainError { KeychainError(AuthenticationError(.appCancel)) }
 

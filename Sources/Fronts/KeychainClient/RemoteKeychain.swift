@@ -109,15 +109,21 @@ public final class RemoteKeychain: Sendable {
         TerminalModes.begin()
         var isLost = true
         defer { TerminalModes.end(isLost: isLost) }
-        // The second one was made just now, where the first is of a daemon that is gone.
+        // The second one was made just now, where the first is of a daemon that is gone, or that could not look which program
+        // this is.
         for _ in 0..<2 {
-            let connection = try usableConnection()
+            let (connection, isNew) = try usableConnection()
             do throws(KeychainError) {
                 if try connection.call(method, body, replies: sink, cancellation: cancellation) {
                     isLost = false
                     return
                 }
             } catch {
+                if error.isOfUntoldProgram {
+                    retire(connection)
+                    // Nothing was done, so `sink` is as it was; the daemon looks anew at who connects anew.
+                    if !isNew { continue }
+                }
                 isLost = error.status == .internalComponent
                 // What drew the prompt did not end in order.
                 if error.authentication?.code == .systemCancel, agent.withLock({ $0 })?.wasKilled == true {
@@ -150,7 +156,8 @@ public final class RemoteKeychain: Sendable {
         cancellation: Cancellation
     ) throws(KeychainError) {
         if cancellation.isCancelled { throw .cancelledByApp }
-        guard try usableConnection().call(method, body, replies: sink, cancellation: cancellation) else {
+        guard try usableConnection().connection.call(method, body, replies: sink, cancellation: cancellation)
+        else {
             throw .connectionLost("hung up")
         }
     }
@@ -186,16 +193,24 @@ public final class RemoteKeychain: Sendable {
     /// Has every call from now on fail, as a test that missed its own keychain would otherwise meet the user's.
     package func closeToTests() { isClosedToTests.store(true, ordering: .releasing) }
 
-    private func usableConnection() throws(KeychainError) -> Connection {
+    /// Has the next request connect anew; those that are under way on a connection stay there.
+    func retire(_ connection: Connection) {
+        self.connection.withLock { slot in
+            if slot === connection { slot = nil }
+        }
+    }
+
+    /// A connection, and whether it was made just now.
+    private func usableConnection() throws(KeychainError) -> (connection: Connection, isNew: Bool) {
         if isClosedToTests.load(ordering: .acquiring) {
             throw .notAvailable(.outsideTestKeychain, detail: "make the call inside TemporaryKeychain.use")
         }
         return try connection.withLock { slot throws(KeychainError) in
-            if let connection = slot, connection.isUsable { return connection }
+            if let connection = slot, connection.isUsable { return (connection, false) }
             slot = nil
             let connection = try connect()
             slot = connection
-            return connection
+            return (connection, true)
         }
     }
 

@@ -55,6 +55,9 @@ package struct BrokerReply: Sendable, Equatable {
     /// Tells nothing yet.
     package init() {}
 
+    /// Why a process that is no user's daemon is told nothing, whatever it asks.
+    package static let noDaemon = "who asks is not in a unit touchstoned@UID.service"
+
     /// Tells why nothing is told.
     package init(refused reason: String) { values[.refused] = .text(reason) }
 

@@ -1,13 +1,14 @@
 import CLinux
 import Glibc
 import KeychainModel
+import SecretMemory
 
 /// The program: gives up what it does not need before anything else, then serves the socket that it was started with.
 package enum BrokerProgram {
     private static let usageStatus: CInt = 64
     private static let failure: CInt = 1
     private static let usage =
-        "touchstone-broker [--account NAME] [--template-directory PATH] [--machine PID] [--version | --help]"
+        "touchstone-broker [--account NAME] [--template-directory PATH] [--machine PID] [--all-users] [--version | --help]"
     private static let help = """
         Tells the daemons of Touchstone which programs their callers run, and digests enrolled fingers.
 
@@ -18,6 +19,8 @@ package enum BrokerProgram {
           --account NAME             who may ask (touchstone)
           --template-directory PATH  where fprintd keeps templates (/var/lib/fprint)
           --machine PID              whose mount and user namespaces are the machine's (1)
+          --all-users                let each daemon ask about any user: for machines without systemd, whose
+                                     units tell the daemons of users apart
           -V, --version              show the version
           -h, --help                 show this
 
@@ -27,16 +30,14 @@ package enum BrokerProgram {
         var account = "touchstone"
         var templates = "/var/lib/fprint"
         var machine: Int32 = 1
+        var servesAllUsers = false
     }
 
     /// Runs the broker; never returns.
     package static func main() -> Never {
-        guard clinux_process_forbid_dump() == 0, clinux_process_forbid_core() == 0,
-            clinux_process_no_new_privileges() == 0
-        else { end("the process cannot be protected (\(SystemError.name(of: errno)))", failure) }
-        // Linux 6.3; an older kernel does without.
-        _ = clinux_process_refuse_exec_gain()
-        _ = umask(0o077)
+        guard ProcessHardening.begin() else {
+            end("the process cannot be protected (\(SystemError.name(of: errno)))", failure)
+        }
         signal(SIGPIPE, SIG_IGN)
         let options = options()
         let socket = activationSocket()
@@ -51,7 +52,12 @@ package enum BrokerProgram {
         guard let witness = Witness(machine: options.machine, templates: options.templates) else {
             end("there is no process \(options.machine)", failure)
         }
-        var server = BrokerServer(listener: socket, account: account.uid, witness: witness)
+        var server = BrokerServer(
+            listener: socket,
+            account: account.uid,
+            servesAllUsers: options.servesAllUsers,
+            witness: witness
+        )
         server.run()
         _exit(0)
     }
@@ -63,6 +69,9 @@ package enum BrokerProgram {
             switch argument {
             case "--version", "-V": tell(ProductVersion.text + "\n")
             case "--help", "-h": tell(help)
+            case "--all-users":
+                options.servesAllUsers = true
+                continue
             default: break
             }
             guard let value = arguments.popFirst() else { end("usage: \(usage)", usageStatus) }

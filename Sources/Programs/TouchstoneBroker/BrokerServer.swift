@@ -13,17 +13,22 @@ struct BrokerServer {
 
     private struct Peer {
         let socket: CInt
+        /// About whom it may ask, as it was when it connected.
+        let asker: Witness.Asker
         var deadline: Int64
     }
 
     private let listener: CInt
     private let account: UInt32
+    /// Whether each process of the account may ask about any user.
+    private let servesAllUsers: Bool
     private let witness: Witness
     private var peers: [Peer] = []
 
-    init(listener: CInt, account: UInt32, witness: Witness) {
+    init(listener: CInt, account: UInt32, servesAllUsers: Bool, witness: Witness) {
         self.listener = listener
         self.account = account
+        self.servesAllUsers = servesAllUsers
         self.witness = witness
     }
 
@@ -43,7 +48,7 @@ struct BrokerServer {
             for (peer, descriptor) in zip(peers, descriptors.dropFirst()) {
                 var peer = peer
                 if descriptor.revents != 0 {
-                    peer.deadline = serve(peer.socket) ? now + Self.patience : 0
+                    peer.deadline = serve(peer) ? now + Self.patience : 0
                 }
                 if peer.deadline > now { kept.append(peer) } else { close(peer.socket) }
             }
@@ -60,15 +65,32 @@ struct BrokerServer {
             return
         }
         var peer = clinux_peer()
-        guard unsafe clinux_peer_credentials(socket, &peer) == 0, peer.uid == account else {
+        guard unsafe clinux_peer_credentials(socket, &peer) == 0, peer.uid == account || peer.uid == 0
+        else {
             close(socket)
             return
         }
-        peers.append(Peer(socket: socket, deadline: Self.now + Self.patience))
+        let asker = asker(at: socket, peer)
+        peers.append(Peer(socket: socket, asker: asker, deadline: Self.now + Self.patience))
+    }
+
+    /// About whom the process may ask that connected: a daemon about its own user, by its unit.
+    private func asker(at socket: CInt, _ peer: clinux_peer) -> Witness.Asker {
+        if peer.uid == 0 || servesAllUsers { return .anybody }
+        var handle = clinux_peer_pidfd(socket)
+        if handle < 0 { handle = clinux_pidfd_open(peer.pid) }
+        guard handle >= 0 else { return .nobody }
+        defer { close(handle) }
+        // Only if it still runs, the number was its all the time.
+        guard let process = PinnedProcess(handle: handle), let owner = process.directory.daemonOwner,
+            process.isRunning
+        else { return .nobody }
+        return .user(owner)
     }
 
     /// Answers one packet; false where the connection is to end.
-    private func serve(_ socket: CInt) -> Bool {
+    private func serve(_ peer: Peer) -> Bool {
+        let socket = peer.socket
         var octets = [UInt8](repeating: 0, count: BrokerRequest.longest)
         var handle: CInt = -1
         let count = unsafe clinux_receive_packet(socket, &octets, octets.count, &handle)
@@ -77,7 +99,7 @@ struct BrokerServer {
         // A look that hangs ends the process (SIGALRM); the next request starts it anew.
         alarm(5)
         defer { alarm(0) }
-        guard let answer = witness.answer(request, handle: handle) else { return false }
+        guard let answer = witness.answer(request, handle: handle, to: peer.asker) else { return false }
         let reply = answer.reply.packet
         return withExtendedLifetime(answer.image) {
             unsafe clinux_send_packet(socket, reply, reply.count, answer.image?.descriptor ?? -1)

@@ -15,6 +15,16 @@ package struct Witness {
         package var image: ProgramImage?
     }
 
+    /// About whom a peer may ask.
+    package enum Asker: Sendable, Equatable {
+        /// About anybody: root, who can look for himself.
+        case anybody
+        /// About one user's processes and fingers: that user's daemon.
+        case user(UInt32)
+        /// About nobody: a process of the daemons' account that is no user's daemon.
+        case nobody
+    }
+
     /// The process whose mount and user namespaces are the machine's.
     private let machine: ProcessDirectory
     /// Where fprintd keeps templates.
@@ -27,17 +37,27 @@ package struct Witness {
         self.templates = templates
     }
 
-    /// Answers one request; `handle` is the descriptor that came with it, -1 for none.
-    package func answer(_ request: BrokerRequest, handle: CInt) -> Answer? {
+    /// Answers one request of `asker`; `handle` is the descriptor that came with it, -1 for none.
+    package func answer(_ request: BrokerRequest, handle: CInt, to asker: Asker) -> Answer? {
         switch request {
-        case .identify: handle < 0 ? nil : identify(handle)
-        case .enrolment(let uid): handle < 0 ? Answer(reply: enrolment(of: uid)) : nil
+        case .identify where handle < 0: return nil
+        case .enrolment where handle >= 0: return nil
+        case _ where asker == .nobody: return Answer(reply: BrokerReply(refused: BrokerReply.noDaemon))
+        case .identify: return identify(handle, for: asker)
+        case .enrolment(let uid):
+            guard asker == .anybody || asker == .user(uid) else {
+                return Answer(reply: BrokerReply(refused: "another user"))
+            }
+            return Answer(reply: enrolment(of: uid))
         }
     }
 
-    private func identify(_ handle: CInt) -> Answer {
+    private func identify(_ handle: CInt, for asker: Asker) -> Answer {
         let gone = Answer(reply: BrokerReply(refused: "no process"))
         guard let process = PinnedProcess(handle: handle) else { return gone }
+        if case .user(let uid) = asker, process.directory.user != uid {
+            return Answer(reply: BrokerReply(refused: "another user's process"))
+        }
         // First of all, so that what is told below is told of this memory or not at all.
         let image = ProgramImage(of: process.directory)
         var reply = BrokerReply()

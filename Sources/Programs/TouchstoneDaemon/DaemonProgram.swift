@@ -21,7 +21,7 @@ package enum DaemonProgram {
             error.tell()
             _exit(StartError.exitStatus)
         }
-        Hardening.begin()
+        DaemonHardening.begin()
         let options: LaunchOptions
         do throws(StartError) {
             options = try LaunchOptions(CommandLine.arguments.dropFirst())
@@ -90,7 +90,7 @@ package enum DaemonProgram {
             environment: environment,
             report: report
         )
-        Hardening.holdEndingSignals()
+        DaemonHardening.holdEndingSignals()
         Task.detached { await launch.run() }
         while true { pause() }
     }

@@ -59,7 +59,7 @@ struct LaunchEnvironment: Sendable {
         )
         _ = clinux_clear_environment()
         unsafe setenv("PATH", path, 1)
-        Hardening.silenceLibraries()
+        DaemonHardening.silenceLibraries()
         return taken
     }
 

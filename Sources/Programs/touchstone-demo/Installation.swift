@@ -65,6 +65,8 @@ struct Installation: Sendable {
         return try await machine.start(
             try sandbox.wrapper(in: machine.directory, listens: true) + [
                 Self.broker, "--machine", "\(first)", "--template-directory", templates,
+                // No service manager tells the daemons of users apart here.
+                "--all-users",
             ],
             as: .root,
             input: listener,

@@ -45,9 +45,10 @@ struct SystemDemo: ~Copyable {
         // Its socket, which systemctl enable --now makes where systemd runs; the store's directory comes with the daemon.
         _ = try machine.listen(for: alice)
         rmdir(machine.outside(store))
+        // Asked before anything is moved.
+        let broker = try await Installation(machine).startBroker(templates: bus.templateDirectory)
         let enabled = try await asRoot(machine, "enable")
         transcript.quote(enabled.output)
-        let broker = try await Installation(machine).startBroker(templates: bus.templateDirectory)
         let daemon = try await machine.startDaemon(for: alice)
         transcript.done("daemon and broker run in the sandbox of their units")
 

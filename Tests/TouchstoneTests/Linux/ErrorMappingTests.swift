@@ -70,6 +70,11 @@ extension TouchstoneErrorTests {
         )
         let closed = TouchstoneError(AuthenticationError(.biometryLockout, cause: .closed))
         #expect(closed.code == .lockedOut && closed.nextStep == .recover)
+        let away = TouchstoneError(
+            KeychainError(.notAvailable, cause: DriverCause(.brokerAway, detail: "why"), remedy: .check)
+        )
+        #expect(away.code == .serviceFailed && away.part == "broker" && away.cause == "away: why")
+        #expect(away.nextStep == .askForHelp)
         let stranger = TouchstoneError(KeychainError(Status(rawValue: -9999)))
         #expect(stranger.code == .serviceFailed && stranger.cause == "OSStatus -9999")
         #expect(

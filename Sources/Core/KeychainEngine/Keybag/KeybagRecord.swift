@@ -6,8 +6,8 @@ internal import KeychainModel
 /// The file is CBOR `[record, code]`: the record's bytes and an HMAC-SHA256 over them with a key from the
 /// device key, so that damage is told apart from a wrong passcode before any is tried.
 struct KeybagRecord: Equatable {
-    /// Version 1 knew nothing of ``hasFingers`` and ``epochEnds``.
-    static let version: UInt64 = 2
+    /// Version 1 knew nothing of ``hasFingers`` and ``epochEnds``, version 2 nothing of ``enrolmentNames``.
+    static let version: UInt64 = 3
     static let longestFile = 16 * 1024
     static let saltByteCount = 32
     static let storeIDByteCount = 16
@@ -42,6 +42,11 @@ struct KeybagRecord: Equatable {
     var hardware: HardwareCounters?
     /// When former epochs ended, sealed (``EpochEnds``); empty for none.
     var epochEnds: [UInt8] = []
+    /// The keyed digest of what can be seen of the enrolled set without its templates.
+    ///
+    /// The same as ``enrolment`` where they were not seen. Nil while no set was seen, and in a keybag of version 1 or 2
+    /// until the set is seen again.
+    var enrolmentNames: [UInt8]?
 
     /// Counters that hardware keeps, by the names it gave them.
     struct HardwareCounters: Equatable {
@@ -100,7 +105,7 @@ extension KeybagRecord {
 
     func encoded() -> [UInt8] {
         var writer = CBORWriter([UInt8]())
-        writer.writeArrayHead(count: 19)
+        writer.writeArrayHead(count: 20)
         writer.write(unsigned: Self.version)
         writer.write(bytes: storeID)
         writer.write(cost.roundsExponent)
@@ -131,6 +136,7 @@ extension KeybagRecord {
         }
         writer.write(hasFingers)
         writer.write(bytes: epochEnds)
+        if let enrolmentNames { writer.write(bytes: enrolmentNames) } else { writer.writeNull() }
         return writer.finish()
     }
 
@@ -140,7 +146,7 @@ extension KeybagRecord {
                 let count = try reader.readArrayHead()
                 let version = try reader.readUnsigned()
                 guard (1...Self.version).contains(version) else { throw KeychainError.newerFormat }
-                guard count == (version == 1 ? 17 : 19) else { throw KeychainError.damaged }
+                guard count == [17, 19, 20][Int(version) - 1] else { throw KeychainError.damaged }
                 return try KeybagRecord(reading: &reader, version: version)
             }
         } catch let error as KeychainError {
@@ -199,6 +205,9 @@ extension KeybagRecord {
         // A keybag of version 1 has a key for whatever set it saw last.
         hasFingers = version == 1 ? true : try reader.readBool()
         if version > 1 { epochEnds = try Self.readOctets(&reader, 0...EpochEnds.longestSealed) }
+        if version > 2, !(try reader.readNullIfPresent()) {
+            enrolmentNames = try Self.readOctets(&reader, 32...32)
+        }
     }
 
     private static func readOctets(_ reader: inout CBORReader, _ counts: ClosedRange<Int>) throws -> [UInt8] {

@@ -14,24 +14,29 @@ extension KeychainEngine {
             standing.withholdCurrentSet(true)
             return EnrolmentObservation(domainState: nil, changed: false, binding: .untold)
         }
-        let digest = Self.digest(of: Self.canonical(enrolment), metadata, record.storeID)
-        let names = Self.digest(of: Self.canonicalNames(enrolment), metadata, record.storeID)
+        let (digest, names) = Self.digests(of: enrolment, metadata: metadata, storeID: record.storeID)
         // Seen by its names until now, as in a keychain that was another mode's: the templates are believed once.
         let adopts = digest != names && record.enrolment == names
+        // Templates were compared, and cannot be read in this mode: the names are what is left to compare. The templates are
+        // remembered, so that who can read them again compares them with those.
+        let keepsTemplates =
+            enrolment.binding == .names && record.enrolment != names && record.enrolmentNames == names
         // Names alone do not show a finger that was enrolled again: the driver's count does, while it runs.
         let grew = (adopts || enrolment.binding == .names) && enrolment.completions > seenCompletions
         // A set that nobody saw is never taken for the one that is seen now: what is bound to it dies too.
-        let changed = record.enrolment != digest && !adopts || grew
+        let changed = record.enrolment != digest && !adopts && !keepsTemplates || grew
         if changed {
             try await destroyCurrentSet(
                 of: &record,
                 metadata,
                 enrolment: digest,
+                names: names,
                 hasFingers: !enrolment.isEmpty
             )
         } else {
             let former = record
-            record.enrolment = digest
+            if !keepsTemplates { record.enrolment = digest }
+            record.enrolmentNames = names
             var fresh: Key?
             if record.needsCurrentSetKey, let keybagKey = standing.keybagKey {
                 let wrapping = try await wrapping(of: record, keybagKey)
@@ -59,6 +64,7 @@ extension KeychainEngine {
         of record: inout KeybagRecord,
         _ metadata: Key,
         enrolment: [UInt8],
+        names: [UInt8],
         hasFingers: Bool
     ) async throws(KeychainError) {
         // Should the file not be written, no item is opened with the old key all the same.
@@ -67,6 +73,7 @@ extension KeychainEngine {
         let isFirst = record.enrolment == nil
         record.endEpoch(metadata: metadata, at: wallClock())
         record.enrolment = enrolment
+        record.enrolmentNames = names
         record.hasFingers = hasFingers
         // Hardware first: from here on no copy of the old keybag brings the old key back.
         let epoch = try await nextEpoch(of: &record)
@@ -88,9 +95,16 @@ extension KeychainEngine {
         if count > 0 { report(.itemsInvalidated, detail: "\(count)") }
     }
 
-    /// The keyed digest that a set is remembered by.
-    static func digest(of enrolment: Enrolment, metadata: Key, storeID: [UInt8]) -> [UInt8] {
-        digest(of: canonical(enrolment), metadata, storeID)
+    /// The keyed digests that a set is remembered by: of all that is seen of it, and of what is seen without templates.
+    static func digests(
+        of enrolment: Enrolment,
+        metadata: Key,
+        storeID: [UInt8]
+    ) -> (whole: [UInt8], names: [UInt8]) {
+        (
+            digest(of: canonical(enrolment), metadata, storeID),
+            digest(of: canonicalNames(enrolment), metadata, storeID)
+        )
     }
 
     private static func digest(of canonical: [UInt8], _ metadata: Key, _ storeID: [UInt8]) -> [UInt8] {

@@ -44,11 +44,9 @@ extension KeychainEngine {
             var record = Self.newRecord(storeID, binding, pair, wrapping, code, counters?.names)
             var ring = try KeybagKeys.unwrapAll(of: record, with: wrapping)
             if let enrolled {
-                record.enrolment = Self.digest(
-                    of: enrolled,
-                    metadata: ring.metadata,
-                    storeID: storeID
-                )
+                let digests = Self.digests(of: enrolled, metadata: ring.metadata, storeID: storeID)
+                record.enrolment = digests.whole
+                record.enrolmentNames = digests.names
                 record.hasFingers = !enrolled.isEmpty
             }
             if record.needsCurrentSetKey {

@@ -133,6 +133,9 @@ final class BegunCall: Sendable {
     /// Whether all replies are in, and tell of success: ``finish(_:)`` does not wait then.
     var hasSucceeded: Bool { connection.hasSucceeded(call) }
 
+    /// Has the next request of a keychain connect anew.
+    func retire(from keychain: RemoteKeychain) { keychain.retire(connection) }
+
     /// Waits until the last reply is in; called once.
     func finish(_ cancellation: Cancellation?) throws(KeychainError) {
         hasFinished.store(true, ordering: .relaxed)

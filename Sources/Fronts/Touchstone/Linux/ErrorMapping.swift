@@ -42,6 +42,8 @@ extension TouchstoneError {
             return .recover
         case .prompterMissing: return .install
         case .invalidated: return .setUpAgain
+        // Nothing that an app or its user can do: the machine's administrator starts it.
+        case .brokerAway: return .askForHelp
         default: break
         }
         return switch remedy {

@@ -36,10 +36,14 @@ extension SystemModeMachine {
 
     /// Starts the broker as its unit does: root, with CAP_SYS_PTRACE in the bounding set and nothing else.
     ///
-    /// - Parameter templates: where fprintd keeps its templates; nil for `/var/lib/fprint`.
+    /// - Parameters:
+    ///   - templates: where fprintd keeps its templates; nil for `/var/lib/fprint`.
+    ///   - options: what it is started with beside; unless said otherwise, daemons need no control group of their unit.
     /// - Returns: the broker, which listens.
     /// - Throws: ``TestKitError``.
-    package func startBroker(templates: String? = nil) async throws -> SystemBroker {
+    package func startBroker(templates: String? = nil, options: [String] = ["--all-users"]) async throws
+        -> SystemBroker
+    {
         let program = Self.programs + "/touchstone-broker"
         if unsafe access(outside(program), F_OK) != 0 {
             let copied = try await run(
@@ -65,7 +69,7 @@ extension SystemModeMachine {
                 "--no-new-privs", "--pdeathsig=KILL", "--",
                 "/bin/sh", "-c", pass, "sh", program, "--machine", "\(namespace.process)",
                 "--template-directory", templates ?? "/var/lib/fprint",
-            ],
+            ] + options,
             as: .root,
             input: listener,
             log: log

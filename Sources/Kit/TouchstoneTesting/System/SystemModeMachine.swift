@@ -269,14 +269,17 @@ package final class SystemModeMachine: Sendable {
     ///   - wrapper: a command that runs it.
     ///   - account: who runs that.
     ///   - environment: what the service manager gives it beside its own.
+    ///   - hasBroker: starts a broker first, which lives as long as the daemon's value; without one no program has items.
     /// - Returns: the daemon.
     /// - Throws: ``TestKitError`` with its log where it ends.
     package func startDaemon(
         for user: Account,
         through wrapper: [String] = [],
         as account: Account = .touchstone,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:],
+        withBroker hasBroker: Bool = false
     ) async throws -> SystemDaemon {
+        let broker = hasBroker ? try await startBroker() : nil
         let socket = try listen(for: user)
         let log = directory.appending("daemon-\(user.uid)-\(UUID().uuidString).log")
         let pass = "exec 3<&0 </dev/null; export LISTEN_FDS=1 LISTEN_PID=$$; exec \"$@\""
@@ -292,7 +295,7 @@ package final class SystemModeMachine: Sendable {
             input: socket,
             log: log
         )
-        let daemon = SystemDaemon(process, log)
+        let daemon = SystemDaemon(process, log, broker)
         try await Deadline.wait(for: "the daemon of \(user.name)") { () -> Bool? in
             if daemon.log.contains(" listening ") { return true }
             guard process.isRunning else {
@@ -309,9 +312,10 @@ package final class SystemDaemon: Sendable {
     /// Its process.
     package let process: ChildProcess
     private let path: String
+    private let broker: SystemBroker?
 
-    init(_ process: ChildProcess, _ path: String) {
-        (self.process, self.path) = (process, path)
+    init(_ process: ChildProcess, _ path: String, _ broker: SystemBroker?) {
+        (self.process, self.path, self.broker) = (process, path, broker)
     }
 
     /// What it wrote to standard error.

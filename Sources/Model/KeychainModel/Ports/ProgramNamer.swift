@@ -33,6 +33,11 @@ public struct ProgramLook: Sendable {
     public let processStart: UInt64
     /// The program that it runs; nil when that cannot be told for sure.
     public let program: RunningProgram?
+    /// Why nobody could look; nil where somebody did, whatever came of it.
+    ///
+    /// A program that was looked at and has no name is an unknown one, and has the items of unknown programs. One that
+    /// nobody could look at may be any, and is not taken for an unknown one.
+    public let fault: DriverCause?
 
     /// Nothing could be told.
     public static let nothing = ProgramLook(processStart: 0, program: nil)
@@ -41,6 +46,14 @@ public struct ProgramLook: Sendable {
     public init(processStart: UInt64, program: RunningProgram?) {
         self.processStart = processStart
         self.program = program
+        fault = nil
+    }
+
+    /// Tells that nobody could look, and why.
+    public init(fault: DriverCause) {
+        processStart = 0
+        program = nil
+        self.fault = fault
     }
 }
 

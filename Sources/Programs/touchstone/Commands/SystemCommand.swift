@@ -1,4 +1,5 @@
 import ArgumentParser
+import BrokerDriver
 import Glibc
 import KeychainClient
 import KeychainModel
@@ -93,6 +94,7 @@ struct EnableSystemCommand: ParsableCommand {
         case .systemUnchecked, .system, .lost, .twofold: break
         case .perUser, .begun, .bypassed, .returned, .enabling, .disabling:
             try Self.requireParts(of: moved)
+            try Self.requireBroker()
             try moved.requireNoOtherDaemon()
             try Self.explain(moved, try Self.told { () throws(MoveError) in try move.hasKeychain() })
             try options.confirm("Move it?")
@@ -166,6 +168,21 @@ struct EnableSystemCommand: ParsableCommand {
         )
     }
 
+    /// Refuses where the broker cannot be asked, which names programs to the daemon: none would find its items.
+    private static func requireBroker() throws(CommandError) {
+        let broker = Broker(at: BrokerAddress(patience: patience))
+        guard let fault = broker.waitForFault() else { return }
+        let lines = CauseText.lines(fault, nil)
+        throw CommandError(
+            "\(lines?.message ?? fault.code); nothing was changed",
+            hint: lines?.hint,
+            exitCode: .notAvailable
+        )
+    }
+
+    /// How many seconds the broker may take, which the service manager may have to start.
+    private static let patience = 10
+
     /// What goes wrong with a move, as the command tells it.
     static func told<R>(_ body: () throws(MoveError) -> R) throws(CommandError) -> R {
         do throws(MoveError) {
@@ -196,8 +213,9 @@ struct DisableSystemCommand: ParsableCommand {
         discussion: """
             Stops the daemon of system mode, copies the keychain back, and has the user unlock it once; only then the \
             one in system mode is removed. A former keychain that was never opened in system mode is put aside in the \
-            user's directory, as former-1. Secrets that only the enrolled fingers open (--require finger) do not come \
-            back where system mode compared the fingers' templates: a user's own daemon cannot read those.
+            user's directory, as former-1. Secrets that only the enrolled fingers open (--require finger) come back where \
+            the same fingers are enrolled by their names: a user's own daemon cannot read their templates, and does \
+            not see a finger that is enrolled again under its name while it does not run.
             """
     )
 
@@ -215,9 +233,9 @@ struct DisableSystemCommand: ParsableCommand {
         case .system, .systemUnchecked, .bypassed, .enabling, .disabling:
             let text = "The keychain of \(moved.user.name) goes back to \(places.userDirectory)."
             Output.complain(Printable.text(text))
-            // There the sensor's templates cannot be read: the set that the secrets are bound to is another one.
+            // There the sensor's templates cannot be read.
             Output.complain(
-                "Secrets that only the enrolled fingers open (--require finger) end with it: copy them first."
+                "There, a finger that is enrolled again under its name can go unseen: secrets that only the enrolled fingers open (--require finger) are bound to the names of the fingers."
             )
             try options.confirm("Move it back?")
             let units = SystemUnits(uid: moved.user.uid)

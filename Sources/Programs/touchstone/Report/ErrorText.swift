@@ -23,12 +23,6 @@ enum ErrorText {
     private static func byStatus(_ error: KeychainError, _ name: ItemName?) -> Lines? {
         switch error.status {
         case .itemNotFound:
-            // Without the broker this command is an unknown program, which sees none of its own secrets.
-            if let fault = try? RemoteKeychain.shared.status(promptsAt: nil).brokerFault,
-                let trouble = CauseText.lines(fault, nil)
-            {
-                return ("the secrets of touchstone cannot be seen now: \(trouble.message)", trouble.hint)
-            }
             return (
                 name.map { "there is no secret named '\($0.text)'" } ?? "there is no such secret",
                 "touchstone list"

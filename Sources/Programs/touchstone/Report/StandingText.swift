@@ -46,7 +46,7 @@ extension StatusReply {
     var brokerTrouble: String? {
         guard let brokerFault else { return nil }
         return words(for: brokerFault).message
-            + ": programs that connect now are unknown ones, and what demands the enrolled fingers is not released"
+            + ": programs that connect now reach no items, and what demands the enrolled fingers is not released"
     }
 
     private func words(for fault: DriverCause) -> ErrorText.Lines {

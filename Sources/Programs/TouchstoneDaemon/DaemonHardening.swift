@@ -1,26 +1,21 @@
-import CLinux
 import Glibc
 import KeychainModel
+import SecretMemory
 
-/// What the process gives up before it does anything else.
-enum Hardening {
+/// What the daemon does beyond ``ProcessHardening`` before anything else: its libraries and its signals.
+enum DaemonHardening {
     /// Signals after which the kernel would write a core, or Swift a report of the crash.
     private static let crashes = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGQUIT]
 
-    /// In this order: nobody may look into the process, no trace of it is written, nothing can be gained.
+    /// Hardens the process, or ends it where that cannot be.
     static func begin() {
-        guard clinux_process_forbid_dump() == 0, clinux_process_forbid_core() == 0,
-            clinux_process_no_new_privileges() == 0
-        else {
+        guard ProcessHardening.begin() else {
             StartError(
                 "the process cannot be protected (\(SystemError.name(of: errno)))",
                 hint: "start it outside the sandbox"
             ).tell()
             _exit(StartError.exitStatus)
         }
-        // Linux 6.3; an older kernel does without.
-        _ = clinux_process_refuse_exec_gain()
-        _ = umask(0o077)
         silenceLibraries()
         signal(SIGPIPE, SIG_IGN)
         for crash in crashes { signal(crash, SIG_DFL) }

@@ -1,0 +1,78 @@
+import BrokerProtocol
+import CLinux
+import Glibc
+import KeychainModel
+import SystemFacts
+import Testing
+import TouchstoneBroker
+import TouchstoneTesting
+
+@Suite("The broker answers a daemon about its own user")
+struct DaemonUnitTests {
+    @Test(
+        "who that is, the control group of its unit says, which no process of the account can change",
+        arguments: [
+            ("0::/system.slice/system-touchstoned.slice/touchstoned@1000.service", 1000 as UInt32?),
+            ("0::/system.slice/touchstoned@0.service", 0),
+            // Both ways of the service manager, which agree, and other controllers.
+            (
+                """
+                9:name=systemd:/system.slice/touchstoned@1000.service
+                4:memory:/system.slice/touchstoned@1001.service
+                0::/system.slice/touchstoned@1000.service
+                """, 1000
+            ),
+            ("1:name=systemd:/system.slice/touchstoned@1000.service\n0::/", 1000),
+            (
+                "1:name=systemd:/system.slice/touchstoned@1000.service\n0::/system.slice/touchstoned@1001.service",
+                nil
+            ),
+            ("", nil), ("0::/", nil), ("0::", nil), ("0", nil),
+            ("0::/touchstoned@1000.service", nil),
+            ("4:memory:/system.slice/touchstoned@1000.service", nil),
+            // A user's own manager names what is below the slice of users.
+            ("0::/user.slice/user-1001.slice/user@1001.service/touchstoned@1000.service", nil),
+            ("0::/system.slice/touchstoned@1000.service/payload", nil),
+            ("0::/system.slice/touchstoned@1000.scope", nil),
+            ("0::/system.slice/x-touchstoned@1000.service", nil),
+            ("0::/system.slice/touchstoned@.service", nil),
+            ("0::/system.slice/touchstoned@01000.service", nil),
+            ("0::/system.slice/touchstoned@+1000.service", nil),
+            ("0::/system.slice/touchstoned@4294967296.service", nil),
+            ("0::/../system.slice/touchstoned@1000.service:x", nil),
+        ]
+    )
+    func names(text: String, owner: UInt32?) {
+        #expect(DaemonUnit.owner(in: text) == owner)
+        #expect(DaemonUnit.owner(in: text + "\n") == owner)
+    }
+
+    @Test(
+        "it names no other user's process, and digests no other user's fingers; who is no daemon is told nothing"
+    )
+    func answers() throws {
+        let own = Owner.ofThisProcess().uid
+        let witness = try #require(Witness(machine: getpid(), templates: "/nonexistent"))
+        let handle = clinux_pidfd_open(getpid())
+        try #require(handle >= 0)
+        defer { close(handle) }
+        func refusal(_ request: BrokerRequest, _ asker: Witness.Asker) -> String? {
+            let isIdentity = request == .identify
+            return witness.answer(request, handle: isIdentity ? handle : -1, to: asker)?.reply.text(.refused)
+        }
+        for asker in [Witness.Asker.anybody, .user(own)] {
+            let answer = witness.answer(.identify, handle: handle, to: asker)
+            #expect(answer?.reply.number(.start) == ProcessStat(of: getpid())?.start)
+            #expect(refusal(.enrolment(uid: own), asker) == "the templates cannot be read")
+        }
+        #expect(refusal(.identify, .user(own &+ 1)) == "another user's process")
+        #expect(refusal(.enrolment(uid: own), .user(own &+ 1)) == "another user")
+        #expect(refusal(.identify, .nobody) == BrokerReply.noDaemon)
+        #expect(refusal(.enrolment(uid: own), .nobody) == BrokerReply.noDaemon)
+        // A question that is none is nobody's.
+        for asker in [Witness.Asker.anybody, .user(own), .nobody] {
+            #expect(witness.answer(.identify, handle: -1, to: asker) == nil)
+            #expect(witness.answer(.enrolment(uid: own), handle: handle, to: asker) == nil)
+        }
+    }
+}
