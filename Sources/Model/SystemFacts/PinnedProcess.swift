@@ -31,14 +31,14 @@ package struct PinnedProcess {
     }
 
     private static func number(of handle: CInt) -> Int32? {
-        SmallFile.line("Pid", of: "/proc/self/fdinfo/\(handle)").flatMap { Int32($0) }.flatMap {
+        ProcFile.line("Pid", of: "/proc/self/fdinfo/\(handle)").flatMap { Int32($0) }.flatMap {
             $0 > 0 ? $0 : nil
         }
     }
 }
 
 /// Files of `/proc`, read whole and with a limit.
-package enum SmallFile {
+package enum ProcFile {
     /// The value of a line `NAME:\tVALUE`; nil where there is none.
     package static func line(_ name: String, of path: String, in directory: CInt = AT_FDCWD) -> String? {
         guard let text = text(of: path, in: directory, atMost: 1 << 16) else { return nil }

@@ -84,20 +84,20 @@ public final class ProcessDirectory: Sendable {
 
     /// The process that traces its first thread; 0 for none, nil where that cannot be told.
     package var tracer: UInt64? {
-        SmallFile.line("TracerPid", of: place + "status", in: directory).flatMap { UInt64($0) }
+        ProcFile.line("TracerPid", of: place + "status", in: directory).flatMap { UInt64($0) }
     }
 
     /// Whose rights it has, its effective user; nil where that cannot be told.
     package var user: UInt32? {
         // Real, effective, saved and that of file systems.
-        guard let line = SmallFile.line("Uid", of: place + "status", in: directory) else { return nil }
+        guard let line = ProcFile.line("Uid", of: place + "status", in: directory) else { return nil }
         let numbers = line.split(separator: "\t")
         return numbers.count == 4 ? UInt32(numbers[1]) : nil
     }
 
     /// The user whose daemon it is by its control group; nil where it is none of system mode's daemons.
     package var daemonOwner: UInt32? {
-        SmallFile.text(of: "cgroup", in: directory, atMost: 1 << 16).flatMap(DaemonUnit.owner)
+        ProcFile.text(of: "cgroup", in: directory, atMost: 1 << 16).flatMap(DaemonUnit.owner)
     }
 
     /// When it started, in clock ticks since boot.

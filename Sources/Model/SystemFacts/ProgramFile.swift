@@ -45,8 +45,8 @@ package final class ProgramFile {
     /// another namespace, whose paths its user chooses, and not one that was taken away while the program ran.
     package func path(on machine: ProcessDirectory) -> String? {
         guard status.links > 0,
-            let mount = SmallFile.line("mnt_id", of: "/proc/self/fdinfo/\(descriptor)"),
-            let mounts = SmallFile.text(of: "mountinfo", in: machine.directory, atMost: 1 << 22),
+            let mount = ProcFile.line("mnt_id", of: "/proc/self/fdinfo/\(descriptor)"),
+            let mounts = ProcFile.text(of: "mountinfo", in: machine.directory, atMost: 1 << 22),
             mounts.split(separator: "\n").contains(where: { $0.hasPrefix(mount + " ") })
         else { return nil }
         let path = ProgramPath.ofLink("/proc/self/fd/\(descriptor)", in: AT_FDCWD)
