@@ -98,7 +98,7 @@ struct ManyClientTests {
         try await keychain.start()
         var sockets: [CInt] = []
         defer { for socket in sockets { close(socket) } }
-        for _ in 0..<Self.count { sockets.append(try Self.connect(to: keychain.layout.socket)) }
+        for _ in 0..<Self.count { sockets.append(try UnixSocket.connect(to: keychain.layout.socket)) }
         let first = sockets.removeFirst()
         let ending = Task.detached {
             try await Task.sleep(for: .milliseconds(700))
@@ -128,23 +128,6 @@ struct ManyClientTests {
         let found = try client.copy(CopyItems(query: query, prompt: asked))
         guard found.count == 1 else { throw TestKitError.unexpected("\(found.count) items") }
         _ = try client.delete(DeleteItems(query: query, prompt: asked))
-    }
-
-    /// A connected socket.
-    private static func connect(to path: String) throws -> CInt {
-        let descriptor = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let isConnected = withUnsafeBytes(of: &address) { octets in
-            Glibc.connect(
-                descriptor,
-                octets.assumingMemoryBound(to: sockaddr.self).baseAddress,
-                socklen_t(octets.count)
-            ) == 0
-        }
-        guard isConnected else { throw TestKitError.unexpected("connect: errno \(errno)") }
-        return descriptor
     }
 
     /// A line of `/proc/PID/status`.

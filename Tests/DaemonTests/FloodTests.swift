@@ -107,7 +107,7 @@ struct FloodTests {
         let count = min(10_000, Self.mostDescriptors() - 500)
         var sockets: [CInt] = []
         defer { for socket in sockets { close(socket) } }
-        for _ in 0..<count { sockets.append(try RunningDaemon.socket(at: daemon.home.layout.socket)) }
+        for _ in 0..<count { sockets.append(try UnixSocket.connect(to: daemon.home.layout.socket)) }
         #expect(try await bystander.call(.status, EmptyBody()).status == .success)
         #expect(try Self.residentOctets(of: daemon.process.processID) < 256 << 20)
         // Those that were turned away are closed as soon as they are told; the others have two at most.
@@ -131,7 +131,7 @@ struct FloodTests {
         )
         var sockets: [CInt] = []
         for _ in 0..<60 {
-            if let socket = try? RunningDaemon.socket(at: daemon.home.layout.socket) {
+            if let socket = try? UnixSocket.connect(to: daemon.home.layout.socket) {
                 sockets.append(socket)
             }
         }
@@ -165,7 +165,7 @@ struct FloodTests {
         }
         try add("before")
         var sockets: [CInt] = []
-        for _ in 0..<60 { sockets.append(try RunningDaemon.socket(at: keychain.layout.socket)) }
+        for _ in 0..<60 { sockets.append(try UnixSocket.connect(to: keychain.layout.socket)) }
         // A connection takes two: one that nobody can use may be left.
         try await Deadline.wait(for: "the last descriptor") {
             try Self.descriptorCount(of: keychain.processID) >= 31 ? true : nil

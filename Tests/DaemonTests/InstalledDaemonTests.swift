@@ -203,16 +203,7 @@ private struct CountingListener: ~Copyable {
 
     init(at path: String) throws {
         self.path = path
-        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0, listen(descriptor, 16) == 0 else { throw TestFailure.system(errno) }
+        descriptor = try UnixSocket.listen(at: path, backlog: 16)
     }
 
     deinit { close(descriptor) }

@@ -38,7 +38,7 @@ struct LifecycleTests {
         )
         #expect(first.status == 0)
         #expect(first.output.isEmpty)
-        let client = try TestClient(RunningDaemon.socket(at: home.layout.socket))
+        let client = try TestClient(UnixSocket.connect(to: home.layout.socket))
         try await client.hello()
         let reply = try await client.call(.status, EmptyBody())
         guard case .array(let fields)? = reply.body, fields.count > 15,

@@ -11,7 +11,7 @@ struct ReplayTests {
     func guardedItem() async throws {
         let keychain = try await PrivateKeychain.ready()
         func client() throws -> TestClient {
-            try TestClient(RunningDaemon.socket(at: keychain.layout.socket))
+            try TestClient(UnixSocket.connect(to: keychain.layout.socket))
         }
         let owner = try client()
         try await owner.hello()

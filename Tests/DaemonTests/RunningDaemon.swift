@@ -96,32 +96,12 @@ final class RunningDaemon {
     }
 
     /// A client that has not said hello.
-    func connect() throws -> TestClient { try TestClient(Self.socket(at: home.layout.socket)) }
+    func connect() throws -> TestClient { try TestClient(UnixSocket.connect(to: home.layout.socket)) }
 
     static func canConnect(to path: String) -> Bool {
-        guard let descriptor = try? socket(at: path) else { return false }
+        guard let descriptor = try? UnixSocket.connect(to: path) else { return false }
         close(descriptor)
         return true
-    }
-
-    /// A connected socket.
-    static func socket(at path: String) throws -> CInt {
-        let descriptor = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw TestFailure.system(errno) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0 else {
-            let reason = errno
-            close(descriptor)
-            throw TestFailure.system(reason)
-        }
-        return descriptor
     }
 }
 

@@ -51,7 +51,7 @@ private final class SlowClient {
     private var count = 0
 
     init?(_ path: String) {
-        guard let socket = try? RunningDaemon.socket(at: path) else { return nil }
+        guard let socket = try? UnixSocket.connect(to: path) else { return nil }
         self.socket = socket
     }
 

@@ -107,10 +107,8 @@ struct MovedSetTests {
                 #expect(try await opens(engine) == lives, cell)
                 #expect(keychain.audit.kinds.contains(.itemsInvalidated) == !lives, cell)
                 // And so it stays, in this mode.
-                await engine?.close()
-                engine = nil
+                try await keychain.restart(&engine)
                 sensor.completions = 0
-                engine = try await keychain.restart()
                 #expect(try await engine?.observe(sensor.seen(to)).changed == false, cell)
                 #expect(try await opens(engine) == lives, cell)
                 #expect(try await engine?.secret("plain") == "other", cell)
@@ -131,20 +129,15 @@ struct MovedSetTests {
             try await keychain.setUp(enrolled: sensor.seen(.templates))
         let state = try await engine?.observe(sensor.seen(.templates)).domainState
         try await engine?.add("set", "secret", control)
-        func move() async throws {
-            await engine?.close()
-            engine = nil
-            engine = try await keychain.restart()
-        }
-        try await move()
+        try await keychain.restart(&engine)
         let named = try await engine?.observe(sensor.seen(.names))
         #expect(named?.changed == false && named?.domainState == state)
         #expect(try await opens(engine))
-        try await move()
+        try await keychain.restart(&engine)
         sensor.take(deed, heard: false)
         #expect(try await engine?.observe(sensor.seen(.names)).changed == false)
         #expect(try await opens(engine))
-        try await move()
+        try await keychain.restart(&engine)
         // Of the same names, and another finger: seen now.
         let last = try await engine?.observe(sensor.seen(.templates))
         #expect(last?.changed == (deed == .replace))
@@ -154,9 +147,7 @@ struct MovedSetTests {
     }
 
     private func write(_ record: KeybagRecord, to keychain: TestKeychain) throws {
-        let directory = try StoreDirectory(path: keychain.path)
-        let key = try #require(try DeviceKeyFile(directory: directory).key("keybag"))
-        try keychain.write(record.file(authenticatedBy: key), to: "keybag")
+        try keychain.write(record.file(authenticatedBy: keychain.keybagKey()), to: "keybag")
     }
 
     @Test("in a keybag of the second version, which does not know its names, it ends on the way back")

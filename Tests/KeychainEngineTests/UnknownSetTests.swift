@@ -48,9 +48,7 @@ struct UnknownSetTests {
                 #expect(refusal?.authentication?.code == .biometryNotEnrolled, "round \(round)")
             }
             try await engine?.add("plain \(round)")
-            await engine?.close()
-            engine = nil
-            engine = try await keychain.restart()
+            try await keychain.restart(&engine)
         }
         // A locked keybag says so first.
         await engine?.lock()
@@ -122,8 +120,7 @@ struct UnknownSetTests {
         #expect(octets.prefix(2) == [0x94, 3] && octets.suffix(3) == [0xF5, 0x40, 0xF6])
         octets.replaceSubrange(0..<2, with: version == 1 ? [0x91, 1] : [0x93, 2])
         octets.removeLast(version == 1 ? 3 : 1)
-        let directory = try StoreDirectory(path: keychain.path)
-        let key = try #require(try DeviceKeyFile(directory: directory).key("keybag"))
+        let key = try keychain.keybagKey()
         var writer = CBORWriter([UInt8]())
         writer.writeArrayHead(count: 2)
         writer.write(bytes: octets)
@@ -158,9 +155,7 @@ struct UnknownSetTests {
             newPasscode: .text(TestKeychain.passcode)
         )
         #expect(try await engine?.observe(Self.left).changed == false)
-        await engine?.close()
-        engine = nil
-        engine = try await keychain.restart()
+        try await keychain.restart(&engine)
         #expect(try await engine?.observe(Self.left).changed == false)
         #expect(try await engine?.secret("set", proofs: [Proofs.of(control, [.biometry])]) == "secret")
         #expect(try await engine?.observe(Self.both).changed == true)
@@ -200,5 +195,12 @@ struct UnknownSetTests {
         for epoch in 1...100 { ends.end(UInt64(epoch), at: Int64(epoch)) }
         #expect(ends[36] == nil)
         #expect(ends[37] == 37 && ends[100] == 100)
+    }
+}
+
+extension TestKeychain {
+    /// The key that authenticates the keybag's file.
+    func keybagKey() throws -> Key {
+        try #require(try DeviceKeyFile(directory: StoreDirectory(path: path)).key("keybag"))
     }
 }

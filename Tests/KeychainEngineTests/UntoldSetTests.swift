@@ -89,9 +89,7 @@ struct UntoldSetTests {
             var (engine, _): (KeychainEngine?, PasscodeKey?) =
                 try await keychain.setUp(enrolled: sensor.seen(true))
             func restart() async throws {
-                await engine?.close()
-                engine = nil
-                engine = try await keychain.restart()
+                try await keychain.restart(&engine)
                 sensor.completions = 0
             }
             #expect(try await engine?.observe(sensor.seen(true)).changed == false, cell)
@@ -199,18 +197,14 @@ struct UntoldSetTests {
         var (engine, _): (KeychainEngine?, PasscodeKey?) = try await keychain.setUp(enrolled: sensor.named)
         let before = try await engine?.observe(sensor.named)
         try await engine?.add("set", "secret", control)
-        await engine?.close()
-        engine = nil
         // Another mode begins: away at first, and nothing is taken over then.
-        engine = try await keychain.restart()
+        try await keychain.restart(&engine)
         #expect(try await engine?.observe(sensor.seen(false)).changed == false)
         let first = try await engine?.observe(sensor.seen(true))
         #expect(first?.changed == false && first?.binding == .templates)
         #expect(first?.domainState == before?.domainState)
         #expect(await open(engine) == .success("secret"))
-        await engine?.close()
-        engine = nil
-        engine = try await keychain.restart()
+        try await keychain.restart(&engine)
         #expect(try await engine?.observe(sensor.seen(true)).changed == false)
         #expect(await open(engine) == .success("secret"))
         #expect(!keychain.audit.kinds.contains(.enrolmentChanged))

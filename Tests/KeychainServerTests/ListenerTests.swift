@@ -103,7 +103,7 @@ struct ListenerTests {
         let place = try Place()
         let server = try TestServer()
         try server.server.start(try Listener(at: place.layout))
-        let client = try TestClient(try Self.connect(to: place.layout.socket))
+        let client = try TestClient(try UnixSocket.connect(to: place.layout.socket))
         try await client.hello()
         await server.server.stop(grace: Deadline.patience)
         #expect(try await client.isClosed())
@@ -113,11 +113,11 @@ struct ListenerTests {
     @Test("a listening socket that fails does not keep the processor busy")
     func failingSocket() async throws {
         let place = try Place()
-        let listening = try Self.listen(at: place.path + "/socket")
+        let listening = try UnixSocket.listen(at: place.path + "/socket", backlog: 8)
         let server = try TestServer { $0.connectionsPerUser = 0 }
         try server.server.start(try Listener(adopting: listening, layout: place.layout))
         // A client that is turned away tells which thread accepts.
-        let client = try TestClient(try Self.connect(to: place.path + "/socket"))
+        let client = try TestClient(try UnixSocket.connect(to: place.path + "/socket"))
         #expect(try await client.isClosed())
         let clock = try #require(server.audit.clockOfThread)
         let before = Self.seconds(clock)
@@ -131,34 +131,5 @@ struct ListenerTests {
         var time = timespec()
         clock_gettime(clock, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
-
-    private static func listen(at path: String) throws -> CInt {
-        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        let result = withAddress(path) { Glibc.bind(descriptor, $0, $1) }
-        guard result == 0, Glibc.listen(descriptor, 8) == 0 else { throw TestFailure.system(errno) }
-        return descriptor
-    }
-
-    private static func connect(to path: String) throws -> CInt {
-        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        guard withAddress(path, { Glibc.connect(descriptor, $0, $1) }) == 0 else {
-            throw TestFailure.system(errno)
-        }
-        return descriptor
-    }
-
-    private static func withAddress(
-        _ path: String,
-        _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
-    ) -> CInt {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        return withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
     }
 }

@@ -45,12 +45,19 @@ final class MoveMachine: Sendable {
     var own: String { home.appending("anna/.local/share/touchstone") }
     var system: String { home.appending("lib/touchstone") }
     var kept: String { "\(system)/\(Self.user)" }
+    /// What a broker answers about a process that has ended: the map `{"refused": "no process"}`.
+    private static let noProcess: [UInt8] =
+        [0xA1, 0x67] + Array("refused".utf8) + [0x6A] + Array("no process".utf8)
     /// Who is asked before anything is moved.
-    private let broker: AnsweringBroker
+    private let broker: ScriptedBroker
 
     init() throws {
         home = try TemporaryDirectory(mode: 0o755)
-        broker = try AnsweringBroker(at: try home.makeDirectory("broker", mode: 0o755) + "/socket")
+        broker = try ScriptedBroker(
+            at: try home.makeDirectory("broker", mode: 0o755) + "/socket",
+            backlog: 16,
+            ScriptedBroker.answering(Self.noProcess)
+        )
         _ = try home.write(
             """
             root:x:0:0::/root:/bin/sh

@@ -39,11 +39,7 @@ struct ConformanceSuiteTests {
         let broker = try await machine.startBroker()
         defer { broker.stop() }
         let daemon = try await machine.startDaemon(for: .alice)
-        let setUp = try await machine.run(
-            [SystemModeMachine.command, "setup"],
-            as: .alice,
-            environment: person.environment
-        )
+        let setUp = try await machine.command(["setup"], by: person)
         #expect(setUp.status == 0, "\(setUp.output)")
         let boxes = person.boxes
 

@@ -92,12 +92,7 @@ struct DaemonUnitTests {
         let daemon = try await machine.startDaemon(for: .alice)
         let process = try process(of: daemon)
         func run(_ arguments: [String], input: String = "") async throws -> Finished {
-            try await machine.run(
-                [SystemModeMachine.command] + arguments,
-                as: .alice,
-                environment: person.environment,
-                input: input
-            )
+            try await machine.command(arguments, by: person, input: input)
         }
         #expect(try await run(["setup"]).status == 0)
         let refused = try await run(["list"])

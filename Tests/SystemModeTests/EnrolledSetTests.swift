@@ -75,12 +75,7 @@ struct EnrolledSetTests {
         }
 
         func run(_ arguments: [String], input: String = "") async throws -> Finished {
-            try await machine.run(
-                [SystemModeMachine.command] + arguments,
-                as: .alice,
-                environment: person.environment,
-                input: input
-            )
+            try await machine.command(arguments, by: person, input: input)
         }
 
         func unlock() async throws {

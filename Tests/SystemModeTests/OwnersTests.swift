@@ -60,6 +60,18 @@ struct ScriptedOwner {
     }
 }
 
+extension SystemModeMachine {
+    /// Runs the command line as a user at whose boxes a person sits.
+    func command(
+        _ arguments: [String],
+        as user: Account = .alice,
+        by person: ScriptedOwner,
+        input: String = ""
+    ) async throws -> Finished {
+        try await run([Self.command] + arguments, as: user, environment: person.environment, input: input)
+    }
+}
+
 @Suite(
     "Users of one machine in system mode",
     .serialized,
@@ -84,12 +96,7 @@ struct OwnersTests {
         func run(_ arguments: [String], _ user: SystemModeMachine.Account, input: String = "") async throws
             -> Finished
         {
-            try await machine.run(
-                [Self.command] + arguments,
-                as: user,
-                environment: person.environment,
-                input: input
-            )
+            try await machine.command(arguments, as: user, by: person, input: input)
         }
         var daemons: [SystemDaemon] = []
         for user in [SystemModeMachine.Account.alice, .bob] {

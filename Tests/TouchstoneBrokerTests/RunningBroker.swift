@@ -60,17 +60,7 @@ final class BrokerPeer {
     let socket: CInt
 
     init(_ path: String) throws {
-        socket = Glibc.socket(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        // What is thrown from here on ends in `deinit`, which closes the socket.
-        guard result == 0 else { throw TestKitError.system("connect", errno: errno) }
+        socket = try UnixSocket.connect(to: path, .packets)
     }
 
     deinit { close(socket) }

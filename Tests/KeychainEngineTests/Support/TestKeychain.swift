@@ -89,6 +89,13 @@ final class TestKeychain: Sendable {
         return engine
     }
 
+    /// Lets go of an engine, starts anew and unlocks.
+    func restart(_ engine: inout KeychainEngine?) async throws {
+        await engine?.close()
+        engine = nil
+        engine = try await restart()
+    }
+
     func file(_ name: String) -> String { path + "/" + name }
 
     func octets(_ name: String) throws -> [UInt8] {

@@ -32,6 +32,15 @@ struct ReusableKeyTests {
             let strict = try await DeviceSigningKey.create("strict", rule: .passcode)
             for _ in 0..<2 { #expect(try await strict.sign(message).assurance.facts.contains(.perUse)) }
             #expect(world.prompts == 4)
+            // The record has whole milliseconds; less is one use.
+            for (time, kept) in [
+                (Duration.microseconds(999), Duration.zero), (.microseconds(1500), .milliseconds(1)),
+            ] {
+                let rule = AccessRule.passcode.reusable(for: time)
+                let brief = try await DeviceSigningKey.create("brief \(time)", rule: rule)
+                #expect(brief.rule == .passcode.reusable(for: kept))
+                #expect(try await DeviceSigningKey.find("brief \(time)").rule == brief.rule)
+            }
             let store = SecretStore("minutes", rule: Self.long)
             try await store.write("x", for: "minutes")
             #expect(try await store.read("minutes") == "x")

@@ -73,12 +73,12 @@ public final class BegunCopy: Sendable {
                 throw error
             }
         } catch {
-            guard error.cause == .noRoom || error.isOfUntoldProgram else { throw error }
             // Connects anew, as every call does that meets this.
             if error.isOfUntoldProgram {
                 call.retire(from: keychain)
                 return try keychain.copy(request, cancellation: cancellation)
             }
+            guard error.cause == .noRoom else { throw error }
         }
         return try keychain.copyAlone(request, cancellation)
     }

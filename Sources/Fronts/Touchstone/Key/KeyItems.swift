@@ -131,33 +131,26 @@ extension KeychainLink {
         _ prompt: PromptText
     ) async throws(TouchstoneError) -> (KeyUseResult, Assurance) {
         let (representation, rule, hardware) = (key.representation, key.rule, key.hardware)
-        let place = ReusableContexts.Place(self, .key(representation))
+        let place = ReusableContexts.Place(self, .key(representation), rule)
+        let use: @Sendable (KeychainCalls) throws(TouchstoneError) -> (KeyUseResult, Assurance) = {
+            calls throws(TouchstoneError) in
+            try calls.use(representation, under: rule, hardware, operation)
+        }
         return try await recording(key.name) { () throws(TouchstoneError) in
-            if let shown = ReusableContexts.shared.find(place, rule), let assurance = shown.assurance {
+            if let shown = ReusableContexts.shared.find(place), let assurance = shown.assurance {
                 do throws(TouchstoneError) {
-                    let (result, _) = try await call(nil, in: shown.session) {
-                        calls throws(TouchstoneError) in
-                        try calls.use(representation, under: rule, hardware, operation)
-                    }
-                    return (result, assurance)
+                    return (try await call(nil, in: shown.session, use).0, assurance)
                 } catch {
                     // A lock, a sleep or a change of fingers emptied the context: the user is asked anew.
                     guard error.code == .interactionNeeded || error.code == .locked else { throw error }
-                    ReusableContexts.shared.forget(shown.session, of: place, rule)
+                    ReusableContexts.shared.forget(shown.session, of: place)
                 }
             }
             let session = makeSession()
             let start = ContinuousClock.now
             do throws(TouchstoneError) {
-                let (result, assurance) = try await call(prompt, in: session, timeout: prompt.timeout) {
-                    calls throws(TouchstoneError) in
-                    try calls.use(representation, under: rule, hardware, operation)
-                }
-                if rule.reuse > .zero {
-                    ReusableContexts.shared.keep(session, since: start, for: place, rule, worth: assurance)
-                } else {
-                    session.end()
-                }
+                let (result, assurance) = try await call(prompt, in: session, timeout: prompt.timeout, use)
+                ReusableContexts.shared.keep(session, since: start, for: place, worth: assurance)
                 return (result, assurance)
             } catch {
                 session.end()

@@ -31,7 +31,9 @@ struct KeyRecord: Codable, Sendable {
         acceptsLaterEnrolments = rule.acceptsLaterEnrolments
         acceptsWeakBiometry = rule.acceptsWeakBiometry
         demands = rule.level.map { "\($0)" }
-        reuse = rule.reuse > .zero ? rule.reuse.milliseconds : nil
+        // What is less than a millisecond is one use.
+        let milliseconds = rule.reuse.milliseconds
+        reuse = milliseconds > 0 ? milliseconds : nil
         protection = "\(key.hardware)"
         point = key.publicKey
         created = Date()

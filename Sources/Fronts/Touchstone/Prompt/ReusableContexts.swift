@@ -11,7 +11,7 @@ internal import Foundation
 final class ReusableContexts: Sendable {
     static let shared = ReusableContexts()
 
-    /// What a prompt serves.
+    /// What a prompt serves, and under which rule.
     struct Place: Hashable {
         enum Thing: Hashable {
             case store(StorePlace)
@@ -21,10 +21,12 @@ final class ReusableContexts: Sendable {
 
         private let keychain: ObjectIdentifier
         private let thing: Thing
+        fileprivate let rule: AccessRule
 
-        init(_ link: KeychainLink, _ thing: Thing) {
+        init(_ link: KeychainLink, _ thing: Thing, _ rule: AccessRule) {
             keychain = link.identity
             self.thing = thing
+            self.rule = rule
         }
     }
 
@@ -38,48 +40,39 @@ final class ReusableContexts: Sendable {
         let assurance: Assurance?
     }
 
-    private struct Key: Hashable {
-        let place: Place
-        let rule: AccessRule
-    }
-
-    private let entries = Guarded<[Key: Shown]>([:])
+    private let entries = Guarded<[Place: Shown]>([:])
 
     /// The context that still serves a place; nil for none.
-    func find(_ place: Place, _ rule: AccessRule) -> Shown? {
-        guard rule.reuse > .zero else { return nil }
+    func find(_ place: Place) -> Shown? {
+        guard place.rule.reuse > .zero else { return nil }
         return entries.withLock { entries in
-            guard let entry = entries[Key(place: place, rule: rule)], .now - entry.start < rule.reuse,
-                !entry.session.isEnded
+            guard let entry = entries[place], .now - entry.start < place.rule.reuse, !entry.session.isEnded
             else { return nil }
             return entry
         }
     }
 
-    /// Has a context serve a place for as long as its rule says.
+    /// The use is over that the user was asked for and showed something: its context serves the place for as long as the rule
+    /// says, or ends.
     func keep(
         _ session: PromptSession,
         since start: ContinuousClock.Instant,
         for place: Place,
-        _ rule: AccessRule,
         worth assurance: Assurance? = nil
     ) {
-        let key = Key(place: place, rule: rule)
-        entries.withLock { $0[key] = Shown(session: session, start: start, assurance: assurance) }
+        guard place.rule.reuse > .zero else { return session.end() }
+        entries.withLock { $0[place] = Shown(session: session, start: start, assurance: assurance) }
         // A call that began in time may still be under way at its end.
-        _ = Timers.after(rule.reuse + PromptText.longestTimeout) {
-            self.entries.withLock { entries in
-                if entries[key]?.session === session { entries[key] = nil }
-            }
+        _ = Timers.after(place.rule.reuse + PromptText.longestTimeout) {
+            self.forget(session, of: place)
             session.end()
         }
     }
 
     /// Has a context serve no later use; one that is under way with it goes on.
-    func forget(_ session: PromptSession, of place: Place, _ rule: AccessRule) {
-        let key = Key(place: place, rule: rule)
+    func forget(_ session: PromptSession, of place: Place) {
         entries.withLock { entries in
-            if entries[key]?.session === session { entries[key] = nil }
+            if entries[place]?.session === session { entries[place] = nil }
         }
     }
 }

@@ -15,7 +15,7 @@ struct StoreContext: Sendable {
         switch access.permission.kind {
         case .proof(let proof): (session, start) = (proof.session, nil)
         case .prompt where access.store.rule.asks:
-            if let reused = ReusableContexts.shared.find(access.store.place(link), access.store.rule) {
+            if let reused = ReusableContexts.shared.find(access.store.place(link)) {
                 (session, start) = (reused.session, nil)
             } else {
                 (session, start) = (link.makeSession(), .now)
@@ -32,9 +32,8 @@ struct StoreContext: Sendable {
     /// - Parameter hasShown: whether it went through on what the user showed.
     func end(hasShown: Bool) {
         guard let session, let start else { return }
-        if hasShown, access.store.rule.reuse > .zero {
-            let rule = access.store.rule
-            ReusableContexts.shared.keep(session, since: start, for: access.store.place(session.link), rule)
+        if hasShown {
+            ReusableContexts.shared.keep(session, since: start, for: access.store.place(session.link))
         } else {
             session.end()
         }
@@ -43,6 +42,6 @@ struct StoreContext: Sendable {
 
 extension SecretStore {
     fileprivate func place(_ link: KeychainLink) -> ReusableContexts.Place {
-        ReusableContexts.Place(link, .store(StorePlace(self)))
+        ReusableContexts.Place(link, .store(StorePlace(self)), rule)
     }
 }

@@ -124,14 +124,14 @@ package final class VirtualReader: Sendable {
                 close(connection)
                 connection = -1
             }
-            if connection < 0 { connection = try Self.connect(bus.socket(of: sensor)) }
+            if connection < 0 { connection = try UnixSocket.connect(to: bus.socket(of: sensor)) }
             try Self.write(octets, to: connection)
         }
     }
 
     /// One connection a command; the driver closes it when it has read the line.
     private func command(_ line: String) throws {
-        let connection = try Self.connect(bus.socket(of: sensor))
+        let connection = try UnixSocket.connect(to: bus.socket(of: sensor))
         defer { close(connection) }
         try Self.write(Array(line.utf8), to: connection)
         shutdown(connection, CInt(SHUT_WR))
@@ -149,30 +149,6 @@ package final class VirtualReader: Sendable {
     private static func isClosed(_ connection: Int32) -> Bool {
         var octet: UInt8 = 0
         return unsafe recv(connection, &octet, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) == 0
-    }
-
-    private static func connect(_ path: String) throws -> Int32 {
-        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw TestKitError.system("socket", errno: errno) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let octets = Array(path.utf8)
-        guard octets.count < MemoryLayout.size(ofValue: address.sun_path) else {
-            close(descriptor)
-            throw TestKitError.system("connect", errno: ENAMETOOLONG)
-        }
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: octets) }
-        let result = unsafe withUnsafePointer(to: &address) {
-            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0 else {
-            let number = errno
-            close(descriptor)
-            throw TestKitError.system("connect \(path)", errno: number)
-        }
-        return descriptor
     }
 
     private static func write(_ octets: [UInt8], to descriptor: Int32) throws {

@@ -55,7 +55,7 @@ extension SystemModeMachine {
         let path = outside(SystemBroker.socket)
         _ = unsafe mkdir((path as NSString).deletingLastPathComponent, 0o755)
         unsafe unlink(path)
-        let listener = try Self.listen(at: path)
+        let listener = try UnixSocket.listen(at: path, .packets, backlog: 64)
         defer { close(listener) }
         let account = Account.touchstone
         guard unsafe chown(path, account.uid, account.uid) == 0, unsafe chmod(path, 0o600) == 0 else {
@@ -87,25 +87,5 @@ extension SystemModeMachine {
             return nil
         }
         return broker
-    }
-
-    private static func listen(at path: String) throws -> CInt {
-        let descriptor = socket(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
-        let isBound = unsafe withUnsafeBytes(of: &address) { octets in
-            unsafe bind(
-                descriptor,
-                octets.assumingMemoryBound(to: sockaddr.self).baseAddress,
-                socklen_t(octets.count)
-            ) == 0
-        }
-        guard isBound, Glibc.listen(descriptor, 64) == 0 else {
-            let number = errno
-            close(descriptor)
-            throw TestKitError.system("bind", errno: number)
-        }
-        return descriptor
     }
 }

@@ -236,25 +236,13 @@ package final class SystemModeMachine: Sendable {
             else { throw TestKitError.system("mkdir", errno: errno) }
             // One that nobody listens on any more.
             _ = unsafe unlink(place + "/socket")
-            let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            var address = sockaddr_un()
-            address.sun_family = sa_family_t(AF_UNIX)
-            unsafe withUnsafeMutableBytes(of: &address.sun_path) { room in
-                unsafe room.copyBytes(from: (place + "/socket").utf8)
-            }
-            let isBound = unsafe withUnsafeBytes(of: &address) { octets in
-                unsafe bind(
-                    descriptor,
-                    octets.assumingMemoryBound(to: sockaddr.self).baseAddress,
-                    socklen_t(octets.count)
-                ) == 0
-            }
-            guard isBound, unsafe chmod(place + "/socket", 0o600) == 0,
+            let descriptor = try UnixSocket.bind(to: place + "/socket")
+            guard unsafe chmod(place + "/socket", 0o600) == 0,
                 unsafe chown(place + "/socket", user.uid, 0) == 0, Glibc.listen(descriptor, 64) == 0
             else {
                 let number = errno
                 close(descriptor)
-                throw TestKitError.system("bind", errno: number)
+                throw TestKitError.system("listen", errno: number)
             }
             sockets[user.uid] = descriptor
             return descriptor

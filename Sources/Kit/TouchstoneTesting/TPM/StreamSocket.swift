@@ -11,20 +11,12 @@ final class StreamSocket: Sendable {
 
     /// Connects to a path.
     convenience init(connectedTo path: String) throws {
-        self.init(adopting: try Self.make())
-        let result = try unsafe Self.withAddress(path) { address, count in
-            unsafe connect(descriptor, address, count)
-        }
-        guard result == 0 else { throw TestKitError.system("connect", errno: errno) }
+        self.init(adopting: try UnixSocket.connect(to: path))
     }
 
     /// Listens at a path.
     convenience init(listeningAt path: String) throws {
-        self.init(adopting: try Self.make())
-        let result = try unsafe Self.withAddress(path) { address, count in
-            unsafe bind(descriptor, address, count)
-        }
-        guard result == 0, listen(descriptor, 8) == 0 else { throw TestKitError.system("bind", errno: errno) }
+        self.init(adopting: try UnixSocket.listen(at: path, backlog: 8))
     }
 
     /// The next connection; nil when the socket was shut down.
@@ -82,31 +74,5 @@ final class StreamSocket: Sendable {
             filled += result
         }
         return octets
-    }
-
-    private static func make() throws -> CInt {
-        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw TestKitError.system("socket", errno: errno) }
-        return descriptor
-    }
-
-    private static func withAddress<R>(
-        _ path: String,
-        _ body: (UnsafePointer<sockaddr>, socklen_t) -> R
-    ) throws -> R {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let octets = Array(path.utf8)
-        let fits = unsafe withUnsafeMutableBytes(of: &address.sun_path) { place in
-            guard octets.count < place.count else { return false }
-            unsafe place.copyBytes(from: octets)
-            return true
-        }
-        guard fits else { throw TestKitError.unexpected("the path of a socket is too long: \(path)") }
-        return unsafe withUnsafePointer(to: &address) { address in
-            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
     }
 }

@@ -1,0 +1,61 @@
+import CLinux
+import Foundation
+import Glibc
+
+/// A peer on a socket of packets that answers each connection by a script, in the place of system mode's broker.
+package final class ScriptedBroker: Sendable {
+    /// What it does with a connection, whose socket it may use until it returns.
+    package typealias Deed = @Sendable (CInt) -> Void
+
+    /// Where it listens.
+    package let path: String
+    private let listener: CInt
+    private let directory: TemporaryDirectory?
+
+    /// Listens; with no deed, nobody is ever accepted.
+    ///
+    /// - Parameters:
+    ///   - path: where; nil for a directory of its own.
+    ///   - backlog: how many may wait to be accepted.
+    ///   - deed: what it does with each connection.
+    package init(at path: String? = nil, backlog: CInt = 1, _ deed: Deed?) throws {
+        let directory = path == nil ? try TemporaryDirectory() : nil
+        let path = path ?? directory?.appending("socket") ?? ""
+        self.directory = directory
+        self.path = path
+        let listener = try UnixSocket.listen(at: path, .packets, backlog: backlog)
+        self.listener = listener
+        guard let deed else { return }
+        Thread.detachNewThread {
+            while true {
+                let peer = accept(listener, nil, nil)
+                guard peer >= 0 else { return }
+                deed(peer)
+                close(peer)
+            }
+        }
+    }
+
+    deinit {
+        shutdown(listener, CInt(SHUT_RDWR))
+        close(listener)
+    }
+
+    /// Reads a question.
+    package static func read(_ peer: CInt) {
+        var pending = pollfd(fd: peer, events: Int16(POLLIN), revents: 0)
+        var handle: CInt = -1
+        var octets = [UInt8](repeating: 0, count: 4096)
+        guard unsafe poll(&pending, 1, 10_000) > 0 else { return }
+        _ = unsafe clinux_receive_packet(peer, &octets, octets.count, &handle)
+        if handle >= 0 { close(handle) }
+    }
+
+    /// Answers a question with bytes, and a descriptor for one of 0 or more.
+    package static func answering(_ octets: [UInt8], descriptor: CInt = -1) -> Deed {
+        { peer in
+            read(peer)
+            _ = unsafe clinux_send_packet(peer, octets, octets.count, descriptor)
+        }
+    }
+}

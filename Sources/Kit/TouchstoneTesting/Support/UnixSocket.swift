@@ -1,0 +1,93 @@
+import Glibc
+
+/// Sockets with a name in the file system; whoever gets a descriptor closes it.
+package enum UnixSocket {
+    /// What a socket carries.
+    package enum Kind {
+        /// `SOCK_STREAM`.
+        case stream
+        /// `SOCK_SEQPACKET`.
+        case packets
+
+        fileprivate var type: __socket_type {
+            switch self {
+            case .stream: SOCK_STREAM
+            case .packets: SOCK_SEQPACKET
+            }
+        }
+    }
+
+    /// Connects to the socket of a path.
+    ///
+    /// - Parameters:
+    ///   - path: its name, shorter than `sun_path` (unix(7): 108 bytes).
+    ///   - kind: what it carries.
+    /// - Returns: the descriptor, closed on exec.
+    /// - Throws: ``TestKitError`` with the call and its error number.
+    package static func connect(
+        to path: String,
+        _ kind: Kind = .stream
+    ) throws(TestKitError) -> CInt {
+        let descriptor = try make(kind)
+        try unsafe name("connect", path, descriptor) { unsafe Glibc.connect(descriptor, $0, $1) }
+        return descriptor
+    }
+
+    /// Gives a new socket a name; nobody can connect to it yet.
+    package static func bind(
+        to path: String,
+        _ kind: Kind = .stream
+    ) throws(TestKitError) -> CInt {
+        let descriptor = try make(kind)
+        try unsafe name("bind", path, descriptor) { unsafe Glibc.bind(descriptor, $0, $1) }
+        return descriptor
+    }
+
+    /// Gives a new socket a name, and lets others connect to it.
+    ///
+    /// - Parameter backlog: how many may wait to be accepted.
+    package static func listen(
+        at path: String,
+        _ kind: Kind = .stream,
+        backlog: CInt
+    ) throws(TestKitError) -> CInt {
+        let descriptor = try bind(to: path, kind)
+        guard Glibc.listen(descriptor, backlog) == 0 else { throw failure("listen", path, descriptor) }
+        return descriptor
+    }
+
+    private static func make(_ kind: Kind) throws(TestKitError) -> CInt {
+        let descriptor = socket(AF_UNIX, CInt(kind.type.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw .system("socket", errno: errno) }
+        return descriptor
+    }
+
+    /// Makes a call with the address of a path; closes the socket where the call fails.
+    private static func name(
+        _ call: String,
+        _ path: String,
+        _ descriptor: CInt,
+        _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
+    ) throws(TestKitError) {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let octets = Array(path.utf8)
+        guard octets.count < MemoryLayout.size(ofValue: address.sun_path) else {
+            errno = ENAMETOOLONG
+            throw failure(call, path, descriptor)
+        }
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: octets) }
+        let result = unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw failure(call, path, descriptor) }
+    }
+
+    private static func failure(_ call: String, _ path: String, _ descriptor: CInt) -> TestKitError {
+        let number = errno
+        close(descriptor)
+        return .system("\(call) \(path)", errno: number)
+    }
+}
