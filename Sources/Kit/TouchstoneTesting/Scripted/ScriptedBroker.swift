@@ -18,6 +18,7 @@ package final class ScriptedBroker: Sendable {
     ///   - path: where; nil for a directory of its own.
     ///   - backlog: how many may wait to be accepted.
     ///   - deed: what it does with each connection.
+    /// - Throws: ``TestKitError`` when there is no directory or no socket to be had.
     package init(at path: String? = nil, backlog: CInt = 1, _ deed: Deed?) throws {
         let directory = path == nil ? try TemporaryDirectory() : nil
         let path = path ?? directory?.appending("socket") ?? ""

@@ -45,7 +45,12 @@ package enum UnixSocket {
 
     /// Gives a new socket a name, and lets others connect to it.
     ///
-    /// - Parameter backlog: how many may wait to be accepted.
+    /// - Parameters:
+    ///   - path: the name.
+    ///   - kind: a stream, or packets.
+    ///   - backlog: how many may wait to be accepted.
+    /// - Returns: the descriptor, which is the caller's to close.
+    /// - Throws: ``TestKitError`` with the call that failed.
     package static func listen(
         at path: String,
         _ kind: Kind = .stream,
