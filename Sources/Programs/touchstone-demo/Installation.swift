@@ -42,22 +42,14 @@ struct Installation: Sendable {
     ///
     /// - Parameter templates: where fprintd keeps templates; in an installed system `/var/lib/fprint`.
     /// - Returns: the broker, which ends with the value.
-    /// - Throws: ``Surprise`` where there is no socket.
+    /// - Throws: ``Surprise`` or ``TestKitError`` where there is no socket.
     func startBroker(templates: String) async throws -> ChildProcess {
         let directory = machine.outside("/run/touchstone-broker")
         guard mkdir(directory, 0o755) == 0 else { throw Surprise("mkdir: \(errno)") }
-        let listener = socket(AF_UNIX, CInt(SOCK_SEQPACKET.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        let path = "\(directory)/socket"
+        let listener = try UnixSocket.listen(at: path, .packets, backlog: 64)
         defer { close(listener) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: "\(directory)/socket".utf8) }
-        let isBound = withUnsafeBytes(of: &address) { octets in
-            bind(listener, octets.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t(octets.count))
-                == 0
-        }
-        guard isBound, chmod("\(directory)/socket", 0o600) == 0,
-            chown("\(directory)/socket", SystemModeMachine.Account.touchstone.uid, 0) == 0,
-            listen(listener, 64) == 0
+        guard chmod(path, 0o600) == 0, chown(path, SystemModeMachine.Account.touchstone.uid, 0) == 0
         else { throw Surprise("no socket for the broker: \(errno)") }
         // The process whose mounts are the machine's, which in an installed system is the first of all.
         let first = machine.outside("").split(separator: "/")[1]

@@ -52,8 +52,7 @@ final class ReusableContexts: Sendable {
         }
     }
 
-    /// The use is over that the user was asked for and showed something: its context serves the place for as long as the rule
-    /// says, or ends.
+    /// Keeps the context of a successful prompt for the rule's reusable time; ends it at once if the rule has none.
     func keep(
         _ session: PromptSession,
         since start: ContinuousClock.Instant,
@@ -69,7 +68,7 @@ final class ReusableContexts: Sendable {
         }
     }
 
-    /// Has a context serve no later use; one that is under way with it goes on.
+    /// Removes a context, so that no later use finds it; a use that is under way with it goes on.
     func forget(_ session: PromptSession, of place: Place) {
         entries.withLock { entries in
             if entries[place]?.session === session { entries[place] = nil }

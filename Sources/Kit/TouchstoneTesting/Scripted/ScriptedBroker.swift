@@ -12,11 +12,11 @@ package final class ScriptedBroker: Sendable {
     private let listener: CInt
     private let directory: TemporaryDirectory?
 
-    /// Listens; with no deed, nobody is ever accepted.
+    /// Listens; without a deed, no connection is ever accepted.
     ///
     /// - Parameters:
-    ///   - path: where; nil for a directory of its own.
-    ///   - backlog: how many may wait to be accepted.
+    ///   - path: the path of its socket; nil for one in a directory of its own.
+    ///   - backlog: how many connections may wait to be accepted (listen(2)).
     ///   - deed: what it does with each connection.
     /// - Throws: ``TestKitError`` when there is no directory or no socket to be had.
     package init(at path: String? = nil, backlog: CInt = 1, _ deed: Deed?) throws {

@@ -17,7 +17,7 @@ package enum UnixSocket {
         }
     }
 
-    /// Connects to the socket of a path.
+    /// Connects to the socket at a path.
     ///
     /// - Parameters:
     ///   - path: its name, shorter than `sun_path` (unix(7): 108 bytes).
@@ -28,29 +28,31 @@ package enum UnixSocket {
         to path: String,
         _ kind: Kind = .stream
     ) throws(TestKitError) -> CInt {
-        let descriptor = try make(kind)
-        try unsafe name("connect", path, descriptor) { unsafe Glibc.connect(descriptor, $0, $1) }
-        return descriptor
+        try unsafe make(kind, "connect", path) { unsafe Glibc.connect($0, $1, $2) }
     }
 
-    /// Gives a new socket a name; nobody can connect to it yet.
+    /// Binds a new socket to a path, without listening on it.
+    ///
+    /// - Parameters:
+    ///   - path: its name, as in ``connect(to:_:)``; no file may be there.
+    ///   - kind: what it carries.
+    /// - Returns: the descriptor, closed on exec.
+    /// - Throws: ``TestKitError`` with the call and its error number.
     package static func bind(
         to path: String,
         _ kind: Kind = .stream
     ) throws(TestKitError) -> CInt {
-        let descriptor = try make(kind)
-        try unsafe name("bind", path, descriptor) { unsafe Glibc.bind(descriptor, $0, $1) }
-        return descriptor
+        try unsafe make(kind, "bind", path) { unsafe Glibc.bind($0, $1, $2) }
     }
 
-    /// Gives a new socket a name, and lets others connect to it.
+    /// Binds a new socket to a path and listens on it.
     ///
     /// - Parameters:
-    ///   - path: the name.
-    ///   - kind: a stream, or packets.
-    ///   - backlog: how many may wait to be accepted.
-    /// - Returns: the descriptor, which is the caller's to close.
-    /// - Throws: ``TestKitError`` with the call that failed.
+    ///   - path: its name, as in ``connect(to:_:)``; no file may be there.
+    ///   - kind: what it carries.
+    ///   - backlog: how many connections may wait to be accepted (listen(2)).
+    /// - Returns: the descriptor, closed on exec.
+    /// - Throws: ``TestKitError`` with the call and its error number.
     package static func listen(
         at path: String,
         _ kind: Kind = .stream,
@@ -61,19 +63,15 @@ package enum UnixSocket {
         return descriptor
     }
 
-    private static func make(_ kind: Kind) throws(TestKitError) -> CInt {
-        let descriptor = socket(AF_UNIX, CInt(kind.type.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { throw .system("socket", errno: errno) }
-        return descriptor
-    }
-
-    /// Makes a call with the address of a path; closes the socket where the call fails.
-    private static func name(
+    /// Makes a socket and calls `body` with it and the address of a path; closes the socket if the call fails.
+    private static func make(
+        _ kind: Kind,
         _ call: String,
         _ path: String,
-        _ descriptor: CInt,
-        _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt
-    ) throws(TestKitError) {
+        _ body: (CInt, UnsafePointer<sockaddr>, socklen_t) -> CInt
+    ) throws(TestKitError) -> CInt {
+        let descriptor = socket(AF_UNIX, CInt(kind.type.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { throw .system("socket", errno: errno) }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let octets = Array(path.utf8)
@@ -84,10 +82,11 @@ package enum UnixSocket {
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: octets) }
         let result = unsafe withUnsafePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                unsafe body(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
         guard result == 0 else { throw failure(call, path, descriptor) }
+        return descriptor
     }
 
     private static func failure(_ call: String, _ path: String, _ descriptor: CInt) -> TestKitError {
