@@ -71,7 +71,10 @@ public struct KnownAnswers: Sendable {
 extension [UInt8] {
     /// The bytes that hexadecimal digits, two each, stand for.
     init(hexadecimal text: String) {
-        let digits = text.compactMap(\.hexDigitValue)
-        self = stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+        // By bytes: this is a part of each start.
+        let digits = text.utf8.map {
+            $0 < UInt8(ascii: "a") ? $0 - UInt8(ascii: "0") : $0 - UInt8(ascii: "a") + 10
+        }
+        self = stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
     }
 }

@@ -9,7 +9,7 @@ public enum SelfTest {
         public let operation: KnownAnswers.Operation
     }
 
-    /// Computes what `answers` has; takes a quarter of a millisecond.
+    /// Computes what `answers` has: half a millisecond at a start, 0.2 ms once its pages are in memory.
     ///
     /// - Throws: ``Failure`` for the first operation that gives something else.
     public static func run(_ answers: KnownAnswers = .published) throws(Failure) {
