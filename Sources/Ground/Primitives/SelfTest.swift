@@ -7,6 +7,9 @@ public enum SelfTest {
     public struct Failure: Error, Equatable {
         /// The operation.
         public let operation: KnownAnswers.Operation
+
+        /// The failure of an operation.
+        public init(operation: KnownAnswers.Operation) { self.operation = operation }
     }
 
     /// Computes what `answers` has: half a millisecond at a start, 0.2 ms once its pages are in memory.
