@@ -5,6 +5,7 @@ import TPMDriver
 import TouchstoneTesting
 
 @testable import KeychainEngine
+@testable import Primitives
 
 /// The keys of a keychain, derived from the passcode and copies of its files as anybody could who has both.
 struct KeychainKeys {

@@ -1,5 +1,6 @@
 import Foundation
 import KeychainModel
+import Primitives
 import SecretMemory
 import Testing
 

@@ -1,4 +1,5 @@
 import KeychainModel
+import Primitives
 import Testing
 
 @testable import KeychainEngine

@@ -1,5 +1,6 @@
-import Crypto
 import KeychainModel
+import Primitives
+import SecretMemory
 
 /// The state of the enrolled fingers as one app gets it (`evaluatedPolicyDomainState`).
 ///
@@ -9,7 +10,7 @@ enum DomainState {
     /// HMAC-SHA256 of the group's name under the keybag's state, which no app gets.
     static func of(_ state: [UInt8], for group: AccessGroup) -> [UInt8] {
         let name = Array("touchstone 1 domain state \(group.name)".utf8)
-        return Array(HMAC<SHA256>.authenticationCode(for: name, using: SymmetricKey(data: state)))
+        return KeyedDigest.of(name, key: Key(SecretBytes(copying: state)))
     }
 }
 

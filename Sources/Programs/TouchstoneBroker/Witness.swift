@@ -1,8 +1,8 @@
 package import BrokerProtocol
 import CLinux
-import Crypto
 import Glibc
 import KeychainModel
+import Primitives
 package import SystemFacts
 
 /// What the broker finds out; it keeps nothing of it.
@@ -101,7 +101,7 @@ package struct Witness {
         }
         var reply = BrokerReply()
         reply[.count] = .number(UInt64(look.count))
-        reply[.digest] = .bytes(Array(SHA256.hash(data: look.records)))
+        reply[.digest] = .bytes(SHA256.digest(of: look.records))
         return reply
     }
 }

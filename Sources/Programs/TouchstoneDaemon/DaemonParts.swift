@@ -3,6 +3,7 @@ package import FingerprintDriver
 package import KeychainEngine
 package import KeychainModel
 package import PinentryDriver
+package import Primitives
 
 /// What the daemon is made of, as far as a test exchanges it.
 ///
@@ -34,6 +35,8 @@ package struct DaemonParts: Sendable {
     package var groupsInSection: Int?
     /// How many items there may be; nil for as many as a keychain may have.
     package var mostItems: Int?
+    /// What the crypto library has to give before anything is opened.
+    package var knownAnswers = KnownAnswers.published
     /// When the engine does what nobody waits for.
     package var delays = BackgroundDelays()
     /// Whether the daemon is one of tests: its keybags are `test` for good, and it opens no others.

@@ -6,6 +6,7 @@ import KeychainEngine
 import KeychainModel
 import KeychainServer
 import Logging
+import Primitives
 import SecretMemory
 import ServiceLifecycle
 import UnixSignals
@@ -41,6 +42,11 @@ struct Launch: Sendable {
         do throws(SecretMemoryError) {
             try LockedPages.prepare()
             try LockedStack.prepare()
+        } catch {
+            throw StartError(error)
+        }
+        do throws(SelfTest.Failure) {
+            try SelfTest.run(parts.knownAnswers)
         } catch {
             throw StartError(error)
         }

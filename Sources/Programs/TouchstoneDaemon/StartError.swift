@@ -2,6 +2,7 @@ import Glibc
 import KeychainEngine
 import KeychainModel
 import KeychainServer
+import Primitives
 import SecretMemory
 
 /// Why the daemon does not start: what happened and what to do, one line each.
@@ -64,6 +65,14 @@ struct StartError: Error {
     /// Why secrets cannot be held.
     init(_ error: SecretMemoryError) {
         self.init("\(error)", hint: "raise the limit on locked memory (ulimit -l) to 8192 KiB")
+    }
+
+    /// Why the crypto library is not trusted with a keychain.
+    init(_ failure: SelfTest.Failure) {
+        self.init(
+            "\(failure.operation.rawValue) does not give its known answer, so nothing is opened",
+            hint: "install touchstoned again; if that does not help, test this machine's memory and processor"
+        )
     }
 
     /// Says both lines on standard error.

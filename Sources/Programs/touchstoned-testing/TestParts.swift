@@ -2,6 +2,7 @@ import BrokerDriver
 import FingerprintDriver
 import KeychainEngine
 import PinentryDriver
+import Primitives
 import TouchstoneDaemon
 
 /// Parts that stand in for the real ones: the settings that start with `test.`.
@@ -59,6 +60,11 @@ struct TestParts {
         case "test.groups-in-section":
             daemonParts.groupsInSection = try setting.number(in: 1...1_000_000)
         case "test.most-items": daemonParts.mostItems = try setting.number(in: 1...1_000_000)
+        case "test.wrong-answer":
+            guard let operation = KnownAnswers.Operation(rawValue: setting.value) else {
+                throw setting.fault("names no operation")
+            }
+            daemonParts.knownAnswers[operation][0] ^= 1
         // Seconds; no test takes a day.
         case "test.idle-delay": daemonParts.delays.idle = try Self.delay(setting)
         case "test.sweep-delay": daemonParts.delays.sweep = try Self.delay(setting)

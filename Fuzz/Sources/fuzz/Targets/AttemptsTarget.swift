@@ -1,6 +1,7 @@
 import CBOR
 import Glibc
 import KeychainModel
+import Primitives
 
 @testable import KeychainEngine
 

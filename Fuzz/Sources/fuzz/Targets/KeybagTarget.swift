@@ -1,5 +1,6 @@
 import CBOR
 import KeychainModel
+import Primitives
 import SecretMemory
 
 @testable import KeychainEngine

@@ -1,6 +1,7 @@
 import CBOR
 import Foundation
 @_spi(AuthenticationEngine) import KeychainModel
+import Primitives
 import SecretMemory
 
 @testable import KeychainEngine

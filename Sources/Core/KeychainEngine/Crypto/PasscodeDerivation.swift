@@ -1,6 +1,6 @@
-internal import CCryptoBoringSSL
 internal import Dispatch
 internal import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// Makes guessing slow: scrypt (RFC 7914) of a passcode, on a thread of its own whose stack is locked and wiped.
@@ -90,40 +90,23 @@ public enum PasscodeDerivation {
     }
 
     /// scrypt itself, on the calling thread and its stack.
-    ///
-    /// Calls the BoringSSL that swift-crypto brings, whose working memory is wiped when it is freed: `KDF.Scrypt` of
-    /// swift-crypto hands the key out in memory that is not.
     static func stretch(
         _ passcode: UnsafeRawBufferPointer,
         salt: [UInt8],
         cost: Cost,
         count: Int
     ) -> Key {
-        // The library takes no null for an empty text.
-        let nothing: [UInt8] = [0]
-        return unsafe nothing.withUnsafeBytes { nothing in
-            let text = unsafe passcode.baseAddress ?? nothing.baseAddress
-            return Key(
-                unsafe SecretBytes(octetCount: count) { key in
-                    let isDerived = unsafe CCryptoBoringSSL_EVP_PBE_scrypt(
-                        text?.assumingMemoryBound(to: CChar.self),
-                        passcode.count,
-                        salt,
-                        salt.count,
-                        1 << UInt64(cost.roundsExponent),
-                        UInt64(cost.blockSize),
-                        UInt64(cost.parallelism),
-                        // Costs are within bounds: the library's own limit is for those that are not checked.
-                        Int.max,
-                        key.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                        count
-                    )
-                    // So only memory can be missing.
-                    guard isDerived == 1 else {
-                        fatalError("touchstone: no memory for scrypt (\(cost.roundsExponent))")
-                    }
-                }
-            )
-        }
+        Key(
+            unsafe SecretBytes(octetCount: count) { key in
+                unsafe Scrypt.derive(
+                    from: passcode,
+                    salt: salt,
+                    roundsExponent: cost.roundsExponent,
+                    blockSize: cost.blockSize,
+                    parallelism: cost.parallelism,
+                    into: key
+                )
+            }
+        )
     }
 }

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 
 /// What the store needs of the keybag for one operation, with its keys made ready once for many.
 ///

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// An item's own key, wrapped for exactly what its access control demands.

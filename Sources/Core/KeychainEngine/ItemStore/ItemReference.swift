@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// A reference names an item for good: 8 random bytes, and the number of its row under a keyed digest of them.

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 
 /// A row as it comes from the file, before anything of it is believed: SQLite's own bytes, good until the
 /// statement moves on.

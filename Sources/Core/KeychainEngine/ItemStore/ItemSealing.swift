@@ -1,5 +1,6 @@
 internal import CBOR
 internal import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// An item as it goes into its row.

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 
 /// The sum, modulo 2^256, of a keyed digest of each group of rows' tags (``ItemTags``): it grows and shrinks with them.
 struct ItemSetSum: Equatable {

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// Looking through all items: at once where somebody asks, and little by little after the first unlock.

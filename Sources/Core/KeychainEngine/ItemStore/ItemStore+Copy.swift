@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// What an item needs before it is opened.

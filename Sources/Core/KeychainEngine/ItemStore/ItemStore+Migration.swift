@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 
 /// A file of format 1, whose record of the set is a sum over the attributes of each item.
 extension ItemStore {

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 
 /// The record of the set in the file: the tags of the rows in groups, and the sealed digest over them.
 extension ItemStore {

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// Changing items that are there.

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// The items of a keychain in their file; knows how to find and seal them, not who may ask.

@@ -1,3 +1,5 @@
+internal import Primitives
+
 /// What the sealed record of the set says of one row: any other row, and any other state of the same, has another.
 struct ItemTag: Equatable {
     /// The end of the sealed attributes' authentication tag, which each sealing makes anew: cheap to compare at each

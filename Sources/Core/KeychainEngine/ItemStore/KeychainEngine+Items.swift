@@ -1,4 +1,5 @@
 public import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 extension KeychainEngine: ItemVault {

@@ -1,4 +1,5 @@
 public import KeychainModel
+internal import Primitives
 
 /// Whose items there are, by their groups.
 extension KeychainEngine: ItemOwners {

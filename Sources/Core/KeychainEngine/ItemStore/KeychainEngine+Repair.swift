@@ -1,5 +1,6 @@
 internal import Glibc
 public import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// The way back for items that are not as they were left: what is good is kept, and the person who has the passcode says

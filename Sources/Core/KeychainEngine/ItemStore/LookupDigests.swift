@@ -1,5 +1,6 @@
 internal import CBOR
 internal import KeychainModel
+internal import Primitives
 
 /// The keyed digests by which an item is found: HMAC-SHA256, truncated to 8 bytes, so that the file tells neither
 /// an attribute nor that two items of different groups share one.

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 
 /// What comparing all rows with the set's tags came to.
 struct StoreComparison {

@@ -1,6 +1,7 @@
 internal import CBOR
 internal import Glibc
 public import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// Keeps the counts of failed attempts in a file of two slots, written in turn.

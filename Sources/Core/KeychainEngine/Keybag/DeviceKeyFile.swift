@@ -1,5 +1,6 @@
 internal import Glibc
 internal import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// 32 random bytes of this keychain alone, in a file only its user can read.

@@ -1,5 +1,6 @@
 internal import CBOR
 internal import KeychainModel
+internal import Primitives
 
 /// When former epochs of the enrolled set ended: the day on which items of theirs died.
 ///

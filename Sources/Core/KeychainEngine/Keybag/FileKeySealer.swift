@@ -1,4 +1,5 @@
 public import KeychainModel
+internal import Primitives
 public import SecretMemory
 
 /// Seals the device part of a keybag where there is no hardware for it: with a file beside the keybag.

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 
 /// The keys of a keybag, each wrapped by the keybag key under its own name.
 enum KeybagKeyName: UInt8, CaseIterable {

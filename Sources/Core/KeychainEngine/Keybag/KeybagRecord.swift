@@ -1,5 +1,6 @@
 internal import CBOR
 internal import KeychainModel
+internal import Primitives
 
 /// What the keybag file holds: wrapped keys and how to unwrap them; no secret in clear.
 ///

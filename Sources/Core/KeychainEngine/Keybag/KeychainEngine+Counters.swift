@@ -1,4 +1,5 @@
 public import KeychainModel
+internal import Primitives
 public import SecretMemory
 
 /// What hardware counts for the keybag: the epoch of the enrolled set, and the generation of the store.

@@ -1,5 +1,6 @@
 internal import CBOR
 public import KeychainModel
+internal import Primitives
 
 extension KeychainEngine {
     /// Takes note of the enrolled fingers; the key of a set that is gone is destroyed before this returns.

@@ -1,4 +1,5 @@
 public import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// The keybag key in the keeping of hardware that forgets it with a restart: after a lock, a finger is enough to

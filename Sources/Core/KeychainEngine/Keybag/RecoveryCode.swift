@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// 128 random bits and a check of 12, as 28 symbols of Crockford's base 32 in groups of four.
@@ -83,6 +84,6 @@ enum RecoveryCode {
     }
 
     private static func check(of octets: Span<UInt8>) -> UInt16 {
-        SecretDigest.of(octets).withOctets { UInt16($0[0]) << 4 | UInt16($0[1]) >> 4 }
+        SHA256.digest(ofSecret: octets).withOctets { UInt16($0[0]) << 4 | UInt16($0[1]) >> 4 }
     }
 }

@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 
 /// Where the keybag stands.
 ///

@@ -1,4 +1,5 @@
 public import KeychainModel
+internal import Primitives
 public import SecretMemory
 
 extension KeychainEngine: KeyVault {

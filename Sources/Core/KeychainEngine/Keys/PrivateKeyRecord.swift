@@ -1,6 +1,6 @@
 internal import CBOR
-internal import Crypto
 internal import KeychainModel
+internal import Primitives
 
 /// What a private key's representation holds: what rules its use, and its authorisation wrapped for exactly that.
 ///

@@ -1,5 +1,6 @@
 internal import Crypto
 public import KeychainModel
+internal import Primitives
 public import SecretMemory
 
 /// P-256 keys of this process, for machines without key hardware: sealed where they lie, opened for each use.

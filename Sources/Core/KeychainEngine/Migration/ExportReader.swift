@@ -1,4 +1,5 @@
 internal import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// Reads an export from its start to its end, and refuses whatever is not as it was written.

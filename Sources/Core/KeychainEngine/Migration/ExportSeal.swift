@@ -1,5 +1,5 @@
-internal import Crypto
 internal import KeychainModel
+internal import Primitives
 internal import SecretMemory
 
 /// How an export is sealed: a head of 40 bytes, then records, each its length (4 bytes, most significant first)
@@ -35,7 +35,7 @@ struct ExportSeal {
     private init(head: [UInt8], code: Key) {
         self.head = head
         key = KeyDerivation.derive("export", from: [code], salt: Array(head.suffix(32))).symmetric
-        label = Array("touchstone 1 export ".utf8) + Array(SHA256.hash(data: head))
+        label = Array("touchstone 1 export ".utf8) + SHA256.digest(of: head)
     }
 
     /// Reads the start of an export.

@@ -1,4 +1,4 @@
-internal import CCryptoBoringSSL
+internal import Primitives
 import SecretMemory
 
 /// Authorisation values derived from a keybag's authorisation, one for each entity of the chip.
@@ -6,35 +6,17 @@ import SecretMemory
 /// The library keeps the last one behind the key of each session until that authorises something else, and cannot
 /// be told to wipe it; it is good for one entity of one chip, and tells nothing of what it was derived from.
 enum AuthorizationValue {
-    /// HKDF-SHA256 (RFC 5869) with a label for each use.
-    ///
-    /// Calls the BoringSSL that swift-crypto brings: `HKDF` of swift-crypto leaves what it derives from on the heap, in the
-    /// last block of a hash. What the library leaves on the stack is wiped.
+    /// HKDF with a label for each use.
     ///
     /// The chip ignores zeros at the end of a value (Part 1, "authValue"); the last byte is made odd, so that there
     /// are none.
     static func derive(_ label: String, from authorization: borrowing SecretBytes) -> SecretBytes {
         let info = Array("touchstone 1 tpm \(label)".utf8)
         return unsafe SecretBytes(octetCount: 32) { value in
-            let octets = unsafe value.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: UInt8.self)
-            let isDerived = unsafe authorization.withUnsafeBytes { authorization in
-                LockedStack.wiping {
-                    unsafe CCryptoBoringSSL_HKDF(
-                        octets,
-                        32,
-                        CCryptoBoringSSL_EVP_sha256(),
-                        authorization.baseAddress?.assumingMemoryBound(to: UInt8.self),
-                        authorization.count,
-                        nil,
-                        0,
-                        info,
-                        info.count
-                    )
-                }
+            unsafe authorization.withUnsafeBytes { authorization in
+                unsafe HKDF.derive(from: authorization, salt: [], info: info, into: value)
             }
-            // 32 bytes are fewer than 255 digests: memory alone can be missing.
-            guard isDerived == 1 else { fatalError("touchstone: no memory for HKDF") }
-            unsafe octets[31] |= 1
+            unsafe value[31] |= 1
         }
     }
 }

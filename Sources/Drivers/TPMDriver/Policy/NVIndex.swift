@@ -1,5 +1,5 @@
 import CTSS2
-internal import Crypto
+internal import Primitives
 import SecretMemory
 
 /// The definition of an NV index; what it is named by.
@@ -52,7 +52,7 @@ struct NVIndex: Equatable {
         let area =
             handle.bigEndianOctets + kTPM2_ALG_SHA256.bigEndianOctets + attributes.bigEndianOctets
             + UInt16(policy.count).bigEndianOctets + policy + Self.byteCount.bigEndianOctets
-        return kTPM2_ALG_SHA256.bigEndianOctets + SHA256.octets(area)
+        return kTPM2_ALG_SHA256.bigEndianOctets + SHA256.digest(of: area)
     }
 }
 

@@ -1,5 +1,5 @@
 import CTSS2
-internal import Crypto
+internal import Primitives
 
 /// A policy's digest, computed as the chip does (Part 3, "PolicyUpdate"), so that no trial session is needed.
 ///
@@ -15,7 +15,7 @@ struct Policy: Equatable {
     func secret(of name: [UInt8]) -> Policy {
         var policy = self
         policy.extend(with: kTPM2_CC_PolicySecret, name)
-        policy.digest = SHA256.octets(policy.digest)
+        policy.digest = SHA256.digest(of: policy.digest)
         return policy
     }
 
@@ -28,8 +28,8 @@ struct Policy: Equatable {
 
     /// As long as eight bytes of an index are these (`TPM2_PolicyNV`, offset 0, `TPM2_EO_EQ`).
     func nv(_ name: [UInt8], equals value: UInt64) -> Policy {
-        let arguments = SHA256.octets(
-            value.bigEndianOctets + UInt16(0).bigEndianOctets + kTPM2_EO_EQ.bigEndianOctets
+        let arguments = SHA256.digest(
+            of: value.bigEndianOctets + UInt16(0).bigEndianOctets + kTPM2_EO_EQ.bigEndianOctets
         )
         var policy = self
         policy.extend(with: kTPM2_CC_PolicyNV, arguments + name)
@@ -44,13 +44,8 @@ struct Policy: Equatable {
     }
 
     private mutating func extend(with command: TPM2_CC, _ octets: [UInt8]) {
-        digest = SHA256.octets(digest + command.bigEndianOctets + octets)
+        digest = SHA256.digest(of: digest + command.bigEndianOctets + octets)
     }
-}
-
-extension SHA256 {
-    /// The digest as bytes.
-    static func octets(_ message: [UInt8]) -> [UInt8] { Array(hash(data: message)) }
 }
 
 extension FixedWidthInteger {

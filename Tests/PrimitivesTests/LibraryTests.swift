@@ -1,12 +1,10 @@
 import Crypto
-import Foundation
+import Primitives
 import SecretMemory
 import Testing
 
-@testable import KeychainEngine
-
-@Suite("Sealing and digesting agree with swift-crypto")
-struct CryptoTests {
+@Suite("Every operation agrees with swift-crypto's")
+struct LibraryTests {
     let key = Key(SecretBytes(copying: Array(0..<32)))
     let reference = SymmetricKey(data: Array(0..<32) as [UInt8])
 
@@ -77,10 +75,63 @@ struct CryptoTests {
     @Test("a keyed digest is HMAC-SHA256", arguments: [0, 1, 55, 56, 63, 64, 65, 1000])
     func digests(count: Int) {
         let octets = (0..<count).map { UInt8(truncatingIfNeeded: 3 &* $0) }
-        let expected = Array(HMAC<SHA256>.authenticationCode(for: octets, using: reference))
+        let expected = Array(HMAC<Crypto.SHA256>.authenticationCode(for: octets, using: reference))
         #expect(KeyedDigest.of(octets, key: key) == expected)
         let digest = KeyedDigest(key)
         #expect(digest.prefix(8, of: octets) == Array(expected.prefix(8)))
         #expect(digest.prefix(32, of: octets) == expected, "one digest leaves the key as it was")
     }
+
+    @Test(
+        "a digest is SHA-256, of what is secret and of what is not",
+        arguments: [0, 1, 55, 56, 63, 64, 65, 1000]
+    )
+    func digest(count: Int) {
+        let octets = (0..<count).map { UInt8(truncatingIfNeeded: 5 &* $0) }
+        let expected = Array(Crypto.SHA256.hash(data: octets))
+        #expect(Primitives.SHA256.digest(of: octets) == expected)
+        #expect(Primitives.SHA256.digest(ofSecret: octets.span).withOctets(Array.init) == expected)
+    }
+
+    @Test("what is derived is HKDF-SHA256", arguments: [0, 1, 32, 64, 300], [1, 32, 42, 8160])
+    func derivation(inputs: Int, count: Int) {
+        let secret = (0..<inputs).map { UInt8(truncatingIfNeeded: 7 &* $0) }
+        let (salt, info) = (Array(secret.reversed()), Array(secret.prefix(100)))
+        var derived = [UInt8](repeating: 0, count: count)
+        unsafe derived.withUnsafeMutableBytes { room in
+            unsafe secret.withUnsafeBytes {
+                unsafe Primitives.HKDF.derive(from: $0, salt: salt, info: info, into: room)
+            }
+        }
+        let expected = Crypto.HKDF<Crypto.SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: secret),
+            salt: salt,
+            info: info,
+            outputByteCount: count
+        )
+        #expect(derived == expected.withUnsafeBytes { unsafe Array($0) })
+    }
+
+    @Test("what two parties agree on is X25519, and nothing with a key that would make it known")
+    func agreement() throws {
+        for _ in 0..<20 {
+            let theirs = Curve25519.KeyAgreement.PrivateKey()
+            let mine = Key.random()
+            let publicKey = unsafe mine.withUnsafeBytes { unsafe X25519.publicKey(of: $0) }
+            let secret = try theirs.sharedSecretFromKeyAgreement(
+                with: Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey)
+            )
+            let peer = Array(theirs.publicKey.rawRepresentation)
+            let agreed = unsafe mine.withUnsafeBytes { unsafe X25519.agreement($0, with: peer) }
+            #expect(agreed?.withOctets(Array.init) == secret.withUnsafeBytes { unsafe Array($0) })
+        }
+        for peer in [[UInt8](repeating: 0, count: 32), [1] + [UInt8](repeating: 0, count: 31), [], [9]] {
+            #expect(unsafe key.withUnsafeBytes { unsafe X25519.agreement($0, with: peer) } == nil)
+        }
+    }
+}
+
+extension [UInt8] {
+    /// A copy of what is lent.
+    init(_ octets: Span<UInt8>) { self = octets.indices.map { octets[$0] } }
 }

@@ -4,24 +4,32 @@ internal import SecretMemory
 
 /// HMAC-SHA256 (RFC 2104) with one key made ready: the two half-done hashes are as good as the key, and lie in
 /// locked memory as it does.
-final class KeyedDigest: Sendable {
-    static let byteCount = 32
+public final class KeyedDigest: Sendable {
+    /// The size of a digest.
+    public static let byteCount = 32
     private static let blockByteCount = 64
 
     /// Two `SHA256_CTX`, which have taken the padded key.
     let states: SecretBytes
 
-    init(_ key: Key) {
+    /// Makes the key ready.
+    public init(_ key: Key) {
         states = SecretBytes(count: 2 * MemoryLayout<SHA256_CTX>.stride) { states in
             unsafe states.withUnsafeMutableBytes { states in
+                let states = unsafe states.baseAddress.unsafelyUnwrapped
                 unsafe key.withUnsafeBytes { key in
-                    defer { clinux_wipe_stack(LockedStack.depth) }
-                    let half = MemoryLayout<SHA256_CTX>.stride
-                    unsafe Self.start(states.baseAddress.unsafelyUnwrapped, key, padding: 0x36)
-                    unsafe Self.start(states.baseAddress.unsafelyUnwrapped + half, key, padding: 0x5C)
+                    guard key.count > Self.blockByteCount else { return unsafe Self.start(states, key) }
+                    let digest = unsafe SHA256.digest(ofSecret: key)
+                    unsafe digest.withUnsafeBytes { unsafe Self.start(states, $0) }
                 }
             }
         }
+    }
+
+    private static func start(_ states: UnsafeMutableRawPointer, _ key: UnsafeRawBufferPointer) {
+        defer { clinux_wipe_stack(LockedStack.depth) }
+        unsafe start(states, key, padding: 0x36)
+        unsafe start(states + MemoryLayout<SHA256_CTX>.stride, key, padding: 0x5C)
     }
 
     private static func start(
@@ -41,7 +49,7 @@ final class KeyedDigest: Sendable {
     }
 
     /// The digest of `octets`, as four numbers of 8 bytes each.
-    func words(of octets: UnsafeRawBufferPointer) -> SIMD4<UInt64> {
+    public func words(of octets: UnsafeRawBufferPointer) -> SIMD4<UInt64> {
         let size = MemoryLayout<SHA256_CTX>.size
         let half = MemoryLayout<SHA256_CTX>.stride
         let alignment = MemoryLayout<SHA256_CTX>.alignment
@@ -73,7 +81,7 @@ final class KeyedDigest: Sendable {
     }
 
     /// The first `count` bytes of the digest of `octets`.
-    func prefix(_ count: Int, of octets: [UInt8]) -> [UInt8] {
+    public func prefix(_ count: Int, of octets: [UInt8]) -> [UInt8] {
         let digest = unsafe octets.withUnsafeBytes { unsafe words(of: $0) }
         return unsafe withUnsafeBytes(of: digest) { digest in
             unsafe Array(UnsafeRawBufferPointer(rebasing: digest[..<count]))
@@ -81,12 +89,12 @@ final class KeyedDigest: Sendable {
     }
 
     /// The digest of `octets`.
-    static func of(_ octets: [UInt8], key: Key) -> [UInt8] {
+    public static func of(_ octets: [UInt8], key: Key) -> [UInt8] {
         KeyedDigest(key).prefix(byteCount, of: octets)
     }
 
     /// Whether `digest` is that of `octets`, in constant time.
-    static func isValid(_ digest: [UInt8], of octets: [UInt8], key: Key) -> Bool {
+    public static func isValid(_ digest: [UInt8], of octets: [UInt8], key: Key) -> Bool {
         ConstantTime.areEqual(digest, of(octets, key: key))
     }
 }

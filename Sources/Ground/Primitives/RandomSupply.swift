@@ -4,17 +4,17 @@ internal import SecretMemory
 /// sealing what is short.
 ///
 /// They may become keys, so they lie in memory that is locked and wiped.
-struct RandomSupply: ~Copyable {
+public struct RandomSupply: ~Copyable {
     private let octets: SecretBytes
     private var used = 0
 
     /// Draws `count` bytes.
-    init(count: Int = 0) {
+    public init(count: Int = 0) {
         octets = .random(count: count)
     }
 
     /// Overwrites all of `room`, with fresh bytes where too few are left.
-    mutating func fill(_ room: UnsafeMutableRawBufferPointer) {
+    public mutating func fill(_ room: UnsafeMutableRawBufferPointer) {
         let next = used..<(used + room.count)
         guard next.upperBound <= octets.count else { return unsafe RandomBytes.fill(room) }
         unsafe octets.withUnsafeBytes { octets in
