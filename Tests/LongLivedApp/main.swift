@@ -29,7 +29,9 @@ func answer(_ words: [String]) -> String {
         wanted[kSecReturnData as String] = true
         var result: CFTypeRef?
         let status = SecItemCopyMatching(wanted as CFDictionary, &result)
-        guard status == errSecSuccess, let secret = result as? Data else { return "\(status) \(reason(status))" }
+        guard status == errSecSuccess, let secret = result as? Data else {
+            return "\(status) \(reason(status))"
+        }
         return "\(status) \(String(decoding: secret, as: UTF8.self))"
     default:
         return "usage: add NAME SECRET | get NAME"

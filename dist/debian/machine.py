@@ -94,7 +94,7 @@ class Login:
         self.seen = b""
         self.wait(rb"\$ ")
         # Without what readline writes around a line.
-        os.write(self.terminal, b"bind 'set enable-bracketed-paste off'; PS1='REA''DY($?)> '\n")
+        os.write(self.terminal, b"bind 'set enable-bracketed-paste off'; export SYSTEMD_COLORS=0 SYSTEMD_URLIFY=0; PS1='REA''DY($?)> '\n")
         self.wait(self.READY)
 
     def wait(self, pattern, start=0):
