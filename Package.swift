@@ -631,6 +631,15 @@ let package = Package(
                 swiftSettings: warnings
             )
         }
+        // An app that `Scripts/test-machine` keeps over an upgrade and an outage.
+        + [
+            .executableTarget(
+                name: "LongLivedApp",
+                dependencies: ["Security"],
+                path: "Tests/LongLivedApp",
+                swiftSettings: warnings
+            )
+        ]
         + asyncExamples.map { name in
             .executableTarget(
                 name: name,

@@ -29,7 +29,7 @@ struct CleanStartTests {
         return path
     }
 
-    @Test("runs without a library that was to be preloaded, with its arguments, as the same process")
+    @Test("runs without a library that was to be preloaded, with its arguments and name, as the same process")
     func preload() async throws {
         for program in [Programs.installedTouchstoned, Programs.touchstoned] {
             let isInstalled = program == Programs.installedTouchstoned
@@ -50,6 +50,8 @@ struct CleanStartTests {
             let variables = try String(contentsOf: "/proc/\(process)/environ")
             #expect(variables.contains("LD_PRELOAD") == !isInstalled)
             #expect(try String(contentsOf: "/proc/\(process)/cmdline") == "\(program)\0--foreground\0")
+            // Not "exe", after the link that is executed; what looks for daemons in proc(5) goes by it.
+            #expect(try String(contentsOf: "/proc/\(process)/comm").hasPrefix("touchstoned"))
             let status = try RemoteKeychain(layout: home.layout, daemon: .none).status()
             #expect(status.daemonProcess == Int64(process))
         }

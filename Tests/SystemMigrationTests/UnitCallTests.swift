@@ -15,14 +15,14 @@ import TouchstoneTesting
 struct UnitCallTests {
     private let machine: MoveMachine
 
-    /// A machine whose systemctl is a script that writes down what it is asked, and fails while there is a file `broken`.
+    /// A machine whose systemctl is a script that writes down what it is asked, and fails for units that a file `broken` names.
     init() throws {
         machine = try MoveMachine()
         let script = try machine.home.write(
             """
             #!/bin/sh
             echo "$*" >>\(machine.home.path)/units
-            test ! -e \(machine.home.path)/broken
+            for unit in $(cat \(machine.home.path)/broken 2>/dev/null); do case $* in *"$unit"*) exit 1 ;; esac; done
 
             """,
             to: "systemctl"
@@ -44,15 +44,22 @@ struct UnitCallTests {
     }
 
     @Test(
-        "the socket is enabled once the keychain is there, and disabled before it goes; what failed is made good"
+        "the broker's socket is started first, the daemon's enabled once the keychain is there, and disabled before it goes; what failed is made good"
     )
     func calls() async throws {
         let socket = "touchstoned@\(MoveMachine.user).socket"
+        let broker = "--quiet start touchstone-broker.socket"
         try machine.reset()
         let broken = machine.home.appending("broken")
-        try "".write(toFile: broken, atomically: false, encoding: .utf8)
+        try "touchstone-broker".write(toFile: broken, atomically: false, encoding: .utf8)
+        let refused = try await run("enable")
+        #expect(refused.status == 1 && refused.units == [broker[...]], "\(refused)")
+        #expect(refused.text.contains("hint: systemctl status touchstone-broker.socket"), "\(refused.text)")
+        #expect(machine.faults.isEmpty && machine.isWhole(machine.own, owner: MoveMachine.user))
+        try "touchstoned@".write(toFile: broken, atomically: false, encoding: .utf8)
         let failed = try await run("enable")
-        #expect(failed.status == 1 && failed.units == ["--quiet enable --now \(socket)"], "\(failed)")
+        let enabled = [broker, "--quiet enable --now \(socket)"]
+        #expect(failed.status == 1 && failed.units.map(String.init) == enabled, "\(failed)")
         #expect(failed.text.contains("hint: systemctl status \(socket) says why"), "\(failed.text)")
         #expect(machine.faults.isEmpty && machine.isWhole(machine.kept, owner: MoveMachine.keeper))
         let stuck = try await run("disable")
@@ -61,7 +68,7 @@ struct UnitCallTests {
 
         try FileManager.default.removeItem(atPath: broken)
         let done = try await run("enable")
-        #expect(done.status == 0 && done.units == ["--quiet enable --now \(socket)"], "\(done)")
+        #expect(done.status == 0 && done.units.map(String.init) == enabled, "\(done)")
         let back = try await run("disable")
         #expect(back.status == 0, "\(back)")
         #expect(

@@ -72,6 +72,36 @@ struct WholeMoveTests {
         try await thereAndBack(tpm: chip.tcti)
     }
 
+    @Test(
+        "is checked on a terminal of the user's own where root's command runs on one of root's, as sudo's does",
+        .enabled(if: TerminalPerson.isPossible, "pinentry-tty or touchstone-agent is missing"),
+        .enabled(if: TerminalPerson.getsGroup, "a set-gid program gets no group here: no-new-privileges")
+    )
+    func terminalOfRoot() async throws {
+        let moving = try await MovingMachine()
+        #expect(try await moving.run(["setup"]).status == 0)
+        let begun = try await moving.move("enable", ["--later"])
+        #expect(begun.status == 7, "\(begun.output)")
+        // From here on the boxes are drawn by an agent, as in an installed system.
+        let settings = ScriptedOwner.settings.filter { $0.contains("scrypt") || $0.hasPrefix("tpm") }
+        try moving.machine.write(
+            (TerminalPerson.settings + settings.filter { !TerminalPerson.settings.contains($0) } + [
+                "biometry = off"
+            ]).joined(separator: "\n") + "\n",
+            to: "/etc/touchstone/touchstoned.conf"
+        )
+        try FileManager.default.removeItem(atPath: moving.machine.outside(SystemModeMachine.agent))
+        try moving.machine.installAgent()
+        let daemon = try await moving.startDaemon()
+        let root = try TerminalPerson(on: moving.machine, as: .root)
+        let modes = root.modes
+        let status = try await root.run("system enable --user alice --yes", passcodes: 1)
+        #expect(status == 0 && root.terminal.text.contains("is in system mode"), "\(root.terminal.text)")
+        #expect(moving.ownNames == ["moved"])
+        #expect(root.modes == modes)
+        try await daemon.expectLogged("event=\"keybagUnlocked\"")
+    }
+
     private func thereAndBack(tpm: String?) async throws {
         let moving = try await MovingMachine(tpm: tpm)
         let wanted = ["plain": "none", "asked": "either", "typed": "passcode"]

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 bool clinux_is_secure(void) { return getauxval(AT_SECURE) != 0; }
@@ -24,7 +25,11 @@ static bool is_named(const char *variable, const char *const *names) {
 int clinux_restart_with_variables(const char *const *names) {
     size_t count = 0, kept = 0;
     for (; environ != NULL && environ[count] != NULL; count++) kept += is_named(environ[count], names);
-    if (kept == count) return 0;
+    if (kept == count) {
+        // The kernel calls a program after the file that was executed, which below is a link of another name.
+        (void)prctl(PR_SET_NAME, program_invocation_short_name, 0L, 0L, 0L);
+        return 0;
+    }
 
     char **variables = calloc(kept + 1, sizeof *variables);
     // What the kernel has, not what a library may have made of it: /proc/self/cmdline, its arguments apart by NUL.

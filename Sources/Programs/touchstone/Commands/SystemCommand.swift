@@ -94,6 +94,7 @@ struct EnableSystemCommand: ParsableCommand {
         case .systemUnchecked, .system, .lost, .twofold: break
         case .perUser, .begun, .bypassed, .returned, .enabling, .disabling:
             try Self.requireParts(of: moved)
+            if SystemUnits.isThere { try SystemUnits.startBroker() }
             try Self.requireBroker()
             try moved.requireNoOtherDaemon()
             try Self.explain(moved, try Self.told { () throws(MoveError) in try move.hasKeychain() })

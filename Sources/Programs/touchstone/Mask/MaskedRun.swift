@@ -23,9 +23,16 @@ final class MaskedRun {
     /// Whether the command is stopped, and nobody wanted it to go on yet.
     private var isStopped = false
 
-    /// Starts the command.
-    init(_ image: borrowing ProcessImage, masking secrets: ReleasedSecrets) throws(CommandError) {
-        let isInteractive = isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
+    /// Whether a command gets a terminal of its own.
+    static var hasTerminal: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
+
+    /// Starts the command, whose own terminal is `owner`'s, or of this process's user where that is nil.
+    init(
+        _ image: borrowing ProcessImage,
+        masking secrets: ReleasedSecrets,
+        terminalOf owner: UInt32? = nil
+    ) throws(CommandError) {
+        let isInteractive = Self.hasTerminal
         let patterns = try MaskedPattern.patterns(of: secrets)
         signals = unsafe clinux_hold_signals(Self.held, Self.held.count)
         var errorPipe = try Pipe()
@@ -42,7 +49,7 @@ final class MaskedRun {
             processID = try image.start(output: outputPipe.writeEnd, errors: errors)
             return
         }
-        let terminal = try RelayedTerminal()
+        let terminal = try RelayedTerminal(of: owner)
         self.terminal = terminal
         var reportPipe = try Pipe()
         streams.append(try MaskedStream(terminal.primary, to: STDOUT_FILENO, patterns))
@@ -60,12 +67,28 @@ final class MaskedRun {
     }
 
     /// Passes everything on until the command has ended, then ends as it did.
-    func finish() -> Never {
+    func finish() -> Never { Self.end(pass()) }
+
+    /// Passes everything on until the command has ended; afterwards signals are this process's own again.
+    ///
+    /// - Returns: its exit status, or 128 and the number of the signal that ended it.
+    func wait() -> CInt {
+        let status = pass()
+        close(signals)
+        var mask = sigset_t()
+        unsafe sigemptyset(&mask)
+        unsafe sigprocmask(SIG_SETMASK, &mask, nil)
+        let number = status & 0x7F
+        return number == 0 ? (status >> 8) & 0xFF : 128 + number
+    }
+
+    /// Passes everything on until the command has ended; its status, as waitpid(2) has it.
+    private func pass() -> CInt {
         while true {
             if let status, streams.allSatisfy({ $0.isClosed || (terminal != nil && !$0.isReady) }) {
                 for stream in streams { stream.end() }
                 terminal?.restore()
-                Self.end(status)
+                return status
             }
             var entries = [signals, report].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             entries += streams.map { pollfd(fd: $0.source, events: Int16(POLLIN), revents: 0) }

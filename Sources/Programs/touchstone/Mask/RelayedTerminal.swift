@@ -16,15 +16,16 @@ final class RelayedTerminal {
     /// What was typed and not yet taken.
     private var typed: [UInt8] = []
 
-    /// Makes a terminal with the size and the modes of standard input's.
-    init() throws(CommandError) {
+    /// Makes a terminal with the size and the modes of standard input's; it is `owner`'s, or this process's user's.
+    init(of owner: UInt32? = nil) throws(CommandError) {
         var primary: CInt = -1
         var name = [CChar](repeating: 0, count: 64)
         guard unsafe clinux_openpty(&primary, &name, name.count) == 0 else { throw Self.failure() }
         self.primary = primary
         secondary = unsafe open(name, O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard secondary >= 0, unsafe tcgetattr(STDIN_FILENO, &before) == 0,
-            unsafe tcsetattr(secondary, TCSANOW, &before) == 0
+            unsafe tcsetattr(secondary, TCSANOW, &before) == 0,
+            owner.map({ fchown(secondary, $0, gid_t.max) == 0 }) ?? true
         else {
             let failure = Self.failure()
             close(primary)

@@ -11,6 +11,8 @@ struct ProcessImage: ~Copyable {
     static let longestEntry = 32 * 4096 - 1
 
     private let executable: Executable
+    /// The program's arguments, its own name first; nil for the last ones of this process.
+    private let arguments: [String]?
     private let argumentCount: Int
     /// `VARIABLE=value` and a NUL, one after the other.
     private var entries: SecretBuffer
@@ -21,6 +23,15 @@ struct ProcessImage: ~Copyable {
         entries = try CommandMemory.buffer(4096)
         self.executable = executable
         self.argumentCount = argumentCount
+        arguments = nil
+    }
+
+    /// Plans a program with arguments of its own, its name first.
+    init(_ executable: Executable, arguments: [String]) throws(CommandError) {
+        entries = try CommandMemory.buffer(4096)
+        self.executable = executable
+        self.arguments = arguments
+        argumentCount = arguments.count
     }
 
     /// Gives the program a variable, whose value may be made of secrets.
@@ -99,9 +110,13 @@ struct ProcessImage: ~Copyable {
         _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>, UnsafePointer<UnsafeMutablePointer<CChar>?>) ->
             Void
     ) {
+        let own = unsafe arguments?.map { unsafe strdup($0) }
+        defer { unsafe own?.forEach { unsafe free($0) } }
         // As they came: arguments and variables need not be text.
         let first = Int(CommandLine.argc) - argumentCount
-        let argv = unsafe (first...Int(CommandLine.argc)).map { unsafe CommandLine.unsafeArgv[$0] }
+        let argv =
+            unsafe own.map { unsafe $0 + [nil] }
+            ?? (first...Int(CommandLine.argc)).map { unsafe CommandLine.unsafeArgv[$0] }
         var envp = unsafe Environment.entries(without: offsets.map(\.variable))
         unsafe entries.withUnsafeBytes { octets in
             for (_, offset) in offsets {

@@ -5,6 +5,7 @@ import KeychainModel
 struct SystemUnits {
     let uid: UInt32
     private static let program = "/usr/bin/systemctl"
+    private static let broker = "touchstone-broker.socket"
 
     /// Whether the service manager runs, sd_booted(3).
     static var isThere: Bool {
@@ -13,6 +14,9 @@ struct SystemUnits {
 
     var socket: String { "touchstoned@\(uid).socket" }
     var service: String { "touchstoned@\(uid).service" }
+
+    /// Has the broker's socket listen, which else the first daemon's start does: a keychain is moved only where the broker answers.
+    static func startBroker() throws(CommandError) { try run(about: broker, ["start", broker]) }
 
     /// Has the socket listen, now and from each start of the system on.
     func enable() throws(CommandError) { try run("enable", "--now", socket) }
@@ -27,9 +31,11 @@ struct SystemUnits {
     /// stopped socket is told apart from none.
     func removeSocket() { _ = unsafe unlink(Layout.ofSystem(uid: uid).socket) }
 
-    private func run(_ arguments: String...) throws(CommandError) {
+    private func run(_ arguments: String...) throws(CommandError) { try Self.run(about: socket, arguments) }
+
+    private static func run(about unit: String, _ arguments: [String]) throws(CommandError) {
         let child = try ChildProgram(
-            Self.program,
+            program,
             ["systemctl", "--quiet"] + arguments,
             output: STDERR_FILENO
         )
@@ -37,7 +43,7 @@ struct SystemUnits {
         guard status == 0 else {
             throw CommandError(
                 "systemctl \(arguments.joined(separator: " ")) failed with status \(status)",
-                hint: "systemctl status \(socket) says why; then run it again"
+                hint: "systemctl status \(unit) says why; then run it again"
             )
         }
     }

@@ -87,12 +87,19 @@ extension MovedUser {
             throw CommandError("/proc is not there")
         }
         defer { unsafe free(program) }
-        let child = try ChildProgram(
-            unsafe String(cString: program),
+        let path = unsafe String(cString: program)
+        let arguments =
             ["touchstone", "system", "check", "--user", user.name]
-                + (dataVariable.map { ["--place", $0] } ?? [])
-        )
-        let status = child.wait()
+            + (dataVariable.map { ["--place", $0] } ?? [])
+        let status: CInt
+        if MaskedRun.hasTerminal, !isUsersOwn(STDIN_FILENO) {
+            // sudo(8) runs a command on a terminal of its own, which is root's, and no box is drawn on another user's.
+            let nothing = try ReleasedSecrets([]) { _ in "" }
+            let image = try ProcessImage(try Executable(path), arguments: arguments)
+            status = try MaskedRun(image, masking: nothing, terminalOf: user.uid).wait()
+        } else {
+            status = try ChildProgram(path, arguments).wait()
+        }
         guard status == 0 else {
             throw CommandError(
                 "the keychain has moved, and was not checked: the former one is kept",
@@ -100,5 +107,10 @@ extension MovedUser {
                 exitCode: ExitCode(status)
             )
         }
+    }
+
+    private func isUsersOwn(_ terminal: CInt) -> Bool {
+        var status = stat()
+        return unsafe fstat(terminal, &status) == 0 && status.st_uid == user.uid
     }
 }
