@@ -1,7 +1,7 @@
 package import KeychainModel
 import Synchronization
 
-/// The identity of a caller, checked again before each request and each prompt.
+/// The identity of a caller, checked again before each request, prompt and result.
 ///
 /// The caller has its program's name and groups as long as the original process sends all requests itself and runs that
 /// program. A process that executes another program, or shares its channel with another process, is an unknown program
