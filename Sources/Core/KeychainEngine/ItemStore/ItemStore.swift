@@ -1,7 +1,7 @@
 internal import KeychainModel
 internal import SecretMemory
 
-/// The items of a keychain in their file; finds and seals them, but does not decide who may ask.
+/// The items of a keychain in their file; finds and seals them, but does not decide which caller may access them.
 ///
 /// Belongs to one actor.
 final class ItemStore {

@@ -177,7 +177,7 @@ enum ItemIndex: String, CaseIterable {
 /// For each index, the sum of the digests of the entries it should have: an index that lacks an entry, or has a different
 /// one, has a different sum.
 ///
-/// Keyed with a new random seed for each comparison, so that nobody can construct colliding entries.
+/// Keyed with a new random seed for each comparison, so that an attacker cannot construct colliding entries.
 private struct IndexSums {
     let seed = UInt64.random(in: 0...UInt64.max)
     private var sums = [UInt64](repeating: 0, count: ItemIndex.allCases.count)

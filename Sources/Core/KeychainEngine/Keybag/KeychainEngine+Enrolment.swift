@@ -23,7 +23,7 @@ extension KeychainEngine {
             enrolment.binding == .names && record.enrolment != names && record.enrolmentNames == names
         // Without templates, a finger that was enrolled again shows only in the driver's count, while the driver runs.
         let grew = (adopts || enrolment.binding == .names) && enrolment.completions > seenCompletions
-        // The first observed set is never taken for an earlier one: items bound to the set before it are invalidated.
+        // A set that was never observed always counts as changed: items bound to it are invalidated too.
         let changed = record.enrolment != digest && !adopts && !keepsTemplates || grew
         if changed {
             try await destroyCurrentSet(
