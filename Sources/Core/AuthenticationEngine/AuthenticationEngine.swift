@@ -1,6 +1,6 @@
 public import KeychainModel
 
-/// Asks the person at the machine: one box at a time, each attempt counted before it is made, a proof for
+/// Authenticates the user: shows one prompt at a time, counts each attempt before it is made, and returns a proof for
 /// each success.
 ///
 /// ```swift
@@ -21,49 +21,49 @@ public actor AuthenticationEngine: Authenticator {
     let audit: any AuditLog
     let configuration: AuthenticationConfiguration
 
-    /// Where the passcode was typed since this engine was made.
+    /// The channels on which the passcode was typed since this engine was created.
     var seen: SeenChannels
     var reuse = FactorReuse()
     var rate = PromptRate()
     var silence = CallerSilence()
     var backoff = SensorBackoff()
-    /// Whether the fingers were seen to change since the passcode was last shown.
+    /// Whether the enrolled fingers changed since the passcode was last entered.
     var areFingersDoubted = false
-    /// The name of the sensor seen last, for a set that became empty.
+    /// The name of the last sensor, reported for an enrolment that has become empty.
     var lastDevice: String?
-    /// What was seen of the enrolled fingers last, since the start.
+    /// The last enrolment seen since the start.
     var lastSeen: Enrolment?
 
     var queue = PromptQueue()
     var waiting: [Int: CheckedContinuation<AuthenticationError?, Never>] = [:]
-    /// Where the request that has its turn is asked.
+    /// The origin of the request that has the turn.
     var turnOrigin: PromptOrigin?
-    /// The channels that its boxes could be on, as of when it came.
+    /// The channels its prompts could appear on, determined when the request arrived.
     var turnChannels: Set<PromptChannel> = []
-    /// Requests that wait for one unlock, by user, while one asks for it.
+    /// Requests that wait for the result of one running unlock, by user.
     var unlocks: [UInt32: UnlockGroup] = [:]
     var lastUnlockTicket = 0
     var runner: SessionRunner?
-    /// The box of a flow that asks one thing after the other.
+    /// The prompt of a flow that consists of several prompts.
     var flowBox: Task<BoxAnswer, Never>?
-    /// Whether hardware was found to have counted more wrong passcodes than the saved counts.
+    /// Whether the hardware counted more wrong passcodes than the saved record: an older copy was restored.
     var isCountPutBack = false
-    /// Where something was typed last in such a flow.
+    /// The channel of the last entry in such a flow.
     var flowChannel: PromptChannel?
-    /// Why the request that has its turn was ended from outside.
+    /// Why the request that has the turn was ended from outside.
     var interruption: Interruption?
 
-    /// Puts an engine together.
+    /// Creates an engine.
     ///
     /// - Parameters:
     ///   - reader: the sensor.
-    ///   - prompter: draws the boxes.
-    ///   - keybag: what a passcode opens.
-    ///   - attempts: where the counts of failed attempts are kept.
-    ///   - clock: the clock that delays run on.
-    ///   - audit: takes the security events.
-    ///   - configuration: the figures.
-    ///   - timer: what short waits are made with.
+    ///   - prompter: shows the prompts.
+    ///   - keybag: the keybag that a passcode opens.
+    ///   - attempts: the store of the counts of failed attempts.
+    ///   - clock: the clock that delays are measured with.
+    ///   - audit: the log of security events.
+    ///   - configuration: limits and timeouts.
+    ///   - timer: the clock for short waits.
     public init(
         reader: any FingerprintReader,
         prompter: any SecretPrompter,
@@ -87,7 +87,7 @@ public actor AuthenticationEngine: Authenticator {
         )
     }
 
-    /// Puts an engine together that has seen the passcode typed on some channels.
+    /// Creates an engine that has already seen the passcode typed on some channels.
     init(
         reader: any FingerprintReader,
         prompter: any SecretPrompter,
@@ -110,7 +110,7 @@ public actor AuthenticationEngine: Authenticator {
         self.configuration = configuration
     }
 
-    /// Asks for what the evaluation demands; cancelling the task takes the prompt away.
+    /// Authenticates as the evaluation requires; cancelling the task dismisses the prompt.
     public func evaluate(_ evaluation: Evaluation) async throws(AuthenticationError) -> AuthenticationProof {
         let demand = try EvaluationDemand(evaluation.target)
         guard demand.requirement != nil else {
@@ -139,17 +139,16 @@ public actor AuthenticationEngine: Authenticator {
         }
     }
 
-    /// Unlocks the keybag, unless it is unlocked: asks for the passcode, or for a finger where hardware holds the
-    /// key in escrow.
+    /// Unlocks the keybag if it is locked, with the passcode, or with a finger if hardware holds the key in escrow.
     ///
-    /// Requests that come meanwhile get the outcome of the same prompt.
+    /// Requests that arrive meanwhile get the outcome of the same prompt.
     public func unlock(_ request: PromptRequest) async throws(AuthenticationError) -> AuthenticationProof? {
         guard try await usableState() != .unlocked else { return nil }
         return try await joiningUnlocks(request) {
             () async throws(AuthenticationError) -> AuthenticationProof? in
             try await self.takingTurns(request) {
                 () async throws(AuthenticationError) -> AuthenticationProof? in
-                // Whoever had the turn before may have opened it.
+                // The request that had the turn before may have unlocked it.
                 guard await self.keybag.state() != .unlocked else { return nil }
                 let requirement: AuthenticationRequirement =
                     await self.keybag.holdsEscrow() ? .biometryOrPasscode : .passcode
@@ -162,7 +161,7 @@ public actor AuthenticationEngine: Authenticator {
         }
     }
 
-    /// Locks the keybag and forgets every success; the machine sleeps, the user leaves, or asked for it.
+    /// Locks the keybag and forgets every success; called when the machine sleeps, the user leaves or asks for it.
     public func lock() async {
         reuse.clear()
         interrupt(.locked)
@@ -170,9 +169,9 @@ public actor AuthenticationEngine: Authenticator {
     }
 }
 
-/// One evaluation.
+/// Runs one evaluation.
 extension AuthenticationEngine {
-    /// Runs the machine of one evaluation; the request has its turn.
+    /// Runs the session of one evaluation; the request must have the turn.
     func ask(
         _ demand: EvaluationDemand,
         for request: PromptRequest,
@@ -263,13 +262,13 @@ extension AuthenticationEngine {
         return proof
     }
 
-    /// A finger of the same process that the app wants to use again.
+    /// A proof from a recent finger of the same process, if the app allows its reuse.
     private func reused(_ evaluation: Evaluation, _ demand: EvaluationDemand) async -> AuthenticationProof? {
         guard evaluation.reuse > .zero, demand.takesFingerAlone,
             let process = FactorReuse.Process(evaluation.request.caller),
             recentSuccess(of: process, evaluation.reuse, demand) != nil,
             await keybag.state() == .unlocked, await checkEnrolment(for: demand) == .ready,
-            // Looked up anew: the waits above may have ended it.
+            // Look it up again: the success may have expired or been cleared during the waits above.
             let success = recentSuccess(of: process, evaluation.reuse, demand)
         else { return nil }
         return AuthenticationProofMaker.proof(
@@ -295,7 +294,7 @@ extension AuthenticationEngine {
         )
     }
 
-    /// The world of an evaluation; `unlocking`: whose other requests get its outcome too.
+    /// The ports of a session; `unlocking`: the user whose other requests share the outcome.
     private func ports(_ demand: EvaluationDemand, _ unlocking: UInt32?) -> SessionRunner.Ports {
         SessionRunner.Ports(
             reader: reader,
@@ -316,13 +315,13 @@ extension AuthenticationEngine {
         seen.note(channel)
     }
 
-    /// Tells a running evaluation that the fingers are others now.
+    /// Tells a running evaluation that the enrolled fingers changed.
     func tellRunner() { runner?.enrolmentChanged() }
 }
 
-/// What must hold before anybody is asked.
+/// Checks what must hold before a prompt is shown.
 extension AuthenticationEngine {
-    /// The keybag's state, if it can be opened at all.
+    /// The keybag's state, if it can be opened.
     func usableState() async throws(AuthenticationError) -> KeybagState {
         let state = await keybag.state()
         switch state {
@@ -332,13 +331,13 @@ extension AuthenticationEngine {
         }
     }
 
-    /// Why the passcode must come before any finger; nil when it need not.
+    /// Why the passcode is required before any finger; nil if it is not.
     func passcodeDue(_ record: AttemptRecord, at now: BootTime) -> DriverCause? {
         if areFingersDoubted { return .enrolmentChanged }
         return PasscodeAge(record).isDue(at: now) ? .passcodeDue : nil
     }
 
-    /// Why the caller gets no box now; nil when it gets one.
+    /// Why the caller may not show a prompt now; nil if it may.
     func promptRefusal(of caller: Caller) -> AuthenticationError? {
         let period = configuration.promptRatePeriod
         let now = clock.now()
@@ -360,7 +359,7 @@ extension AuthenticationEngine {
         }
     }
 
-    /// A box ended without success.
+    /// Counts a prompt that ended without success.
     func countPrompt(of caller: Caller, endedBy error: AuthenticationError) {
         let now = clock.now()
         rate.ended(uid: caller.uid, at: now, limit: configuration.unsuccessfulPrompts)
@@ -368,7 +367,7 @@ extension AuthenticationEngine {
         silence.cancelled(caller, at: now, period: configuration.promptRatePeriod)
     }
 
-    /// A box ended with success.
+    /// Resets the limits after a prompt that ended with success.
     func promptSucceeded(of caller: Caller) {
         rate.succeeded(uid: caller.uid)
         silence.succeeded(caller)

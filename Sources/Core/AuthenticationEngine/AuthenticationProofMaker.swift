@@ -1,8 +1,8 @@
 @_spi(AuthenticationEngine) import KeychainModel
 
-/// The one place that makes proofs.
+/// Makes all proofs; no other code does.
 enum AuthenticationProofMaker {
-    /// A proof of what was shown for `demand`.
+    /// Makes the proof that `factors` were shown for `demand`.
     static func proof(
         of factors: Set<AuthenticationFactor>,
         for demand: EvaluationDemand,

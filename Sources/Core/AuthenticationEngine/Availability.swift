@@ -1,8 +1,8 @@
 public import KeychainModel
 
-/// What can be told without asking anybody.
+/// Reports what is known without a prompt.
 extension AuthenticationEngine {
-    /// Whether a policy could be evaluated now, without a prompt.
+    /// Whether a policy could be evaluated now; shows no prompt.
     public func availability(of policy: AuthenticationPolicy) async -> AuthenticationAvailability {
         let sensor = await lookAtSensor()
         var domainState: [UInt8]?
@@ -25,11 +25,11 @@ extension AuthenticationEngine {
         )
     }
 
-    /// Attempts, lockouts and the sensor, for `status`.
+    /// Attempts, lockouts and sensor, for `touchstone status`.
     public func status() async -> AuthenticationStatus {
         let sensor = await lookAtSensor()
         if let seen = sensor.enrolment, await keybag.state().comparesEnrolments {
-            // Nobody waits for what comes of it: a set that cannot be compared is compared before a finger counts.
+            // A failure can be ignored: an enrolment that cannot be compared now is compared before a finger counts.
             _ = try? await observe(seen)
         }
         var status = AuthenticationStatus(
@@ -40,13 +40,13 @@ extension AuthenticationEngine {
         )
         status.sensorFacts = sensor.enrolment?.sensor ?? SensorFacts()
         if await keybag.state() != .notSetUp {
-            // Not in the middle of a try, which hardware has not judged yet.
+            // Not during an attempt that the hardware has not judged yet.
             if runner == nil { status.hardwareFault = await agreeWithHardware(isFirst: true)?.cause }
             status.storeFault = attempts.fault(needingRoom: true)?.cause
         }
         status.isTamperedWith = isCountPutBack || attempts.isTamperedWith()
         guard let record = try? loadRecord() else {
-            // Nothing may be tried without the counts.
+            // Without the counts no attempt is allowed.
             status.isBiometryLockedOut = true
             return status
         }
@@ -69,7 +69,7 @@ extension AuthenticationEngine {
         }
     }
 
-    /// Why a policy cannot be evaluated; nil when it can.
+    /// Why a policy cannot be evaluated; nil if it can.
     private func obstacle(
         to policy: AuthenticationPolicy,
         _ sensorError: AuthenticationError?
@@ -102,7 +102,7 @@ extension AuthenticationEngine {
 }
 
 extension KeybagState {
-    /// Whether the keys are in memory that the enrolled fingers are compared with.
+    /// Whether the keys needed to compare the enrolled fingers are in memory.
     var comparesEnrolments: Bool {
         switch self {
         case .unlocked, .lockedAfterFirstUnlock: true
@@ -112,7 +112,7 @@ extension KeybagState {
 }
 
 extension FingerprintError {
-    /// Whether a sensor is there all the same.
+    /// Whether the sensor is present in spite of the error.
     fileprivate var leavesSensor: Bool {
         switch code {
         case .noSuchDevice, .serviceUnknown, .noBus, .untrustedOwner, .disconnected: false

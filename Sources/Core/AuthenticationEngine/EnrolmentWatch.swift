@@ -1,10 +1,10 @@
 public import KeychainModel
 
-/// The enrolled fingers: looked at before any finger counts, and whenever they may have changed.
+/// Watches the enrolled fingers: compares them before any finger counts, and whenever they may have changed.
 extension AuthenticationEngine {
-    /// Hears of enrolments and of sleep until the task is cancelled; the daemon runs it in a task of its own.
+    /// Handles changes of enrolment and sleep until the task is cancelled; the daemon runs it in a task of its own.
     public func run() async {
-        // A delay that a restart interrupted begins now, not when somebody next asks.
+        // A delay interrupted by a restart begins now, not at the next request.
         do {
             _ = try loadRecord()
         } catch {
@@ -20,9 +20,9 @@ extension AuthenticationEngine {
         }
     }
 
-    /// Looks at the enrolled fingers and lets the keybag compare them with the set it knows.
+    /// Reads the enrolment and lets the keybag compare it with the known set.
     ///
-    /// A set that nobody can tell from another one now is good for what any finger opens, and for nothing else.
+    /// An enrolment whose templates cannot be read now satisfies demands that any finger satisfies, and no others.
     func checkEnrolment(for demand: EvaluationDemand) async -> EnrolmentCheck {
         let seen: Enrolment
         do {
@@ -35,7 +35,7 @@ extension AuthenticationEngine {
             do {
                 _ = try await observe(seen)
             } catch {
-                // A locked keybag asks for the passcode first, and is looked at again after it.
+                // A locked keybag asks for the passcode first; the enrolment is checked again after it.
                 if await keybag.state() == .unlocked {
                     return .failed(AuthenticationError(unobserved: error))
                 }
@@ -47,7 +47,7 @@ extension AuthenticationEngine {
         return areFingersDoubted ? .changed : .ready
     }
 
-    /// What is enrolled; that nothing is, is a set like any other.
+    /// The present enrolment; no enrolled finger is a valid, empty enrolment.
     func enrolment() async throws(FingerprintError) -> Enrolment {
         do {
             let seen = try await reader.enrolment()
@@ -59,18 +59,18 @@ extension AuthenticationEngine {
         }
     }
 
-    /// What is enrolled when a keybag is made; nil when it cannot be seen.
+    /// The enrolment when a keybag is created; nil if it cannot be read.
     func enrolmentAtSetUp() async -> Enrolment? {
         do {
             return try await enrolment()
         } catch {
-            // Without a sensor nobody's finger is enrolled.
+            // Without a sensor no finger is enrolled.
             guard error.code == .noSuchDevice else { return nil }
             return Enrolment(device: "", fingers: [], templateDigest: nil, completions: 0)
         }
     }
 
-    /// Looks at the enrolled fingers before something is bound to them.
+    /// Reads and compares the enrolment before an item is bound to it.
     public func observeCurrentSet() async throws(KeychainError) {
         switch await keybag.state() {
         case .notSetUp: throw KeychainError(.notAvailable, cause: .notSetUp, remedy: .setPasscode)
@@ -91,7 +91,7 @@ extension AuthenticationEngine {
         guard seen.binding != .untold else { throw KeychainError(.currentSetUntold) }
     }
 
-    /// Lets the keybag compare, and draws the consequences of a change.
+    /// Lets the keybag compare the enrolment, and handles a change.
     func observe(_ seen: Enrolment) async throws(KeychainError) -> EnrolmentObservation {
         let observation = try await keybag.observe(seen)
         doubtFingers(after: seen)
@@ -108,9 +108,9 @@ extension AuthenticationEngine {
         return observation
     }
 
-    /// What can be seen without templates is enough for a doubt: the passcode comes before a finger that may be a new one.
+    /// Requires the passcode if an enrolment read without templates differs from the last one: a finger may be new.
     ///
-    /// No event tells of it: whether the set is another one is found out once its templates are told.
+    /// No audit event is recorded: whether the set changed is known once its templates can be read.
     private func doubtFingers(after seen: Enrolment) {
         defer { lastSeen = seen }
         guard seen.binding == .untold, let lastSeen,
@@ -125,12 +125,12 @@ extension AuthenticationEngine {
     private func lookForChange() async {
         switch await keybag.state() {
         case .unlocked, .lockedAfterFirstUnlock:
-            // What cannot be seen now is looked at again before a finger counts.
+            // An enrolment that cannot be read now is read again before a finger counts.
             guard let seen = try? await enrolment() else { return }
             do {
                 _ = try await observe(seen)
             } catch {
-                // Locked meanwhile, it is looked at again after the passcode.
+                // If the keybag was locked meanwhile, the enrolment is checked again after the passcode.
                 guard error.cause != .locked else { return }
                 let detail = AuthenticationError(unobserved: error).auditDetail
                 audit.record(AuditEvent(.backgroundFailed, detail: "enrolment \(detail)"))
@@ -148,12 +148,12 @@ extension AuthenticationEngine {
 }
 
 extension AuthenticationError {
-    /// Nobody can tell now whether the enrolled fingers are still the ones that something is bound to.
+    /// The templates cannot be read now, so the enrolment cannot be compared with the one that an item is bound to.
     static var currentSetUntold: AuthenticationError {
         AuthenticationError(.biometryNotAvailable, cause: .brokerAway, remedy: .check)
     }
 
-    /// The enrolled fingers could not be compared: none of them counts.
+    /// The enrolled fingers could not be compared, so no finger counts.
     init(unobserved error: KeychainError) {
         self.init(
             .biometryNotAvailable,

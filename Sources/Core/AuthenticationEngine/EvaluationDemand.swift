@@ -1,21 +1,21 @@
 import KeychainModel
 
-/// What an evaluation asks for, and what a success of it is good for.
+/// The factors that an evaluation requires, and what its proof is valid for.
 struct EvaluationDemand: Sendable {
     private enum Source: Sendable {
         case policy
         case accessControl(AccessControl)
     }
 
-    /// The factors; nil when nobody has to be asked.
+    /// The required factors; nil if no prompt is needed.
     let requirement: AuthenticationRequirement?
-    /// The operation that the proof will hold for; nil for all.
+    /// The operation that the proof is valid for; nil for all.
     let operation: AccessOperation?
     private let source: Source
 
-    /// Judges a target.
+    /// Derives the demand from a target.
     ///
-    /// - Throws: ``AuthenticationError`` with `companionNotAvailable` where only a companion could meet it.
+    /// - Throws: ``AuthenticationError`` with `companionNotAvailable` if only a companion device could satisfy it.
     init(_ target: Evaluation.Target) throws(AuthenticationError) {
         switch target {
         case .policy(let policy):
@@ -26,7 +26,7 @@ struct EvaluationDemand: Sendable {
         case .accessControl(let control, let operation):
             let requirement: AuthenticationRequirement?
             switch operation {
-            // Making something harms nobody: the constraints guard its use.
+            // Creation needs no proof: the constraints protect the use.
             case .createItem, .createKey: requirement = nil
             case .useItem, .useKeySign, .useKeyDecrypt, .useKeyKeyExchange:
                 requirement = try control.requirement()
@@ -35,7 +35,7 @@ struct EvaluationDemand: Sendable {
         }
     }
 
-    /// A demand for factors that holds for every operation.
+    /// Creates a demand for factors whose proof is valid for every operation.
     init(policyRequirement: AuthenticationRequirement) {
         self.init(requirement: policyRequirement, operation: nil, source: .policy)
     }
@@ -46,7 +46,7 @@ struct EvaluationDemand: Sendable {
         self.source = source
     }
 
-    /// The constraints that these factors meet.
+    /// The constraints that these factors satisfy.
     func satisfied(by factors: Set<AuthenticationFactor>) -> Set<AccessConstraint> {
         switch source {
         case .policy: AuthenticationPolicy.satisfied(by: factors)
@@ -54,7 +54,7 @@ struct EvaluationDemand: Sendable {
         }
     }
 
-    /// Whether a finger has to be one of a set that can be told from others.
+    /// Whether the finger must belong to the present set, which must then be distinguishable from other sets.
     var bindsCurrentSet: Bool {
         switch source {
         case .policy: false
@@ -62,6 +62,6 @@ struct EvaluationDemand: Sendable {
         }
     }
 
-    /// Whether a finger alone can meet it.
+    /// Whether a finger alone can satisfy the demand.
     var takesFingerAlone: Bool { requirement == .biometry || requirement == .biometryOrPasscode }
 }

@@ -1,16 +1,17 @@
 public import KeychainModel
 import SecretMemory
 
-/// Requests that ask one thing after the other: making a keybag, changing its passcode, recovering it.
+/// Flows of several prompts: creating a keybag, changing its passcode, recovering it.
 ///
-/// Each changes the keybag in one step, after everything was asked; ending it before changes nothing.
+/// Each flow changes the keybag in one step after all prompts; ending it earlier changes nothing.
 extension AuthenticationEngine {
-    /// New passcodes refused for their weakness before the request ends.
+    /// Weak new passcodes that are refused before the request ends.
     private static let weakPasscodes = 10
-    /// Recovery codes mistyped before the request ends.
+    /// Mistyped recovery codes before the request ends.
     private static let codeTries = 3
 
-    /// Makes the keybag: passcode twice, strength checked, recovery code shown once and typed back.
+    /// Creates the keybag: asks twice for a passcode of sufficient strength, then shows the recovery code once and has it
+    /// typed back.
     public func setUp(_ request: PromptRequest) async throws(AuthenticationError) {
         try await takingTurns(request) { () async throws(AuthenticationError) in
             guard await self.keybag.state() == .notSetUp else {
@@ -36,7 +37,7 @@ extension AuthenticationEngine {
         }
     }
 
-    /// Asks for the old passcode, then twice for the new one, and changes it.
+    /// Asks for the old passcode, then twice for the new one, and changes the passcode.
     public func changePasscode(_ request: PromptRequest) async throws(AuthenticationError) {
         try await takingTurns(request) { () async throws(AuthenticationError) in
             let proof = try await self.ask(
@@ -67,7 +68,7 @@ extension AuthenticationEngine {
         }
     }
 
-    /// Asks for the passcode and moves the keybag to the best seal that this machine has.
+    /// Asks for the passcode and moves the keybag to the best seal of this machine.
     public func migrate(_ request: PromptRequest) async throws(AuthenticationError) {
         try await takingTurns(request) { () async throws(AuthenticationError) in
             _ = try await self.usableState()
@@ -89,7 +90,7 @@ extension AuthenticationEngine {
         }
     }
 
-    /// Asks for the passcode, whatever was shown before.
+    /// Asks for the passcode, regardless of earlier factors.
     public func confirm(
         _ request: PromptRequest,
         heading: String
@@ -103,7 +104,7 @@ extension AuthenticationEngine {
         }
     }
 
-    /// Shows a new code for the TPM's lockout until it was typed back, and sets it.
+    /// Shows a new authorisation code for the TPM's lockout, has it typed back, and sets it.
     public func protectLockout(_ request: PromptRequest) async throws(AuthenticationError) {
         try await takingTurns(request) { () async throws(AuthenticationError) in
             try await self.counting(request) { () async throws(AuthenticationError) in
@@ -148,7 +149,7 @@ extension AuthenticationEngine {
         }
     }
 
-    /// Changes the keybag; after that the passcode is one that was just shown, and nothing counts against it.
+    /// Changes the keybag; on success the passcode counts as just entered, and the counts of failed attempts are reset.
     func changing<Value: Sendable>(
         _ change: (any KeybagKeeper) async throws(KeychainError) -> Value
     ) async throws(AuthenticationError) -> Value {
@@ -166,7 +167,7 @@ extension AuthenticationEngine {
         do {
             try attempts.save(PasscodeThrottle.opened(at: clock.now()))
         } catch {
-            // Done is done: the old counts stay, and the next right passcode clears them.
+            // The change is made and cannot be undone: the old counts stay until the next right passcode resets them.
             audit.record(
                 AuditEvent(.authenticationFailed, detail: "the counts of attempts could not be reset")
             )
@@ -182,7 +183,7 @@ extension AuthenticationEngine {
             isGuessingLimited: await keybag.assurance().assurance == .tpm,
             userName: configuration.userName
         )
-        // Judged in the box already where its program can; here for all.
+        // The prompt's program judges the entry too if it can; the check below covers every program.
         let judge: NewSecretJudge = rules.judge
         var message: String?
         for _ in 0..<Self.weakPasscodes {
@@ -207,7 +208,7 @@ extension AuthenticationEngine {
         )
     }
 
-    /// Shows a new code until it was typed back.
+    /// Shows a new code until the user has typed it back.
     private func confirmedCode(
         _ heading: String,
         typingBack: String,
@@ -271,7 +272,7 @@ extension AuthenticationEngine {
         throw AuthenticationError(.authenticationFailed, cause: .recoveryCode, remedy: .retry)
     }
 
-    /// A code as the keybag writes codes.
+    /// Asks for a code and returns it in the keybag's canonical form.
     private func typedCode(
         _ heading: String,
         _ message: String?,
@@ -308,7 +309,7 @@ extension AuthenticationEngine {
         }
     }
 
-    /// Waits for a box that the caller, a lock or sleep can take away.
+    /// Shows a prompt that the caller, a lock or sleep can dismiss.
     private func takenAway(_ body: @escaping @Sendable () async -> BoxAnswer) async -> BoxAnswer {
         if let interruption { return .interrupted(interruption) }
         let box = Task { await body() }
@@ -334,7 +335,7 @@ extension AuthenticationEngine {
     }
 }
 
-/// Where a box was put up.
+/// The channel on which a prompt was shown.
 private final class ShownChannel: Sendable {
     private let noted = Guarded<PromptChannel?>(nil)
 

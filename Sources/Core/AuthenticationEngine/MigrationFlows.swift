@@ -1,9 +1,9 @@
 public import KeychainModel
 import SecretMemory
 
-/// Moving the keychain to another machine, with the recovery code alone.
+/// Moves the keychain to another machine with the recovery code alone.
 extension AuthenticationEngine: KeychainMover {
-    /// Asks for the recovery code and seals all items that may leave; the keybag may be locked and stays so.
+    /// Asks for the recovery code and seals all exportable items; the keybag may be locked and stays so.
     public func exportKeychain(
         from archive: any KeychainArchive,
         _ request: PromptRequest
@@ -19,7 +19,7 @@ extension AuthenticationEngine: KeychainMover {
         }
     }
 
-    /// Asks for the export's recovery code, then twice for a new passcode, and makes the keychain.
+    /// Asks for the export's recovery code, then twice for a new passcode, and creates the keychain.
     public func importKeychain(
         _ export: any ExportFile,
         into archive: any KeychainArchive,

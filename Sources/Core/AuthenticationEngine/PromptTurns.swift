@@ -1,8 +1,8 @@
 import KeychainModel
 
-/// Taking turns.
+/// Gives requests their turns.
 extension AuthenticationEngine {
-    /// Does `body` when it is the request's turn: one box at a time, a few waiting, the rest refused.
+    /// Runs `body` when the request has its turn: one prompt at a time, a few requests waiting, further ones refused.
     func takingTurns<Value: Sendable>(
         _ request: PromptRequest,
         _ body: () async throws(AuthenticationError) -> Value
@@ -18,7 +18,7 @@ extension AuthenticationEngine {
         return try await body()
     }
 
-    /// The channels that a box could be on.
+    /// The channels a prompt could appear on.
     private func checkPrompt(
         at origin: PromptOrigin
     ) async throws(AuthenticationError) -> Set<PromptChannel> {
@@ -67,10 +67,10 @@ extension AuthenticationEngine {
         waiting.removeValue(forKey: ticket)?.resume(returning: nil)
     }
 
-    /// How many requests wait for their turn.
+    /// The number of requests that wait for their turn.
     var waitingCount: Int { waiting.count }
 
-    /// Ends what is being asked, and what waits to be.
+    /// Ends the present request and all waiting ones.
     func interrupt(_ interruption: Interruption) {
         if queue.isBusy { self.interruption = interruption }
         runner?.interrupt(interruption)

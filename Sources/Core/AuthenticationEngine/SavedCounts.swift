@@ -1,15 +1,15 @@
 import KeychainModel
 
-/// The counts of failed attempts: as they are saved, and as hardware has them.
+/// The counts of failed attempts, saved on disk and kept by hardware.
 ///
-/// Where hardware counts wrong passcodes, it is right: nobody puts its count back, and it counts what it judged and
-/// nothing else. More there than here means that the saved counts are an older copy. Fewer means that a passcode was
-/// counted and never judged, because the hardware was silent, cleared or away: that attempt is given back then, by its
-/// own word, and not before.
+/// If the hardware counts wrong passcodes, its count is authoritative: it cannot be rolled back, and it counts exactly
+/// the attempts it judged. If the hardware's count is higher, the saved counts are an older copy. If it is lower, a
+/// passcode was counted on disk and never judged, because the hardware was silent, cleared or absent: that attempt is
+/// given back when the hardware reports its count, and not before.
 extension AuthenticationEngine {
-    /// The counts, as they are saved.
+    /// The saved counts.
     ///
-    /// A delay during which the machine was restarted begins anew, durably.
+    /// A delay during which the machine was restarted starts again, and the new start is saved.
     func loadRecord() throws(AuthenticationError) -> AttemptRecord {
         do {
             let record = try attempts.load()
@@ -21,10 +21,10 @@ extension AuthenticationEngine {
         }
     }
 
-    /// The counts before a box is shown.
+    /// The counts, checked before a prompt is shown.
     ///
-    /// - Throws: ``AuthenticationError`` when nothing could be counted, and when a passcode is needed that could not be
-    ///   judged: nobody is asked in vain.
+    /// - Throws: ``AuthenticationError`` if nothing could be counted, or if a passcode is needed that could not be
+    ///   judged: then no prompt is shown.
     func judgedRecord(
         for requirement: AuthenticationRequirement,
         _ state: KeybagState
@@ -41,14 +41,14 @@ extension AuthenticationEngine {
         return try loadRecord()
     }
 
-    /// Brings the saved count of wrong passcodes in step with the hardware's; nothing is being tried meanwhile.
+    /// Sets the saved count of wrong passcodes to the hardware's count; no attempt may be running.
     ///
-    /// - Parameter isFirst: whether no passcode was tried since they were last in step: a higher count is told as
-    ///   tampering then. After a try it may be higher because a command was sent twice.
-    /// - Returns: why no passcode can be judged; nil when one can.
+    /// - Parameter isFirst: whether no passcode was tried since the counts last agreed: a higher hardware count is then
+    ///   reported as tampering. After an attempt it may be higher because a command was sent twice.
+    /// - Returns: why no passcode can be judged; nil if one can.
     @discardableResult
     func agreeWithHardware(isFirst: Bool) async -> KeychainError? {
-        // A right passcode has just been judged, and nothing stands against it.
+        // A right passcode was just judged, so no failure is counted.
         if !isFirst, (try? attempts.load())?.passcodeFailures == 0 { return nil }
         let counted: Int?
         do {
@@ -73,7 +73,7 @@ extension AuthenticationEngine {
             record.lastPasscodeFailure = clock.now()
         }
         record.passcodeFailures = counted
-        // Where it cannot be saved, the next count is refused for the same reason.
+        // If this cannot be saved, the next attempt is refused for the same reason.
         try? attempts.save(record)
         return nil
     }

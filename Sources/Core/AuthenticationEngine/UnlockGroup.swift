@@ -1,22 +1,22 @@
 import KeychainModel
 
-/// Requests that wait for the same thing, an unlocked keychain, and get the outcome of one prompt.
+/// Requests that wait for the keychain to be unlocked and share the outcome of one prompt.
 ///
-/// Evaluations are never joined: each names what it is for, and its proof belongs to one context.
+/// Evaluations are never joined: each prompt names its purpose, and its proof belongs to one context.
 struct UnlockGroup {
-    /// How a request that joined goes on.
+    /// How a joined request continues.
     enum Outcome: Sendable {
-        /// As the one that asked.
+        /// With the outcome of the request that prompted.
         case shared(Result<Void, AuthenticationError>)
-        /// The one that asked left without an answer of the person: this one asks now.
+        /// The prompting request ended without an answer of the user: this request prompts now.
         case asksNow
-        /// It was given up by its own client.
+        /// The request's own client gave it up.
         case left
     }
 
     private var waiting: [(ticket: Int, continuation: CheckedContinuation<Outcome, Never>)] = []
 
-    /// How many wait for the one that asks.
+    /// The number of requests that wait for the prompting one.
     var count: Int { waiting.count }
 
     /// Adds a request.
@@ -24,25 +24,25 @@ struct UnlockGroup {
         waiting.append((ticket, continuation))
     }
 
-    /// Takes a request out that is given up; nil when it has its outcome.
+    /// Removes a request that was given up; nil if it already has its outcome.
     mutating func leave(_ ticket: Int) -> CheckedContinuation<Outcome, Never>? {
         guard let index = waiting.firstIndex(where: { $0.ticket == ticket }) else { return nil }
         return waiting.remove(at: index).continuation
     }
 
-    /// Takes out the request that came first, to ask in place of one that left.
+    /// Removes the oldest request, to prompt in place of one that left.
     mutating func next() -> CheckedContinuation<Outcome, Never>? {
         waiting.isEmpty ? nil : waiting.removeFirst().continuation
     }
 
-    /// Takes out all.
+    /// Removes all requests.
     mutating func all() -> [CheckedContinuation<Outcome, Never>] {
         defer { waiting = [] }
         return waiting.map(\.continuation)
     }
 
-    /// Whether an end of the one that asked says nothing about the others: it was its client, its place or its program
-    /// that failed.
+    /// Whether the prompting request failed for a reason that does not concern the others: its client, its terminal or
+    /// display, or its prompt program.
     static func isItsOwn(_ error: AuthenticationError) -> Bool {
         switch error.code {
         case .appCancel, .notInteractive: true
@@ -53,13 +53,13 @@ struct UnlockGroup {
 }
 
 extension AuthenticationEngine {
-    /// Unlocks the keybag with one prompt for all requests of a user that wait for it.
+    /// Unlocks the keybag with one prompt for all waiting requests of a user.
     ///
     /// - Parameters:
-    ///   - request: who asks, and where.
-    ///   - ask: shows the prompt, when it is this request that does.
-    /// - Returns: the proof, to the request that asked; nil to those that joined.
-    /// - Throws: ``AuthenticationError``: of the prompt, or of this request alone.
+    ///   - request: the caller and the origin of its prompt.
+    ///   - ask: shows the prompt, if this request is the one that prompts.
+    /// - Returns: the proof for the request that prompted; nil for those that joined.
+    /// - Throws: ``AuthenticationError`` of the prompt, or of this request alone.
     func joiningUnlocks(
         _ request: PromptRequest,
         _ ask: () async throws(AuthenticationError) -> AuthenticationProof?
@@ -123,10 +123,10 @@ extension AuthenticationEngine {
         }
     }
 
-    /// How many requests wait for the unlock that `uid` is asked for.
+    /// The number of requests that wait for the running unlock of `uid`.
     func joinedCount(of uid: UInt32) -> Int { unlocks[uid]?.count ?? 0 }
 
-    /// Says on the terminal of a request that it waits; nil where nobody is asked, or there.
+    /// Shows on a request's terminal that it waits; nil if no prompt is shown now, or it is shown there.
     func showWait(of request: PromptRequest) -> (@Sendable () -> Void)? {
         turnOrigin.flatMap { prompter.showWait(at: request.origin, for: $0) }
     }

@@ -1,11 +1,11 @@
 package import KeychainModel
 
-/// The groups that programs were granted beside their own, so that several share items, or one keeps its items wherever
-/// it is.
+/// The access groups granted to programs beside their own, so that several share items, or one keeps its items when its
+/// path changes.
 ///
-/// A line in brackets names a group; the lines after it are the programs that may use it, by their paths as
-/// the kernel names them. A `*` in a path stands for any characters but `/`. With `own` before its path, the group
-/// takes the place of the program's own: items that name no group go there. A line that starts with `#` is a comment.
+/// A line in brackets names a group; the following lines are the paths of the programs that may use it, as the kernel
+/// reports them. A `*` in a path matches any characters except `/`. With `own` before a path, the group replaces the
+/// program's own group: items that name no group go there. A line that starts with `#` is a comment.
 ///
 /// ```
 /// # The mail program and its helper share the account's passwords.
@@ -18,38 +18,38 @@ package import KeychainModel
 /// own /opt/app-*/bin/app
 /// ```
 package struct AccessGroupManifest: Sendable, Equatable {
-    /// The most groups that one program may be granted: a search looks into each.
+    /// The most groups granted to one program: a search looks in each.
     package static let mostGroups = 32
     /// The longest path of a program, in bytes: `PATH_MAX` without its NUL.
     package static let longestPath = 4095
 
-    /// The most paths with a `*`: a program is compared with each.
+    /// The most paths with a `*`: each program is compared with all of them.
     package static let mostPatterns = 256
 
-    /// By the bytes of a program's path, in the order of the lines.
+    /// The groups by the bytes of a program's path, in the order of the lines.
     private var grants: [[UInt8]: [AccessGroup]] = [:]
     private var patterns: [(path: PathPattern, group: AccessGroup)] = []
-    /// Groups in the place of programs' own ones; the first that fits counts.
+    /// Groups that replace programs' own groups; the first match counts.
     private var owned: [(path: PathPattern, group: AccessGroup)] = []
 
-    /// Compares what was granted, in order.
+    /// Compares the grants, in order.
     package static func == (lhs: Self, rhs: Self) -> Bool {
         lhs.grants == rhs.grants && lhs.patterns.elementsEqual(rhs.patterns, by: ==)
             && lhs.owned.elementsEqual(rhs.owned, by: ==)
     }
 
-    /// Why a text is no manifest.
+    /// Why a text is not a manifest.
     package struct Fault: Error, Equatable, Sendable {
-        /// Counted from 1.
+        /// The line number, from 1.
         package let line: Int
-        /// One clause without a full stop.
+        /// The reason, one clause without a full stop.
         package let reason: String
     }
 
-    /// Grants nothing.
+    /// Creates a manifest without grants.
     package init() {}
 
-    /// The groups granted to a program; none to one whose path cannot be told.
+    /// The groups granted to a program; none if its path is unknown.
     package func groups(of program: String?) -> [AccessGroup] {
         guard let program else { return [] }
         let path = Array(program.utf8)
@@ -61,16 +61,16 @@ package struct AccessGroupManifest: Sendable, Equatable {
         return groups
     }
 
-    /// The group that a program's items belong to in the place of its path's; nil where its path names it.
+    /// The group that replaces a program's own group; nil if its own group is its path.
     package func ownGroup(of program: String) -> AccessGroup? {
         guard !owned.isEmpty else { return nil }
         let path = Array(program.utf8)
         return owned.first { $0.path.matches(path) }?.group
     }
 
-    /// Grants what a text says as well.
+    /// Adds the grants of a text.
     ///
-    /// - Throws: ``Fault``; what the lines before it said is granted then.
+    /// - Throws: ``Fault``; the grants of the lines before it are added all the same.
     package mutating func add(_ text: String) throws(Fault) {
         var group: AccessGroup?
         let newline = UInt8(ascii: "\n")
@@ -111,7 +111,7 @@ package struct AccessGroupManifest: Sendable, Equatable {
         guard owned.count < Self.mostPatterns else {
             throw Reason("more than \(Self.mostPatterns) lines with own")
         }
-        // A group named like a path would be another program's own.
+        // A group named like a path would be the own group of another program.
         guard !group.name.hasPrefix("/"), group.name != ClientIdentity.ownGroup else {
             throw Reason("a group that is to be a program's own may not be named like a program")
         }
@@ -142,7 +142,7 @@ package struct AccessGroupManifest: Sendable, Equatable {
         grants[path] = granted + [group]
     }
 
-    /// Without spaces, tabs and carriage returns around it; they may be inside a path.
+    /// Trims spaces, tabs and carriage returns at both ends; a path may contain them.
     private static func trimmed(_ line: Substring.UTF8View) -> Substring.UTF8View {
         let spaces = [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r")]
         let start = line.drop { spaces.contains($0) }

@@ -1,10 +1,10 @@
 package import KeychainModel
 
-/// Whose items there are: naming the program that keeps what another one looks for, listing, moving.
+/// The owners of items: names the program that has an item another one looks for, lists groups, moves items.
 extension Visit {
     // MARK: Not found
 
-    /// Whether a failed look-up may name the program that keeps such an item; costs no look at the store.
+    /// Whether a failed look-up may name the program that has such an item; does not read the store.
     func mayName(ownerFor query: ItemQuery?, _ error: KeychainError) -> Bool {
         guard error.status == .itemNotFound, error.cause == nil, let owners = services.owners, let query,
             Self.namesOneItem(query), let groups = try? groups
@@ -12,9 +12,9 @@ extension Visit {
         return owners.mayHaveOthers(than: groups.all)
     }
 
-    /// The error of a look-up, with the program that keeps an item of that name as its cause.
+    /// Adds to a look-up's error the program that has an item of that name, as its cause.
     ///
-    /// Said to the same user only, since only that user is served; nothing of the item is told but that it is there.
+    /// Reveals only that the item exists, and only to the same user, since no other user is served.
     func naming(ownerFor query: ItemQuery?, _ error: KeychainError) async -> KeychainError {
         guard mayName(ownerFor: query, error), let query, let owners = services.owners,
             let groups = try? groups,
@@ -23,7 +23,7 @@ extension Visit {
         return KeychainError(error.status, cause: .owned(by: owner.name), remedy: error.remedy)
     }
 
-    /// Whether a query names an item and not a kind of items: a password by account and service or server, a key by its
+    /// Whether a query identifies an item, not a kind of items: a password by account and service or server, a key by its
     /// tag.
     private static func namesOneItem(_ query: ItemQuery) -> Bool {
         guard query.references.isEmpty, query.attributes[.accessGroup] == nil else { return false }
@@ -37,7 +37,7 @@ extension Visit {
 
     // MARK: The command's own calls
 
-    /// The groups that hold items.
+    /// The groups that have items.
     package func apps() async throws(KeychainError) -> AppsReply {
         try await serving(.listApps) { () async throws(KeychainError) in
             let owners = try ownersForCommand()
@@ -45,9 +45,9 @@ extension Visit {
         }
     }
 
-    /// Moves all items of a group to another one, all or none.
+    /// Moves all items of a group to another group, all or none.
     ///
-    /// The passcode is asked for each time; items that demand a finger ask for that too.
+    /// Asks for the passcode each time; items that need a finger ask for that too.
     package func move(_ body: MoveItems, request: UInt64) async throws(KeychainError) -> MoveReply {
         try await serving(.moveItems) { () async throws(KeychainError) in
             try await moveAll(body, request: request)
@@ -104,14 +104,14 @@ extension Visit {
         }
     }
 
-    /// What is in both groups under one name.
+    /// The names of items that exist in both groups.
     private static func clashes(of items: [OwnedItem], with there: [OwnedItem]) -> [String] {
         items.filter { item in
             there.contains { $0.itemClass == item.itemClass && $0.primaryKey == item.primaryKey }
         }.map(\.name)
     }
 
-    /// The items' owners, for the daemon's own command: no other program is told whose items there are.
+    /// The items' owners, for the daemon's own command only: other programs may not list them.
     private func ownersForCommand() throws(KeychainError) -> any ItemOwners {
         guard try groups.own.name == ClientIdentity.ownGroup else {
             throw KeychainError(.missingEntitlement)

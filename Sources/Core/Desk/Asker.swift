@@ -1,24 +1,24 @@
 package import KeychainModel
 import Synchronization
 
-/// Who asks, looked at again whenever something is given to it or asked for it.
+/// The identity of a caller, checked again before each request, prompt and result.
 ///
-/// It has the name and the groups of the program that came as long as that process sends all requests itself and
-/// runs that program. A process that executes another program, or lends its channel to another process, is an unknown
-/// program from then on: whoever has the channel then may have had it before.
+/// The caller has its program's name and groups as long as the original process sends all requests itself and runs that
+/// program. A process that executes another program, or shares its channel with another process, is an unknown program
+/// from then on: the process that has the channel now may have had it before.
 package final class Asker: Sendable {
-    /// Whose methods it may call.
+    /// The role, which decides the methods it may call.
     package let role: AskerRole
     private let named: Caller
     private let namedGroups: EntitledGroups
-    /// Whether the process still runs the program that came; nil when that program could not be told.
+    /// Whether the process still runs the original program; nil if that program could not be identified.
     private let isStill: (@Sendable () -> Bool)?
     private let unknown: Caller
-    /// Why nobody could look which program came; nil where somebody did.
+    /// Why the program could not be looked up; nil if it could.
     private let fault: DriverCause?
     private let isUnknown = Atomic(false)
 
-    /// Takes over what a door found; `isStill` looks again.
+    /// Creates the identity from what the door found; `isStill` checks it again.
     init(
         _ caller: Caller,
         role: AskerRole,
@@ -41,42 +41,42 @@ package final class Asker: Sendable {
         )
     }
 
-    /// Whether another program than the one that came has the channel, as of the last ``check()``.
+    /// Whether another program has the channel, as of the last ``check()``.
     var isAnother: Bool { isUnknown.load(ordering: .acquiring) }
 
-    /// Who it is, as of the last ``check()``.
+    /// The caller's identity, as of the last ``check()``.
     package var caller: Caller { isUnknown.load(ordering: .acquiring) ? unknown : named }
 
-    /// The program that came; nil when it could not be told.
+    /// The original program; nil if it could not be identified.
     var programThatCame: String? { named.program }
 
-    /// Whether nobody could look which program came: then it is nobody's name that it goes by, for good.
+    /// Whether the program could not be looked up at the start: the caller has no program's name, permanently.
     ///
-    /// It gets no name later: what it ran when it came, and which program has the channel since, cannot be told any more.
-    /// A program that connects anew is looked at anew.
+    /// It gets no name later: which program it ran then, and which program has had the channel since, can no longer be
+    /// determined. A new connection is looked up again.
     var isUntold: Bool { fault != nil }
 
-    /// What it may use, as of the last ``check()``.
+    /// The groups the caller may use, as of the last ``check()``.
     ///
-    /// - Throws: `errSecNotAvailable` where nobody could look which program it is. It is not taken for an unknown one, to
-    ///   which its own items would seem not to be there.
+    /// - Throws: `errSecNotAvailable` if the program could not be looked up. Treating it as an unknown program would make
+    ///   its own items appear to be missing.
     func groups() throws(KeychainError) -> EntitledGroups {
         if let fault { throw KeychainError(.notAvailable, cause: fault, remedy: .check) }
         return isUnknown.load(ordering: .acquiring)
             ? EntitledGroups(own: unknown.accessGroup, granted: []) : namedGroups
     }
 
-    /// Looks whether it still runs the program that came.
+    /// Checks whether the process still runs the original program.
     ///
-    /// - Returns: false when it does not and did at the last check.
+    /// - Returns: false if it no longer does, the first time this is seen.
     func check() -> Bool {
         guard let isStill, !isUnknown.load(ordering: .acquiring) else { return true }
         return isStill() ? true : !becomesUnknown()
     }
 
-    /// Looks whether the process that sent something is the one that came; 0 for one that is not told.
+    /// Checks whether the process that sent a request is the original one.
     ///
-    /// - Returns: false when it is not, and was before.
+    /// - Returns: false if it is another process, the first time this is seen.
     func check(sender: Int32) -> Bool {
         guard isStill != nil, sender != named.pid else { return true }
         return !becomesUnknown()

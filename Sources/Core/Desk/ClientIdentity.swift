@@ -1,23 +1,24 @@
 package import KeychainModel
 
-/// Gives who asks the access groups whose items it sees.
+/// Assigns callers the access groups whose items they may see.
 ///
-/// Its own is the path of the program: a hint, since programs of one user can imitate each other. What
-/// really protects an item from them is its access control. Others come from a manifest alone. Programs that cannot
-/// be told share one group.
+/// A caller's own group is the path of its program: a hint, since programs of one user can impersonate each other. An
+/// item's access control is its real protection from them. Further groups come only from a manifest. Programs that cannot
+/// be identified share one group.
 package struct ClientIdentity: Sendable {
     /// The group of the daemon's own `touchstone`, so that its items survive a move or an upgrade.
     package static let ownGroup = "touchstone"
-    /// The group of all programs whose path cannot be told.
+    /// The group of all programs whose path is unknown.
     package static let unknownGroup = "unknown"
 
     private let ownProgram: String?
     private let ownHasFormerGroup: Bool
     private let manifest: AccessGroupManifest
 
-    /// Knows the `touchstone` with this path; nil for none.
+    /// Creates the assignment; `ownProgram` is the path of `touchstone`, nil for none.
     ///
-    /// `ownHasFormerGroup` says that it was known by its path once, and has items in the group of that name.
+    /// `ownHasFormerGroup` says that this command was identified by its path once, and has items in the group of that
+    /// name.
     package init(
         ownProgram: String?,
         ownHasFormerGroup: Bool = false,
@@ -28,17 +29,17 @@ package struct ClientIdentity: Sendable {
         self.manifest = manifest
     }
 
-    /// Who asks, by what a door found out.
+    /// Identifies a caller by what a door found out.
     ///
     /// - Parameters:
     ///   - uid: the user.
-    ///   - pid: the process.
-    ///   - processStart: when that started, in clock ticks since boot; 0 when unknown.
-    ///   - program: its path; nil where it cannot be told for sure.
-    ///   - fault: why nobody could look which program it is; nil where somebody did.
-    ///   - role: whose methods it may call.
-    ///   - isStill: looks whether the process still runs that program; nil where it cannot be told.
-    /// - Returns: who asks, with the groups that it may use.
+    ///   - pid: the process id.
+    ///   - processStart: the process's start time in clock ticks since boot; 0 if unknown.
+    ///   - program: the program's path; nil if it cannot be determined reliably.
+    ///   - fault: why the program could not be looked up; nil if it could.
+    ///   - role: the role that decides its methods.
+    ///   - isStill: checks whether the process still runs that program; nil if that cannot be determined.
+    /// - Returns: the caller's identity with the groups it may use.
     package func asker(
         uid: UInt32,
         pid: Int32,
@@ -67,7 +68,7 @@ package struct ClientIdentity: Sendable {
 
     /// The groups that a caller may use.
     private func groups(of caller: Caller) -> EntitledGroups {
-        // What a program stored before it was granted a group of its own stays within reach.
+        // Items stored before the program was granted a group of its own stay accessible.
         let former = caller.program.flatMap { program in
             program == ownProgram && !ownHasFormerGroup ? nil : AccessGroup(program)
         }

@@ -1,21 +1,21 @@
 import KeychainModel
 import SecretMemory
 
-/// What the contexts of one visit hold: proofs and application passwords; gone with the visit.
+/// The proofs and application passwords held by the contexts of one visit; wiped with the visit.
 ///
-/// Contexts are numbered by the caller, which never uses a number again.
+/// The caller numbers its contexts and never reuses a number.
 final class ContextTable: Sendable {
-    /// Numbers from here on are ours: contexts of a single request.
+    /// Numbers from here on are the daemon's: contexts of a single request.
     private static let firstOwnNumber: UInt64 = 1 << 63
-    /// The most numbers of invalidated contexts that are kept; a forgotten one would be a new, empty context.
+    /// The most invalidated numbers remembered; a forgotten number would be accepted as a new, empty context.
     private static let mostInvalidated = 1 << 16
 
     private struct Context {
         var proofs: [AuthenticationProof] = []
         var applicationPassword: ApplicationPassword?
-        /// What the password took of the locked memory.
+        /// The locked memory reserved for the password.
         var passwordRoom: LockedMemoryBudget.Reservation?
-        /// Requests that work with it now.
+        /// Requests that use the context now.
         var requests: Set<UInt64> = []
         var lastUse: UInt64 = 0
 
@@ -34,16 +34,16 @@ final class ContextTable: Sendable {
     private let budget: LockedMemoryBudget
     private let state = Guarded(State())
 
-    /// Begins with no contexts; their passwords come out of `budget`.
+    /// Creates an empty table; its passwords use memory of `budget`.
     init(visit: UInt64, limits: DeskLimits, budget: LockedMemoryBudget) {
         self.visit = visit
         self.budget = budget
         self.limits = limits
     }
 
-    /// Lets a request work with a context; without a number, with a fresh one of its own.
+    /// Registers a request with a context; without a number, with a new context of its own.
     ///
-    /// - Throws: ``KeychainError`` `errSecAuthFailed` for a context that was invalidated.
+    /// - Throws: ``KeychainError`` `errSecAuthFailed` for an invalidated context.
     func enter(_ number: UInt64?, request: UInt64) throws(KeychainError) -> ContextID {
         let number = number ?? Self.firstOwnNumber | request
         try state.withLock { state throws(KeychainError) in
@@ -53,7 +53,7 @@ final class ContextTable: Sendable {
         return ContextID(connection: visit, number: number)
     }
 
-    /// The request is done with the context.
+    /// Unregisters a request; a context that is then unused and empty is removed.
     func leave(_ context: ContextID, request: UInt64) {
         state.withLock { state in
             guard var held = state.contexts[context.number] else { return }
@@ -63,9 +63,9 @@ final class ContextTable: Sendable {
         }
     }
 
-    /// What the context has to show.
+    /// The proofs and the application password of a context.
     ///
-    /// - Throws: ``KeychainError`` `errSecAuthFailed` for a context that was invalidated.
+    /// - Throws: ``KeychainError`` `errSecAuthFailed` for an invalidated context.
     func authorization(of context: ContextID) throws(KeychainError) -> ItemAuthorization {
         try state.withLock { state throws(KeychainError) in
             try Self.check(context.number, in: state, ownAllowed: true)
@@ -74,7 +74,7 @@ final class ContextTable: Sendable {
         }
     }
 
-    /// Adds a proof, unless the context was invalidated meanwhile.
+    /// Adds a proof; throws if the context was invalidated meanwhile.
     func add(_ proof: AuthenticationProof, to context: ContextID) throws(KeychainError) {
         try state.withLock { state throws(KeychainError) in
             try Self.check(context.number, in: state, ownAllowed: true)
@@ -87,7 +87,7 @@ final class ContextTable: Sendable {
 
     /// Sets or removes the application password.
     ///
-    /// - Throws: ``KeychainError`` `errSecAllocate` when there is no locked memory for one more.
+    /// - Throws: ``KeychainError`` `errSecAllocate` if no locked memory is left for it.
     func setPassword(_ password: borrowing SecretBytes?, of number: UInt64) throws(KeychainError) {
         let (kept, room) = try keep(password)
         try state.withLock { state throws(KeychainError) in
@@ -115,9 +115,9 @@ final class ContextTable: Sendable {
         }
     }
 
-    /// Wipes a context and refuses it from now on.
+    /// Wipes a context and refuses its number from now on.
     ///
-    /// - Returns: the requests that work with it now.
+    /// - Returns: the requests that use it now.
     func invalidate(_ number: UInt64) -> Set<UInt64> {
         state.withLock { state in
             if state.invalidated.count >= Self.mostInvalidated, let oldest = state.invalidated.min() {
@@ -128,19 +128,19 @@ final class ContextTable: Sendable {
         }
     }
 
-    /// Forgets every proof: the keybag was locked.
+    /// Discards all proofs, because the keybag was locked.
     func forgetProofs() {
         state.withLock { state in
             for number in state.contexts.keys { state.contexts[number]?.proofs = [] }
         }
     }
 
-    /// Forgets everything: the visit has ended.
+    /// Discards everything, because the visit has ended.
     func removeAll() {
         state.withLock { $0 = State() }
     }
 
-    /// How many contexts hold something.
+    /// The number of contexts in memory.
     var count: Int { state.withLock { $0.contexts.count } }
 
     private static func check(_ number: UInt64, in state: State, ownAllowed: Bool) throws(KeychainError) {

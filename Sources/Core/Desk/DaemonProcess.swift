@@ -2,6 +2,6 @@ import Glibc
 
 /// This process, as `status` reports it.
 enum DaemonProcess {
-    /// Its number.
+    /// Its process id.
     static var number: Int64 { Int64(getpid()) }
 }

@@ -1,10 +1,10 @@
 import KeychainModel
 import SecretMemory
 
-/// The use cases of the keychain, whoever asks and by whatever protocol.
+/// The use cases of the keychain, for every caller and every protocol.
 ///
-/// A door (a socket, a bus, a pipe) finds out who asks and turns bytes into calls of a ``Visit``; what a call means, what
-/// it may see, whom it asks and how often is decided here, the same for all doors.
+/// A door (a socket, a bus, a pipe) identifies the caller and turns bytes into calls of a ``Visit``; the desk decides,
+/// alike for all doors, what a call does, what it may see, and whom it prompts and how often.
 ///
 /// ```swift
 /// let visit = desk.visit(by: asker)
@@ -17,19 +17,19 @@ package final class Desk: Sendable {
         var lastNumber: UInt64 = 0
     }
 
-    /// What the calls are made of.
+    /// The services that the calls use.
     package let services: KeychainServices
     /// The locked memory of all visits.
     package let memory: LockedMemory
-    /// Those who are told what changed.
+    /// The visits that are notified of changes.
     package let watchers = Watchers()
-    /// Those who draw boxes for a daemon that cannot; nil where the daemon draws them itself.
+    /// The agents that show prompts for a daemon that cannot; nil if the daemon shows them itself.
     package let agents: AgentRoster?
     let limits: DeskLimits
     let failures: FailureLog
     private let state = Guarded(State())
 
-    /// Opens for visits.
+    /// Creates a desk.
     package init(services: KeychainServices, limits: DeskLimits, agents: AgentRoster? = nil) {
         self.services = services
         self.agents = agents
@@ -38,7 +38,7 @@ package final class Desk: Sendable {
         failures = FailureLog(services.audit, pause: limits.failurePause)
     }
 
-    /// Begins a visit, which has a number of its own among those of all doors.
+    /// Begins a visit, with a number that is unique among all doors.
     package func visit(by asker: Asker) -> Visit {
         let (number, contexts) = state.withLock { state in
             state.lastNumber += 1
@@ -49,7 +49,7 @@ package final class Desk: Sendable {
         return Visit(number, at: self, by: asker, contexts: contexts)
     }
 
-    /// Forgets every proof of every context: the keybag was locked, or the enrolled fingers are others.
+    /// Discards every proof of every context: the keybag was locked, or the enrolled fingers changed.
     package func forgetProofs() {
         for contexts in state.withLock({ Array($0.contexts.values) }) { contexts.forgetProofs() }
     }

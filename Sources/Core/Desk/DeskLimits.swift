@@ -1,22 +1,22 @@
-/// What callers may have of the daemon, by whatever door they came.
+/// The resources that callers may use, through any door.
 package struct DeskLimits: Sendable {
-    /// Contexts of one visit that hold something; beyond, the one that was used longest ago is wiped.
+    /// The most contexts of one visit in memory; beyond, the least recently used is wiped.
     package var contextsPerVisit = 256
-    /// Proofs that a context keeps, the newest ones.
+    /// The most proofs that a context keeps, the newest ones.
     package var proofsPerContext = 16
-    /// How often a call may ask the user before it gives up, as often as Apple's.
+    /// How often a call may prompt the user before it fails, as Apple's.
     package var authenticationRounds = 20
     /// Locked memory that all requests may hold together, in bytes.
     package var lockedOctets = LockedMemoryBudget.octetsAllowed()
-    /// The longest request of any door, in bytes: one always finds locked memory.
+    /// The longest request of any door, in bytes: locked memory for one is always available.
     package var longestRequest: Int
     /// Locked memory that the application passwords of all contexts may hold together, in bytes.
     package var passwordOctets = 256 << 10
     /// The longest application password, in bytes.
     package var longestPassword = 1024
-    /// The time in which the same failure of the same method is told to the log once.
+    /// The interval in which the same failure of the same method is logged once.
     package var failurePause = Duration.seconds(60)
 
-    /// The limits that the daemon works with, whose longest request its doors know.
+    /// The daemon's default limits; the doors know their longest request.
     package init(longestRequest: Int) { self.longestRequest = longestRequest }
 }

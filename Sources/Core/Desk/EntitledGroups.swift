@@ -1,10 +1,10 @@
 import KeychainModel
 
-/// The groups that a caller may use: its program's own, then those that it was granted.
+/// The groups a caller may use: its program's own group first, then the granted ones.
 struct EntitledGroups: Sendable {
-    /// Where items go that name no group.
+    /// The group of items that name no group.
     let own: AccessGroup
-    /// All of them, each once, its own first.
+    /// All groups without duplicates, its own first.
     let all: [AccessGroup]
 
     init(own: AccessGroup, granted: [AccessGroup]) {
@@ -12,9 +12,9 @@ struct EntitledGroups: Sendable {
         all = [own] + granted.filter { $0 != own }
     }
 
-    /// The group that attributes name; nil when they name none.
+    /// The group that attributes name; nil if they name none.
     ///
-    /// - Throws: `errSecMissingEntitlement` for a group that is not the caller's.
+    /// - Throws: `errSecMissingEntitlement` for a group that the caller may not use.
     func named(in attributes: ItemAttributes) throws(KeychainError) -> AccessGroup? {
         guard let value = attributes[.accessGroup] else { return nil }
         guard case .string(let name) = value, let group = AccessGroup(name) else {
@@ -23,25 +23,25 @@ struct EntitledGroups: Sendable {
         return try own(or: group)
     }
 
-    /// The group that an item with these attributes goes to: the one they name, else its program's own.
+    /// The group of an item with these attributes: the one they name, otherwise the program's own.
     ///
-    /// - Throws: `errSecMissingEntitlement` for a group that is not the caller's.
+    /// - Throws: `errSecMissingEntitlement` for a group that the caller may not use.
     func target(of attributes: ItemAttributes) throws(KeychainError) -> AccessGroup {
         try named(in: attributes) ?? own
     }
 
-    /// The group that a request names; its program's own where it names none.
+    /// The group that a request names, otherwise the program's own.
     ///
-    /// - Throws: `errSecMissingEntitlement` for a group that is not the caller's.
+    /// - Throws: `errSecMissingEntitlement` for a group that the caller may not use.
     func own(or named: AccessGroup?) throws(KeychainError) -> AccessGroup {
         guard let named else { return own }
         guard all.contains(named) else { throw KeychainError(.missingEntitlement) }
         return named
     }
 
-    /// The groups that a query looks into: the one it names, else all.
+    /// The groups that a query searches: the one it names, otherwise all.
     ///
-    /// - Throws: `errSecMissingEntitlement` for a group that is not the caller's.
+    /// - Throws: `errSecMissingEntitlement` for a group that the caller may not use.
     func searched(by query: ItemQuery) throws(KeychainError) -> [AccessGroup] {
         try named(in: query.attributes).map { [$0] } ?? all
     }

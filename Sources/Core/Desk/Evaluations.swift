@@ -1,8 +1,8 @@
 package import KeychainModel
 
-/// Evaluations that an app asks for itself, and those that its item calls need.
+/// Evaluations requested by an app, and those needed by its item calls.
 extension Visit {
-    /// Evaluates a policy; its success belongs to the context.
+    /// Evaluates a policy; the proof is kept in the context.
     package func evaluate(
         _ body: EvaluatePolicy,
         request: UInt64
@@ -19,7 +19,7 @@ extension Visit {
         }
     }
 
-    /// Evaluates an access control for one operation; its success belongs to the context.
+    /// Evaluates an access control for one operation; the proof is kept in the context.
     package func evaluate(
         _ body: EvaluateAccessControl,
         request: UInt64
@@ -49,7 +49,7 @@ extension Visit {
         }
     }
 
-    /// Asks the user for one access control of an item call, and keeps the proof in the call's context.
+    /// Prompts for one access control of a call, and keeps the proof in the call's context.
     func authenticate(
         _ target: Evaluation.Target,
         in context: ContextID,
@@ -71,7 +71,7 @@ extension Visit {
         return proof
     }
 
-    /// Unlocks the keybag; the passcode that was entered counts for the call's context.
+    /// Unlocks the keybag; the proof of an entered passcode is kept in the call's context.
     func unlock(for context: ContextID?, prompt: PromptFields) async throws(KeychainError) {
         checkAsker()
         let proof: AuthenticationProof?
@@ -85,7 +85,7 @@ extension Visit {
         if let proof, let context { try contexts.add(proof, to: context) }
     }
 
-    /// There is no keybag: nothing can be stored or found.
+    /// The error without a keybag: no item can be stored or found.
     static let notSetUp = KeychainError(
         .notAvailable,
         authentication: AuthenticationError(.passcodeNotSet),
@@ -110,7 +110,7 @@ extension Visit {
 
     private func availability(of policy: AuthenticationPolicy) async -> AuthenticationAvailability {
         var told = await services.authenticator.availability(of: policy).told(to: caller.accessGroup)
-        // That of another group would look as if the fingers had changed.
+        // Another group's state would look as if the fingers had changed.
         if asker.isUntold { told.domainState = nil }
         return told
     }
@@ -122,7 +122,7 @@ extension Visit {
         return policy
     }
 
-    /// 0 to 300 s (`touchIDAuthenticationAllowableReuseDuration`); what is no number is 0.
+    /// The reuse window, 0 to 300 s (`touchIDAuthenticationAllowableReuseDuration`); NaN counts as 0.
     static func reuse(_ seconds: Double) -> Duration {
         guard seconds > 0 else { return .zero }
         return .seconds(min(seconds, 300))

@@ -1,30 +1,30 @@
 import KeychainModel
 import SecretMemory
 
-/// Tells the log of requests behind which a part failed, and of those that were refused, of all visits.
+/// Logs requests of all visits that failed because a part failed, or that were refused.
 ///
-/// A disk that is full fails every call: the same method with the same status is told once in a while, with how often
-/// it came meanwhile. So is what one program is refused.
+/// A full disk fails every call, so the same method with the same status is logged once per pause, with the number of
+/// failures not logged in between; the same holds for refusals of one program.
 final class FailureLog: Sendable {
     private struct Kind: Hashable {
         let method: Method
         let status: Status
-        /// Whose request was refused; nil for a failure, whoever asked.
+        /// The program whose request was refused; nil for a failure, which is counted for all callers.
         var program: String?
     }
 
     private struct Told {
         var time: SuspendingClock.Instant
-        /// How many came since.
+        /// The number of failures since then.
         var untold = 0
     }
 
-    /// The most kinds that are remembered: a user may start any number of programs.
+    /// The most kinds remembered: a user may start any number of programs.
     private static let mostKinds = 1024
 
     private let audit: any AuditLog
     private let pause: Duration
-    /// When each was told last.
+    /// When each kind was logged last.
     private let told = Guarded<[Kind: Told]>([:])
 
     init(_ audit: any AuditLog, pause: Duration) {
@@ -32,7 +32,7 @@ final class FailureLog: Sendable {
         self.pause = pause
     }
 
-    /// Records the failure or the refusal of a request, unless its user or what it asked was the reason.
+    /// Logs a failed or refused request, unless the user or the request itself was the cause.
     func record(_ error: KeychainError, of method: Method, by caller: Caller) {
         guard error.isFault || error.isRefusal else { return }
         var kind = Kind(method: method, status: error.status)
@@ -56,7 +56,7 @@ final class FailureLog: Sendable {
 }
 
 extension KeychainError {
-    /// Whether the group or the access control of an item refused it to who asked.
+    /// Whether the group or the access control of an item refused the caller.
     fileprivate var isRefusal: Bool {
         switch status {
         case .missingEntitlement, .authFailed: authentication == nil
@@ -65,16 +65,16 @@ extension KeychainError {
         }
     }
 
-    /// Whether a part failed: the disk, the store, hardware, or the program that asks.
+    /// Whether a part failed: the disk, the store, hardware, or the calling program.
     fileprivate var isFault: Bool {
-        // A program that was moved or updated looks for what it stored before.
+        // A program that was moved or updated looks for the items it stored before.
         if cause?.owner != nil { return true }
-        // The file that was to be imported is the user's.
+        // The user supplied the file that was to be imported.
         guard cause?.domain != DriverCause.notAnExport.domain else { return false }
         return switch status {
         case .io, .diskFull, .readOnly, .decode, .internalComponent, .allocate: true
         case .notAvailable: cause != .notSetUp
-        // Nobody was refused: what an evaluation needs is damaged or cannot be saved.
+        // Not a refusal: data that an evaluation needs is damaged or cannot be saved.
         case .authFailed: authentication?.code == .systemCancel && remedy == .check
         default: false
         }

@@ -1,9 +1,9 @@
 package import KeychainModel
 import SecretMemory
 
-/// Calls about items, which see those of the caller's own group alone.
+/// Calls about items; a caller sees only items of its groups.
 extension Visit {
-    /// Adds an item and answers with what it was asked to return.
+    /// Adds an item and returns what the caller requested.
     package func add(
         _ body: consuming AddItem,
         request: UInt64
@@ -24,7 +24,7 @@ extension Visit {
         }
     }
 
-    /// The item that is to be added; its secret is copied, since a question may come first.
+    /// The item to add; its secret is copied, because a prompt may come first.
     private static func item(_ body: borrowing AddItem, _ password: ApplicationPassword?) -> NewItem {
         var attributes = body.attributes
         attributes[.accessGroup] = nil
@@ -38,17 +38,17 @@ extension Visit {
         )
     }
 
-    /// Looks at the enrolled fingers where something is to be bound to them.
+    /// Reads and compares the enrolled fingers if an access control binds to them.
     ///
-    /// - Throws: ``KeychainError`` with `errSecAuthFailed` when there is none, or they cannot be seen.
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` if no finger is enrolled, or the enrolment cannot be read.
     func observe(for accessControl: AccessControl?) async throws(KeychainError) {
         guard accessControl?.bindsCurrentSet == true else { return }
         try await services.authenticator.observeCurrentSet()
     }
 
-    /// Adds an item for which nobody has to be waited for.
+    /// Adds an item synchronously if no prompt is needed.
     ///
-    /// - Returns: nil, and nothing was done, where ``add(_:request:)`` has to.
+    /// - Returns: nil if nothing was done and the caller must use ``add(_:request:)``.
     package func addAtOnce(_ body: borrowing AddItem) throws(KeychainError) -> EncodedItems? {
         checkAsker()
         guard body.context == nil, !body.accessControl.bindsCurrentSet else { return nil }
@@ -62,9 +62,9 @@ extension Visit {
         }
     }
 
-    /// Changes items for which nobody has to be waited for.
+    /// Changes items synchronously if no prompt is needed.
     ///
-    /// - Returns: nil, and nothing was done, where ``update(_:request:)`` has to.
+    /// - Returns: nil if nothing was done and the caller must use ``update(_:request:)``.
     package func updateAtOnce(_ body: borrowing UpdateItems) throws(KeychainError) -> Int? {
         checkAsker()
         guard body.context == nil, body.accessControl?.bindsCurrentSet != true else { return nil }
@@ -82,9 +82,9 @@ extension Visit {
         }
     }
 
-    /// Deletes items for which nobody has to be waited for.
+    /// Deletes items synchronously if no prompt is needed.
     ///
-    /// - Returns: nil, and nothing was done, where ``delete(_:)`` has to.
+    /// - Returns: nil if nothing was done and the caller must use ``delete(_:)``.
     package func deleteAtOnce(_ body: borrowing DeleteItems) throws(KeychainError) -> Int? {
         checkAsker()
         return try atOnce(.deleteItems, seeking: body.query) { () throws(KeychainError) in
@@ -97,9 +97,9 @@ extension Visit {
         }
     }
 
-    /// Answers with what a change gives, or says why there is none.
+    /// Runs a change synchronously and converts its error.
     ///
-    /// - Returns: nil where the change gives nil, or a key is not in memory.
+    /// - Returns: nil if the change returns nil, a key is not in memory, or the error has to name the item's owner.
     private func atOnce<R: ~Copyable>(
         _ method: Method,
         adding accessControl: AccessControl? = nil,
@@ -114,14 +114,14 @@ extension Visit {
         }
     }
 
-    /// Answers a look-up of one item for which nobody has to be waited for.
+    /// Answers a single-item look-up synchronously when it needs no prompt.
     ///
     /// - Parameters:
     ///   - body: the look-up.
     ///   - request: its number.
-    ///   - room: the locked memory that the answer takes, to be held until it was passed on.
-    /// - Returns: the item; nil where ``copy(_:request:deliver:)`` has to look.
-    /// - Throws: ``KeychainError`` where there is no such item.
+    ///   - room: the locked memory reserved for the reply, to be held until it was sent.
+    /// - Returns: the item; nil if the caller must use ``copy(_:request:deliver:)``.
+    /// - Throws: ``KeychainError`` if there is no such item.
     package func copyAtOnce(
         _ body: borrowing CopyItems,
         request: UInt64,
@@ -169,14 +169,14 @@ extension Visit {
         )
     }
 
-    /// Looks items up and answers page after page.
+    /// Looks up items and delivers them page by page.
     ///
     /// - Parameters:
     ///   - body: the look-up.
     ///   - request: its number.
-    ///   - deliver: passes a page on, and is told whether it is the last one; false ends the call.
-    /// - Returns: false where `deliver` did.
-    /// - Throws: ``KeychainError``, also after some pages.
+    ///   - deliver: sends a page, with whether it is the last one; returns false to end the call.
+    /// - Returns: false if `deliver` did.
+    /// - Throws: ``KeychainError``, possibly after some pages.
     package func copy(
         _ body: CopyItems,
         request: UInt64,
@@ -192,8 +192,8 @@ extension Visit {
             var cursor: ItemCursor?
             var total = 0
             while true {
-                // Given back before anybody is asked; and before the page is passed on, unless there is much of it: a
-                // slow reader holds up few.
+                // Released before a prompt is shown, and before a small page is sent, so that a slow reader blocks few
+                // other requests.
                 var room: LockedMemoryBudget.Reservation?
                 let outcome = try await unlocking(&prompts) { () throws(KeychainError) in
                     var taken: LockedMemoryBudget.Reservation?
@@ -224,16 +224,16 @@ extension Visit {
                         return true
                     }
                     withExtendedLifetime(room) {}
-                    // Lets the door see whether its caller still wants the rest.
+                    // Lets the door check whether its caller still wants the rest.
                     await Task.yield()
                 }
             }
         }
     }
 
-    /// Changes items; the new secret is copied for each round, since any may end in a question.
+    /// Changes items; the new secret is copied for each round, since any round may end in a prompt.
     ///
-    /// - Returns: how many were changed.
+    /// - Returns: the number of changed items.
     package func update(_ body: consuming UpdateItems, request: UInt64) async throws(KeychainError) -> Int {
         let query = body.query
         return try await serving(.updateItems, seeking: query) { () async throws(KeychainError) in
@@ -245,7 +245,7 @@ extension Visit {
             while true {
                 let outcome = try await unlocking(&prompts) { () throws(KeychainError) in
                     try await observe(for: body.accessControl)
-                    // All of them: the query names the one to look in, the attributes the one to move to.
+                    // All groups: the query names the group to search, the attributes the group to move items to.
                     return try await services.vault.update(
                         query,
                         groups: try groups.all,
@@ -263,7 +263,7 @@ extension Visit {
         }
     }
 
-    /// Refuses groups that are not the caller's.
+    /// Refuses groups that the caller may not use.
     private func checkGroups(of body: borrowing UpdateItems) throws(KeychainError) {
         _ = try groups.named(in: body.query.attributes)
         _ = try groups.named(in: body.attributes)
@@ -277,9 +277,9 @@ extension Visit {
         )
     }
 
-    /// Deletes items; needs nobody, but attributes can be compared only once the keybag was unlocked.
+    /// Deletes items; needs no authentication, but attributes can be compared only after the keybag was unlocked.
     ///
-    /// - Returns: how many were deleted.
+    /// - Returns: the number of deleted items.
     package func delete(_ body: DeleteItems) async throws(KeychainError) -> Int {
         let query = body.query
         return try await serving(.deleteItems, seeking: query) { () async throws(KeychainError) in
@@ -297,7 +297,7 @@ extension Visit {
         }
     }
 
-    /// Pages up to this size are passed on at once, and so are not charged for meanwhile.
+    /// The largest page, in bytes, that is sent at once and not charged to the budget meanwhile.
     private static let smallPage = 1 << 16
 
     private static func copy(_ data: borrowing SecretBytes?) -> SecretBytes? {

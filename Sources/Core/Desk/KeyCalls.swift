@@ -1,9 +1,9 @@
 package import KeychainModel
 package import SecretMemory
 
-/// Calls about private keys, which see the keys of the caller's groups alone.
+/// Calls about private keys; a caller sees only keys of its groups.
 extension Visit {
-    /// Makes a key; the user is needed only where the keybag is locked.
+    /// Creates a key; prompts only if the keybag is locked.
     package func makeKey(_ body: MakeKey, request: UInt64) async throws(KeychainError) -> EnclaveKey {
         try await serving(.makeKey) { () async throws(KeychainError) in
             let group = try groups.own(or: body.group)
@@ -23,7 +23,7 @@ extension Visit {
         }
     }
 
-    /// Reads what a representation stands for.
+    /// Reads the key that a representation stands for.
     package func readKey(_ body: ReadKey) async throws(KeychainError) -> EnclaveKey {
         try await serving(.readKey) { () async throws(KeychainError) in
             var prompts = PromptBudget(context: nil, prompt: body.prompt)
@@ -35,7 +35,7 @@ extension Visit {
         }
     }
 
-    /// Uses a key; what is shown counts for this use's operation alone.
+    /// Uses a key; proofs given for this call are valid for its operation only.
     package func useKey(_ body: UseKey, request: UInt64) async throws(KeychainError) -> SecretBytes {
         try await serving(.useKey) { () async throws(KeychainError) in
             let result = try await authorized(for: body.use.operation, body.context, body.prompt, request) {
@@ -52,7 +52,7 @@ extension Visit {
         }
     }
 
-    /// Has hardware vouch for a key, after what signing with it demands.
+    /// Has the hardware attest a key, after the authentication that signing with it needs.
     package func attestKey(_ body: AttestKey, request: UInt64) async throws(KeychainError) -> Attestation {
         try await serving(.attestKey) { () async throws(KeychainError) in
             let attestation = try await authorized(for: .useKeySign, body.context, body.prompt, request) {
@@ -69,14 +69,14 @@ extension Visit {
         }
     }
 
-    /// What names this machine's hardware to an attestation CA.
+    /// The identity of this machine's hardware for an attestation CA.
     package func attestationIdentity() async throws(KeychainError) -> AttestationIdentity {
         try await serving(.attestationIdentity) { () async throws(KeychainError) in
             try await services.keys.attestationIdentity()
         }
     }
 
-    /// Opens what an attestation CA sealed to this machine's hardware.
+    /// Decrypts the credential that an attestation CA encrypted for this machine's hardware.
     package func activateCredential(
         _ challenge: ActivationChallenge
     ) async throws(KeychainError) -> SecretBytes {
@@ -85,7 +85,7 @@ extension Visit {
         }
     }
 
-    /// Runs a call with what the user has shown in its context, asking for what it still needs.
+    /// Runs a call with the proofs in its context, prompting for what it still needs.
     private func authorized<Result: ~Copyable & Sendable>(
         for operation: AccessOperation,
         _ number: UInt64?,

@@ -1,20 +1,20 @@
 package import KeychainModel
 
-/// Calls about the keybag as a whole, and about the store.
+/// Calls about the whole keybag and the store.
 extension Visit {
-    /// Makes the keybag, with a passcode and a recovery code.
+    /// Creates the keybag, with a passcode and a recovery code.
     package func setUp(_ prompt: PromptFields) async throws(KeychainError) {
         try await keybag(.setUp, prompt, services.authenticator.setUp)
     }
 
-    /// Unlocks the keybag: asks for the passcode, unless it is unlocked.
+    /// Unlocks the keybag: prompts for the passcode, unless it is unlocked.
     package func unlock(_ prompt: PromptFields) async throws(KeychainError) {
         try await keybag(.unlock, prompt) { request async throws(AuthenticationError) in
             _ = try await services.authenticator.unlock(request)
         }
     }
 
-    /// Locks the keybag, and forgets what was shown in any context of any visit.
+    /// Locks the keybag and discards the proofs in all contexts of all visits.
     package func lock() async throws(KeychainError) {
         try await serving(.lock) {
             await services.authenticator.lock()
@@ -32,17 +32,17 @@ extension Visit {
         try await keybag(.recover, prompt, services.authenticator.recover)
     }
 
-    /// Moves the keybag to the best seal that this machine has.
+    /// Moves the keybag to the best seal of this machine.
     package func migrate(_ prompt: PromptFields) async throws(KeychainError) {
         try await keybag(.migrate, prompt, services.authenticator.migrate)
     }
 
-    /// Gives the TPM's lockout a code of the user.
+    /// Sets a code of the user's for the TPM's lockout.
     package func protectLockout(_ prompt: PromptFields) async throws(KeychainError) {
         try await keybag(.protectLockout, prompt, services.authenticator.protectLockout)
     }
 
-    /// How things stand; with where the caller is, also whether a prompt could be shown there.
+    /// The daemon's status; with the caller's prompt fields, also whether a prompt could be shown there.
     package func status(_ prompt: PromptFields?) async throws(KeychainError) -> StatusReply {
         try await serving(.status) {
             let assurance = await services.keybag.assurance()
@@ -61,7 +61,7 @@ extension Visit {
         }
     }
 
-    /// Looks at every item; ``WorkProgress/current`` is told how far it is.
+    /// Checks every item; reports progress to ``WorkProgress/current``.
     package func check() async throws(KeychainError) -> StoreReport {
         try await serving(.check) { await services.vault.check() }
     }

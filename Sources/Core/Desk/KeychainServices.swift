@@ -1,45 +1,45 @@
 package import KeychainModel
 
-/// What the server dispatches to.
+/// The services that the desk calls.
 package struct KeychainServices: Sendable {
-    /// Asks the person at the machine.
+    /// Authenticates the user.
     package var authenticator: any Authenticator
     /// Holds the keybag.
     package var keybag: any KeybagKeeper
     /// Holds the items.
     package var vault: any ItemVault
-    /// Makes and uses private keys.
+    /// Creates and uses private keys.
     package var keys: any KeyVault
-    /// Moves the keychain to other machines; nil where that is not served.
+    /// Moves the keychain to other machines; nil if not offered.
     package var migration: Migration?
-    /// Tells which programs' items there are; nil where that is not served.
+    /// Lists the programs that have items; nil if not offered.
     package var owners: (any ItemOwners)?
-    /// Takes security events.
+    /// The log of security events.
     package var audit: any AuditLog
-    /// Tells why no prompt could be shown for a request from there; nil when one could.
+    /// Why a prompt could not be shown at `origin`; nil if it could.
     ///
-    /// Without a place it tells what would fail anywhere.
+    /// Without an origin, faults that would prevent a prompt anywhere.
     package var promptFault: @Sendable (PromptOrigin?) async -> String?
-    /// Tells why the broker answers nobody; nil when it does, or none is needed.
+    /// Why the broker does not answer; nil if it does, or none is needed.
     package var brokerFault: @Sendable () async -> DriverCause?
-    /// The daemon's version, for people.
+    /// The daemon's version, as text for users.
     package var daemonVersion: String
 
-    /// What moving a keychain takes.
+    /// The services for moving a keychain.
     package struct Migration: Sendable {
-        /// Asks the person.
+        /// Prompts the user.
         package var mover: any KeychainMover
         /// Holds the items.
         package var archive: any KeychainArchive
 
-        /// Gathers both.
+        /// Combines both.
         package init(mover: any KeychainMover, archive: any KeychainArchive) {
             self.mover = mover
             self.archive = archive
         }
     }
 
-    /// Gathers the services.
+    /// Combines the services.
     package init(
         authenticator: any Authenticator,
         keybag: any KeybagKeeper,

@@ -3,7 +3,7 @@ import SecretMemory
 
 /// The locked memory of a desk.
 package struct LockedMemory: Sendable {
-    /// For requests as they come, and for the secrets of requests and replies; the longest request always finds room.
+    /// For received requests and for the secrets of requests and replies; the longest request always fits.
     package let requests: LockedMemoryBudget
     /// For the application passwords of contexts.
     let passwords: LockedMemoryBudget
@@ -15,17 +15,16 @@ package struct LockedMemory: Sendable {
     }
 }
 
-/// Locked memory that may be held, over all visits.
+/// The locked memory that all visits together may hold.
 ///
-/// `RLIMIT_MEMLOCK` is 8 MiB for an ordinary user, and memory that cannot be locked ends the process: so room
-/// is asked for here before a request is received and before items are opened, and who gets none waits.
+/// `RLIMIT_MEMLOCK` is 8 MiB for an ordinary user, and a failure to lock memory ends the process: so room is reserved
+/// here before a request is received and before items are opened, and callers wait until there is some.
 package final class LockedMemoryBudget: Sendable {
-    /// What the arena of small blocks, the regions kept beside it and the keys may take, which no request is charged
-    /// for.
+    /// The memory of the arena of small blocks, the spare regions and the keys, which is not charged to requests.
     private static let reserved = LockedPages.arenaByteCount + LockedPages.spareByteCount + (192 << 10)
-    /// Charged for what fits into the buffer that a door has for each visit anyway.
+    /// The charge for a request that fits into the buffer a door has for each visit anyway.
     private static let smallest = 4096
-    /// Charged for a page of items before its size is known: the items and the reply made of them.
+    /// The charge for a page of items while its size is unknown: the items and the reply made of them.
     static let pageCost = 2 << 20
 
     private struct State {
@@ -41,7 +40,7 @@ package final class LockedMemoryBudget: Sendable {
         state = Guarded(State(free: capacity))
     }
 
-    /// What `RLIMIT_MEMLOCK` leaves for requests, at most 62 MiB.
+    /// The bytes that `RLIMIT_MEMLOCK` leaves for requests, at most 62 MiB.
     static func octetsAllowed() -> Int {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit) == 0 else {
@@ -50,10 +49,11 @@ package final class LockedMemoryBudget: Sendable {
         return Int(min(limit.rlim_cur, 64 << 20)) - reserved
     }
 
-    /// What a request of `length` bytes takes, which is held once as it came, its secret once beside it, and once more while it is stored.
+    /// The charge for a request of `length` bytes: held once as received, once for its secret, and once while it is
+    /// stored.
     package static func cost(ofRequest length: Int) -> Int { length <= smallest ? smallest : 3 * length }
 
-    /// Room that is given back when its last owner lets go.
+    /// Reserved memory, released with its last reference.
     package final class Reservation: Sendable {
         private let budget: LockedMemoryBudget
         private let octets: Int
@@ -66,7 +66,7 @@ package final class LockedMemoryBudget: Sendable {
         deinit { budget.giveBack(octets) }
     }
 
-    /// Room for `octets`; nil when there is none now: `onRelease` is then called once, when to try again.
+    /// Reserves `octets` bytes; nil if there is no room: `onRelease` is then called once, when a retry may succeed.
     package func reserve(_ octets: Int, onRelease: (@Sendable () -> Void)? = nil) -> Reservation? {
         let isThere = state.withLock { state in
             if state.free >= octets || state.free == capacity {
@@ -82,7 +82,7 @@ package final class LockedMemoryBudget: Sendable {
         return isThere ? Reservation(self, octets: octets) : nil
     }
 
-    /// Waits for room; nil when the task was cancelled.
+    /// Waits for room; nil if the task was cancelled.
     func reserveWhenFree(_ octets: Int) async -> Reservation? {
         while !Task.isCancelled {
             if let reservation = reserve(octets) { return reservation }

@@ -1,15 +1,15 @@
 package import KeychainModel
 import SecretMemory
 
-/// Calls that move a keychain: an export goes out, and comes in, in parts that are sealed already.
+/// Calls that move a keychain: an export is sent and received in parts that are already sealed.
 extension Visit {
-    /// Asks for the recovery code and answers part after part; ``WorkProgress/current`` is told how far the export is.
+    /// Prompts for the recovery code and delivers the export part by part; reports progress to ``WorkProgress/current``.
     ///
     /// - Parameters:
-    ///   - prompt: how to ask.
-    ///   - deliver: passes a part on, and is told whether it is the last one, which has the report; false ends the call.
-    /// - Returns: false where `deliver` did.
-    /// - Throws: ``KeychainError``, also after some parts.
+    ///   - prompt: how to prompt.
+    ///   - deliver: sends a part, with whether it is the last one, which has the report; returns false to end the call.
+    /// - Returns: false if `deliver` did.
+    /// - Throws: ``KeychainError``, possibly after some parts.
     package func exportKeychain(
         _ prompt: PromptFields,
         deliver: (_ part: ExportPart, _ isLast: Bool) -> Bool
@@ -19,7 +19,7 @@ extension Visit {
             let total = export.file.count
             var offset = 0
             while offset < total {
-                // A part lies in locked memory while it is passed on.
+                // A part is in locked memory while it is sent.
                 guard let room = await budget.reserveWhenFree(LockedMemoryBudget.pageCost) else {
                     throw KeychainError(asEnded(AuthenticationError(.appCancel)))
                 }
@@ -27,7 +27,7 @@ extension Visit {
                 guard deliver(ExportPart(total: total, octets: octets), false) else { return false }
                 offset += octets.count
                 withExtendedLifetime(room) {}
-                // Lets the door see whether its caller still wants the rest.
+                // Lets the door check whether its caller still wants the rest.
                 await Task.yield()
             }
             return deliver(ExportPart(total: total, report: export.report), true)
@@ -41,7 +41,7 @@ extension Visit {
         }
     }
 
-    /// Takes the next part of an export; the first one starts anew.
+    /// Appends the next part of an export; a part at offset 0 starts a new upload.
     package func takeImport(_ part: ImportPart) async throws(KeychainError) {
         try await serving(.sendImport) { () async throws(KeychainError) in try await take(part) }
     }
@@ -63,8 +63,8 @@ extension Visit {
 
     /// Creates the keychain from the uploaded export; the upload is discarded on success and failure.
     ///
-    /// ``WorkProgress/current`` is told how far it is.
-    /// - Returns: how many items it has.
+    /// Reports progress to ``WorkProgress/current``.
+    /// - Returns: the number of imported items.
     package func importKeychain(_ prompt: PromptFields) async throws(KeychainError) -> Int {
         try await serving(.importKeychain) { () async throws(KeychainError) in try await makeKeychain(prompt)
         }

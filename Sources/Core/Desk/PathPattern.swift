@@ -1,6 +1,6 @@
-/// A program's path in which a `*` stands for any characters but `/`.
+/// A program's path in which a `*` matches any characters except `/`.
 struct PathPattern: Sendable, Equatable {
-    /// What stands between the stars.
+    /// The literal parts between the stars.
     private let parts: [[UInt8]]
 
     init(_ path: [UInt8]) {
@@ -10,7 +10,7 @@ struct PathPattern: Sendable, Equatable {
     /// Whether it has a star.
     var isPattern: Bool { parts.count > 1 }
 
-    /// Whether a path is meant; takes time in proportion to both lengths multiplied at most.
+    /// Whether a path matches; takes at most time proportional to the product of both lengths.
     func matches(_ path: [UInt8]) -> Bool {
         guard let first = parts.first, let last = parts.last, path.starts(with: first) else { return false }
         guard isPattern else { return path == first }
@@ -19,12 +19,12 @@ struct PathPattern: Sendable, Equatable {
             guard let end = Self.end(of: part, in: rest) else { return false }
             rest = rest[end...]
         }
-        // The last star reaches as far as the last part's start.
+        // The last star extends to the start of the last part.
         guard rest.count >= last.count, rest.suffix(last.count).elementsEqual(last) else { return false }
         return !rest.dropLast(last.count).contains(UInt8(ascii: "/"))
     }
 
-    /// Where the first `part` ends that only characters of one name stand before.
+    /// The end of the first occurrence of `part` that is not preceded by a `/`; nil if there is none.
     private static func end(of part: [UInt8], in text: ArraySlice<UInt8>) -> Int? {
         var start = text.startIndex
         while start + part.count <= text.endIndex {

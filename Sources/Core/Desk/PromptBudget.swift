@@ -1,15 +1,15 @@
 import KeychainModel
 
-/// What one call may ask of the user, and how often it did.
+/// The prompts that one call may show, and how many it has shown.
 struct PromptBudget {
-    /// Where what is shown counts; nil for nowhere.
+    /// The context that gets the proofs; nil for none.
     let context: ContextID?
     /// How to prompt.
     let prompt: PromptFields
-    /// Whether a box may be shown.
+    /// Whether prompts are allowed.
     let mayAsk: Bool
     private var rounds = 0
-    /// Whether an evaluation found that the enrolled fingers are others.
+    /// Whether an evaluation found that the enrolled fingers changed.
     fileprivate var hasSeenChange = false
 
     init(context: ContextID?, prompt: PromptFields, mayAsk: Bool? = nil) {
@@ -24,10 +24,10 @@ struct PromptBudget {
     }
 }
 
-/// What item calls and key calls share: unlock where that is what is missing, ask the user where access control
-/// demands it, run again.
+/// Shared by item and key calls: unlocks the keybag or prompts for access controls if needed, and runs the call again.
 extension Visit {
-    /// Runs a call, and again once the keybag was unlocked for it; `accessControl` is that of what it adds.
+    /// Runs a call, and again after unlocking the keybag if it was locked; `accessControl` is that of an added item or
+    /// key.
     func unlocking<R: ~Copyable>(
         _ prompts: inout PromptBudget,
         adding accessControl: AccessControl? = nil,
@@ -51,7 +51,7 @@ extension Visit {
         }
     }
 
-    /// Asks for those access controls that the call's context cannot show yet.
+    /// Prompts for the access controls that the proofs in the call's context do not satisfy.
     func ask(
         for controls: [AccessControl],
         _ operation: AccessOperation,
@@ -76,17 +76,17 @@ extension Visit {
                     prompt: prompts.prompt
                 )
             } catch {
-                // What demanded the former fingers is gone now: the call's next run tells.
+                // Items bound to the former fingers are invalid now: the call's next run reports that.
                 guard error.cause == .enrolmentChanged, !prompts.hasSeenChange else { throw error }
                 prompts.hasSeenChange = true
             }
             hasAsked = true
         }
-        // More is wanted than the user can show, for example another application password.
+        // Prompts cannot provide what is missing, for example another application password.
         guard hasAsked else { throw KeychainError(.authFailed) }
     }
 
-    /// Before set-up every call has the same answer, but for adding an item that wants a passcode to be set:
+    /// Before set-up every call fails in the same way, except adding an item that requires a passcode to be set:
     /// that is `errSecAuthFailed`, as Apple's.
     func named(_ error: KeychainError, adding accessControl: AccessControl?) -> KeychainError {
         guard error.cause == .notSetUp else { return error }

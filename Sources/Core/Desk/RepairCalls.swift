@@ -1,8 +1,8 @@
 package import KeychainModel
 
-/// The call that looks at damaged items, and repairs them.
+/// The call that inspects and repairs damaged items.
 extension Visit {
-    /// Asks for the passcode, and has the vault look or repair; ``WorkProgress/current`` is told how far it is.
+    /// Prompts for the passcode, then inspects or repairs; reports progress to ``WorkProgress/current``.
     package func repair(_ request: RepairRequest) async throws(KeychainError) -> StoreRepair {
         try await serving(.repair) { () async throws(KeychainError) in try await repairStore(request) }
     }

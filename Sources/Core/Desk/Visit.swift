@@ -2,13 +2,13 @@ package import KeychainModel
 import SecretMemory
 import Synchronization
 
-/// One caller's calls, from the door's opening to its closing: who asks, and what was shown for it.
+/// The calls of one caller between the opening and the closing of its door: its identity, contexts and proofs.
 ///
-/// Each call is one use case: it looks who asks, unlocks and asks the user where that is needed, and answers with a value
-/// or throws a ``KeychainError`` whose cause is known; a failure is told to the log. Numbers of requests are the
-/// door's; two that run at the same time have different ones. Cancelling the task of a call takes its prompt away.
+/// Each call is one use case: it checks the caller, unlocks and prompts if needed, and returns a value or throws a
+/// ``KeychainError`` whose cause is known; failures are logged. The door numbers requests; two that run concurrently have
+/// different numbers. Cancelling the task of a call dismisses its prompt.
 package final class Visit: Sendable {
-    /// Its number, which no other visit has.
+    /// The visit's number, unique among all visits.
     package let number: UInt64
     let desk: Desk
     let services: KeychainServices
@@ -17,7 +17,7 @@ package final class Visit: Sendable {
     let asker: Asker
     let contexts: ContextTable
     let failures: FailureLog
-    /// The export that is being received, gone with the visit.
+    /// The export being received; discarded with the visit.
     let arriving = Guarded<(any ExportFile)?>(nil)
     private let stopFlag = Atomic(false)
 
@@ -32,13 +32,13 @@ package final class Visit: Sendable {
         failures = desk.failures
     }
 
-    /// Who asks, as of the last look.
+    /// The caller, as of the last check.
     package var caller: Caller { asker.caller }
-    /// Whose methods the caller may call.
+    /// The caller's role, which decides its methods.
     package var role: AskerRole { asker.role }
-    /// What it may use, as of the last look.
+    /// The groups the caller may use, as of the last check.
     ///
-    /// Throws `errSecNotAvailable` where nobody could look who it is: what belongs to a program takes its name.
+    /// Throws `errSecNotAvailable` if the program could not be looked up: access to a program's items needs its name.
     var groups: EntitledGroups { get throws(KeychainError) { try asker.groups() } }
 
     // MARK: The end
@@ -46,25 +46,25 @@ package final class Visit: Sendable {
     /// Whether the daemon is ending: tasks are then cancelled by the system, not by the app.
     package var isStopping: Bool { stopFlag.load(ordering: .acquiring) }
 
-    /// From now on, what is cancelled was cancelled because the daemon ends.
+    /// Marks the daemon as ending: later cancellations are attributed to it, not to the app.
     package func stop() { stopFlag.store(true, ordering: .releasing) }
 
-    /// Wipes what the contexts held; no call may follow.
+    /// Wipes the contexts; no call may follow.
     package func end() { desk.end(number) }
 
     deinit { desk.end(number) }
 
     // MARK: Contexts
 
-    /// Wipes a context and refuses it from now on.
+    /// Wipes a context and refuses its number from now on.
     ///
-    /// - Returns: the requests that work with it now, which the door cancels.
+    /// - Returns: the requests that use it now, which the door cancels.
     package func invalidateContext(_ number: UInt64) -> Set<UInt64> { contexts.invalidate(number) }
 
     /// Sets or removes a context's application password.
     ///
-    /// - Throws: `errSecAllocate` when there is no locked memory for one more, `errSecParam` for one that is too long,
-    ///   `errSecNotAvailable` where nobody could look who asks: no item would open here that it is for.
+    /// - Throws: `errSecAllocate` if no locked memory is left for it, `errSecParam` if it is too long,
+    ///   `errSecNotAvailable` if the program could not be looked up: none of its items could be opened here.
     package func setPassword(_ body: consuming SetCredential) async throws(KeychainError) {
         try await serving(.setCredential) { () throws(KeychainError) in
             _ = try groups
@@ -74,22 +74,22 @@ package final class Visit: Sendable {
 
     // MARK: Who asks
 
-    /// Looks who asks now: what was shown for the program that came is nothing for another one.
+    /// Checks the caller again; the proofs of the original program are discarded if another program has the channel.
     ///
-    /// - Parameter sender: the process that sent something just now; nil where the door does not know it.
-    /// - Returns: whether it is the same as at the last look.
+    /// - Parameter sender: the process that sent the latest data; nil if the door does not know it.
+    /// - Returns: whether the caller is the same as at the last check.
     @discardableResult
     package func checkAsker(sender: Int32? = nil) -> Bool {
         (sender.map { asker.check(sender: $0) } ?? asker.check()) || isAnotherNow()
     }
 
-    /// What a box is shown for: names the program as it is found to be now.
+    /// The origin and text of a prompt, which names the calling program as of now.
     func request(_ prompt: PromptFields) -> PromptRequest {
         checkAsker()
         return prompt.request(by: caller)
     }
 
-    /// Forgets what was shown for the program that came, and tells the log; false.
+    /// Discards the proofs of the original program, and logs the change; returns false.
     private func isAnotherNow() -> Bool {
         contexts.forgetProofs()
         let detail = "another program on the connection of \(asker.programThatCame ?? "one")"
@@ -97,7 +97,7 @@ package final class Visit: Sendable {
         return false
     }
 
-    /// The same, for a call whose user has just been asked: nothing is given to another program than was named.
+    /// Checks the caller after a prompt: only the program that the prompt named may get the result.
     func requireSameAsker() throws(KeychainError) {
         guard checkAsker() else {
             throw KeychainError(.missingEntitlement, cause: DriverCause(domain: "caller", code: "changed"))
@@ -106,7 +106,7 @@ package final class Visit: Sendable {
 
     // MARK: Calls
 
-    /// Runs a call of the one who asks now; its failure is told to the log.
+    /// Runs a call for the present caller; its failure is logged.
     func serving<R: ~Copyable>(
         _ method: Method,
         seeking query: ItemQuery? = nil,
@@ -120,13 +120,13 @@ package final class Visit: Sendable {
         }
     }
 
-    /// The error of a call, which the log is told of where a part failed.
+    /// Returns the error of a call, and logs it if a part failed.
     func failed(_ error: KeychainError, _ method: Method) -> KeychainError {
         failures.record(error, of: method, by: caller)
         return error
     }
 
-    /// Asks the user, and throws what comes of it as the error of a call.
+    /// Prompts the user, and rethrows an authentication error as the error of a call.
     func asking<R: ~Copyable>(
         _ ask: () async throws(AuthenticationError) -> R
     ) async throws(KeychainError) -> R {
@@ -137,7 +137,7 @@ package final class Visit: Sendable {
         }
     }
 
-    /// An evaluation that was cancelled because the daemon ends was not cancelled by the app.
+    /// An evaluation cancelled because the daemon ends was not cancelled by the app.
     func asEnded(_ error: AuthenticationError) -> AuthenticationError {
         guard error.code == .appCancel, isStopping else { return error }
         return AuthenticationError(.systemCancel, cause: error.cause, remedy: .retry)

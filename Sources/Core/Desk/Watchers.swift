@@ -2,35 +2,36 @@ import Glibc
 package import KeychainModel
 import SecretMemory
 
-/// Those who are told what changed, by all doors.
+/// The visits that are notified of changes, through all doors.
 ///
-/// Nobody waits for one that does not read: what it missed is one mark, however much that was.
+/// A slow reader delays no other: all changes it missed become one mark.
 package final class Watchers: Sendable {
     private struct State {
         var watchers: [UInt64: Watcher] = [:]
-        /// Whether a lockout may be over when the passcode is shown; also one that is older than the daemon.
+        /// Whether a right passcode may end a lockout, including one from before the daemon's start.
         var mayBeLockedOut = true
-        /// When somebody asked what asking would come to; who watches for that asks again within ten seconds.
+        /// When an app last asked whether a policy can be evaluated; an app that observes this asks again within ten
+        /// seconds.
         var lastQuestion: ContinuousClock.Instant?
     }
 
-    /// How long a question says that somebody wants to know of the sensor.
+    /// How long such a question shows interest in the sensor.
     private static let questionAge = Duration.seconds(15)
 
     private let state = Guarded(State())
     private let arrival: AsyncStream<Void>.Continuation
-    /// An element for each time that ``areAboutSensor`` may have become true; for one listener.
+    /// Yields whenever ``areAboutSensor`` may have become true; for one listener.
     package let arrivals: AsyncStream<Void>
 
-    /// Nobody watches yet.
+    /// Creates an empty set of watchers.
     package init() {
         (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Whether anybody watches.
+    /// Whether any visit watches.
     package var isWatched: Bool { state.withLock { !$0.watchers.isEmpty } }
 
-    /// Whether anybody watches who wants to know of the sensor: who only wants to hear what happens asks for nothing.
+    /// Whether a watcher is interested in the sensor: one that only observes events asks no questions.
     package var areAboutSensor: Bool {
         state.withLock { state in
             guard !state.watchers.isEmpty, let last = state.lastQuestion else { return false }
@@ -38,13 +39,13 @@ package final class Watchers: Sendable {
         }
     }
 
-    /// Somebody asked what asking would come to.
+    /// Records that an app asked whether a policy can be evaluated.
     func noteQuestion() {
         state.withLock { $0.lastQuestion = .now }
         if isWatched { arrival.yield() }
     }
 
-    /// Tells all of a change.
+    /// Notifies all watchers of a change.
     package func tell(_ kind: KeychainChange.Kind) {
         let watchers = state.withLock { Array($0.watchers.values) }
         guard !watchers.isEmpty else { return }
@@ -54,7 +55,8 @@ package final class Watchers: Sendable {
         for watcher in watchers { watcher.note(change) }
     }
 
-    /// Tells all what a security event changed, if anything: never who asked, nor for what.
+    /// Notifies all watchers of the change behind a security event, if any; neither the caller nor the purpose is
+    /// revealed.
     package func tell(of event: AuditEvent) {
         let isLockoutOver = state.withLock { state in
             switch event.kind {
@@ -85,7 +87,7 @@ package final class Watchers: Sendable {
 }
 
 extension KeychainChange.Kind {
-    /// What an event changes for every program; nil for what is nobody else's business.
+    /// The change that all programs may learn of from an event; nil if there is none.
     fileprivate init?(_ event: AuditEvent.Kind) {
         switch event {
         case .keybagCreated, .passcodeChanged, .keybagRecovered: self = .passcode
@@ -102,7 +104,7 @@ extension KeychainChange.Kind {
     }
 }
 
-/// What one of them has not been told yet: at most ``ChangesReply/mostChanges`` changes, or that there were more.
+/// The changes not yet sent to one watcher: at most ``ChangesReply/mostChanges``, or a mark that there were more.
 final class Watcher: Sendable {
     private struct State {
         var changes: [KeychainChange] = []
@@ -111,12 +113,12 @@ final class Watcher: Sendable {
 
     private let state = Guarded(State())
     private let signal: AsyncStream<Void>.Continuation
-    /// An element for each time that there is something to take.
+    /// Yields when there is a change to take.
     let signals: AsyncStream<Void>
 
     init() {
         (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        // The first reply says that changes are heard from now on.
+        // The first reply confirms that changes are reported from now on.
         signal.yield()
     }
 
@@ -141,12 +143,12 @@ final class Watcher: Sendable {
 
 /// Watching.
 extension Visit {
-    /// Tells what changes, from now on until the task is cancelled; one at a time for each visit.
+    /// Reports changes until the task is cancelled; one call at a time for each visit.
     ///
     /// - Parameters:
-    ///   - hasRoom: Whether something can be told without waiting; where it cannot, it is looked at again five times a second.
-    ///   - tell: Tells it; false where nobody is there any more.
-    /// - Throws: ``KeychainError`` `errSecBadReq` for a second one at the same time.
+    ///   - hasRoom: Whether a reply can be sent without waiting; if not, it is checked again five times a second.
+    ///   - tell: Sends a reply; returns false if the client is gone.
+    /// - Throws: ``KeychainError`` `errSecBadReq` for a second concurrent call.
     package func watch(
         hasRoom: () -> Bool,
         _ tell: (ChangesReply) -> Bool

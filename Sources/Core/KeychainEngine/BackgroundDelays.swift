@@ -1,14 +1,14 @@
-/// When an engine does what nobody waits for.
+/// The delays before an engine does background work.
 public struct BackgroundDelays: Sendable {
-    /// For how long no change must have come before the log of changes is brought into the file, and the disk gets back what
-    /// deletions left free.
+    /// How long no change must have occurred before the log is written back to the file, and free space left by deletions
+    /// is returned to the disk.
     public var idle: Duration
-    /// How long the first requests after an unlock have the engine to themselves, before all items are looked through.
+    /// How long the first requests after an unlock have the engine to themselves before all items are swept.
     public var sweep: Duration
-    /// How long a deleted record may stay in the log: one emptying then serves many deletions.
+    /// How long a deleted record may stay in the log: one checkpoint then serves many deletions.
     public var purge: Duration
 
-    /// The delays of a daemon, unless others are given.
+    /// The default delays of a daemon.
     public init(
         idle: Duration = .seconds(10),
         sweep: Duration = .seconds(2),

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import SecretMemory
 
-/// A value that one thread waits for, blocking, and another provides once.
+/// A value that one thread blocks on and another thread provides once.
 final class BlockingFuture<Value: Sendable>: Sendable {
     private let value = Guarded<Value?>(nil)
     private let isGiven = DispatchSemaphore(value: 0)
@@ -11,7 +11,7 @@ final class BlockingFuture<Value: Sendable>: Sendable {
         isGiven.signal()
     }
 
-    /// Blocks the thread; for one caller.
+    /// Blocks the thread until the value is given; for one caller.
     func wait() -> Value {
         while true {
             isGiven.wait()

@@ -3,10 +3,10 @@ internal import Glibc
 internal import KeychainModel
 internal import SecretMemory
 
-/// Runs the engine's jobs one after the other, each on whichever thread finds the engine free or at work.
+/// A combining serial executor: runs the engine's jobs one at a time, on the threads that enqueue them.
 ///
-/// A thread that brings a job to a free engine runs it, and those that others bring meanwhile. So a call costs no change
-/// of threads, changes that come together are committed together, and who needs no task can have the engine at once.
+/// The thread that finds the engine idle runs its own job and all jobs enqueued meanwhile. So a call needs no thread
+/// switch, concurrent changes are committed together, and synchronous callers can use an idle engine at once.
 final class EngineExecutor: SerialExecutor {
     private enum Job {
         case task(UnownedJob)
@@ -15,29 +15,28 @@ final class EngineExecutor: SerialExecutor {
 
     private struct State {
         var jobs: [Job] = []
-        /// Those that let others go first.
+        /// Jobs that let the others go first.
         var later: [Job] = []
         var isTaken = false
-        /// Who has the engine; of use to that thread alone.
+        /// The thread that runs jobs; meaningful to that thread only.
         var thread = pthread_t()
     }
-    /// How often a thread looks for more jobs before another goes on: it has a client of its own.
+    /// The most rounds a thread runs before it hands over to a queue: it has its own client to serve.
     private static let rounds = 16
 
     private let state = Guarded(State())
 
     func enqueue(_ job: consuming ExecutorJob) { add(.task(UnownedJob(job))) }
 
-    /// Has `work` run as a job of the engine: now, or by the thread that has the engine.
+    /// Runs `work` as a job of the engine: now, or on the thread that runs its jobs.
     func perform(_ work: @escaping @Sendable () -> Void) { add(.work(work)) }
 
-    /// Has `work` run once those that wait now, and those that come until then, have had their turn; only for the
-    /// engine's own jobs.
+    /// Runs `work` in the next round, after the jobs enqueued until then; called only by the engine's own jobs.
     func performBehindOthers(_ work: @escaping @Sendable () -> Void) {
         state.withLock { $0.later.append(.work(work)) }
     }
 
-    /// Has `body` run between two jobs, as one of them; nil when the engine is not free.
+    /// Runs `body` as a job of the engine if it is idle; nil if it is not.
     func ifFree<R: ~Copyable, E: Error>(_ body: () throws(E) -> R) throws(E) -> R? {
         let isFree = state.withLock { state in
             guard !state.isTaken else { return false }
@@ -50,7 +49,7 @@ final class EngineExecutor: SerialExecutor {
         return try body()
     }
 
-    /// Whether somebody waits for the engine.
+    /// Whether jobs are waiting for the engine.
     var isAwaited: Bool { state.withLock { !$0.jobs.isEmpty || !$0.later.isEmpty } }
 
     func isIsolatingCurrentContext() -> Bool? {
@@ -71,7 +70,7 @@ final class EngineExecutor: SerialExecutor {
     }
 
     private func runJobs() {
-        // A job may let go of the engine, and nobody else has its executor.
+        // A job may release the engine, which holds the only other reference to this executor.
         let kept = unsafe Unmanaged.passRetained(self)
         defer { unsafe kept.release() }
         for _ in 0..<Self.rounds {

@@ -2,10 +2,11 @@ internal import Glibc
 public import KeychainModel
 internal import SecretMemory
 
-/// Holds the keybag, the items and the private keys: everything that is opened here is opened with a key, never by a yes.
+/// Holds the keybag, the items and the private keys: everything opened here is opened with a key, never by a mere
+/// decision.
 ///
-/// It runs on the threads of those who call (`EngineExecutor`): a look-up costs no change of threads, and a commit
-/// blocks the client's own thread. Deriving a passcode's key has a thread of its own.
+/// It runs on its callers' threads (`EngineExecutor`): a look-up needs no thread switch, and a commit blocks the client's
+/// own thread. Deriving a passcode's key uses a separate thread.
 public actor KeychainEngine {
     let executor = EngineExecutor()
     let directory: StoreDirectory
@@ -14,48 +15,48 @@ public actor KeychainEngine {
     let privateKeys: any PrivateKeyHardware
     let attester: (any KeyAttester)?
     let audit: (any AuditLog)?
-    /// The counts of failed attempts: one for the whole process, because it remembers what it saved.
+    /// The counts of failed attempts: one instance per process, because it remembers what it saved.
     public nonisolated let attempts: AttemptFile
     let keybagFile: AtomicFile
     let wallClock: @Sendable () -> Int64
     let requestedCost: PasscodeDerivation.Cost?
     let storeLimits: StoreLimits
     let delays: BackgroundDelays
-    /// Whether a part of this daemon is a test part: then it opens only keybags that are `test` already.
+    /// Whether this daemon has a test part: then it opens only keybags whose assurance is `test`.
     let isForTests: Bool
 
-    /// The keybag, with the keys of it that are in memory.
+    /// The keybag, with its keys that are in memory.
     var standing: Standing { didSet { sealing.withLock { $0 = nil } } }
     var record: KeybagRecord? { standing.record }
-    /// What new items are sealed with while the engine is at work for others; nil until it sealed one itself.
+    /// Seals new items while the engine works for others; nil until the engine has sealed one itself.
     let sealing = Guarded<ItemSealing?>(nil)
-    /// The groups that were seen to have items.
+    /// The groups known to have items.
     let knownGroups = KnownGroups()
-    /// What the driver had counted at the last observation in this run.
+    /// The driver's count at the last observation in this run.
     var seenCompletions: UInt64 = 0
-    /// Whether the enrolled set could not be told from another one at the last look.
+    /// Whether the last observation could not read the templates.
     var isCurrentSetUntold = false
 
-    /// The keybag key in hardware's keeping; nil without.
+    /// The keybag key in escrow with the hardware; nil if there is none.
     var escrow: Escrow?
-    /// Whether the next right passcode seals the keybag anew.
+    /// Whether the next right passcode seals the keybag again.
     var isMigrating = false
 
     /// The items; nil before set-up.
     var store: ItemStore?
-    /// What hardware's counter of the store's generations says; nil while that is not known.
+    /// The hardware's count of the store's generation; nil while unknown.
     var countedGeneration: UInt64?
     var isSettlingGeneration = false
-    /// Why the items cannot be reached.
+    /// The error for uses of the items; nil if they can be reached.
     var storeFault: KeychainError?
     var pendingWrites: [PendingWrite] = []
     var isCommitDue = false
-    /// Empties the log some time after a deletion.
+    /// Empties the log a while after a deletion.
     var purge: Task<Void, Never>?
-    /// Brings the log into the file some time after the last change.
+    /// Checkpoints the log a while after the last change.
     var settling: Task<Void, Never>?
     var lastCommit = ContinuousClock.now
-    /// Looks through the items some time after the first unlock.
+    /// Sweeps the items a while after the first unlock.
     var sweep: Task<Void, Never>?
     var isTamperingReported = false
 
@@ -65,23 +66,24 @@ public actor KeychainEngine {
     /// Opens the keychain of a directory, locked; an empty directory is a keychain that is not set up.
     ///
     /// - Parameters:
-    ///   - directory: where its files are.
+    ///   - directory: the directory of its files.
     ///   - sealer: seals the device part of the keybag's keys.
-    ///   - counters: hardware that counts epochs and generations; nil where there is none.
-    ///   - privateKeys: makes and uses private keys; nil for software.
-    ///   - attester: vouches for private keys that hardware keeps; nil where there is none.
-    ///   - derivation: the cost of deriving a passcode's key in keybags made here; nil measures it, so that one
-    ///     derivation takes at least 500 ms. A keybag that exists keeps its own.
-    ///   - groupsInSection: how many groups of 16 items are proved together, so that a larger store is not read whole at
-    ///     its first unlock; nil for as many as take less than 20 ms.
-    ///   - mostItems: how many items there may be before an add is refused; nil for ``ItemLimits/mostItems``.
-    ///   - delays: when the engine does what nobody waits for.
-    ///   - isForTests: a part of the daemon is a test part. Keybags made here are `test` for good; one that is more
-    ///     is not opened.
+    ///   - counters: hardware that counts epochs and generations; nil if there is none.
+    ///   - privateKeys: creates and uses private keys; nil for software.
+    ///   - attester: attests private keys kept by hardware; nil if there is none.
+    ///   - derivation: the cost of deriving a passcode's key in keybags created here; nil measures it, so that one
+    ///     derivation takes at least 500 ms. An existing keybag keeps its own cost.
+    ///   - groupsInSection: the most groups of 16 items that are verified together, so that a larger store is not read
+    ///     completely at its first unlock; nil for as many as take less than 20 ms.
+    ///   - mostItems: the most items before an addition is refused; nil for ``ItemLimits/mostItems``.
+    ///   - delays: the delays of background work.
+    ///   - isForTests: whether the daemon has a test part. Keybags created here have the assurance `test` permanently; a
+    ///     keybag with a higher one is not opened.
     ///   - wallClock: microseconds since 1970, for the dates of items.
-    ///   - audit: takes security events.
-    /// - Throws: ``KeychainError`` with `errSecNotAvailable` when a file is not a plain file of ours alone, or when
-    ///   a newer version wrote it, or it is not for this daemon (`isForTests`). Damage does not throw: ``state()`` tells it.
+    ///   - audit: the log of security events.
+    /// - Throws: ``KeychainError`` with `errSecNotAvailable` if a file is not a regular file that only this user can
+    ///   access, if a newer version wrote it, or if it is not for this daemon (`isForTests`). Damage does not throw:
+    ///   ``state()`` reports it.
     public init(
         directory: StoreDirectory,
         sealer: any KeySealer,
@@ -116,7 +118,7 @@ public actor KeychainEngine {
         try ItemReplacement(in: directory).settle()
         switch reading {
         case .missing:
-            // Items without their keybag are not a keychain that was never set up.
+            // Items without a keybag mean a lost keybag, not a keychain that was never set up.
             standing = try ItemStore.hasItems(in: directory) ? .damaged(last: nil) : .notSetUp
             return
         case .authentic(let record): standing = .locked(record)
@@ -125,7 +127,7 @@ public actor KeychainEngine {
         do throws(KeychainError) {
             store = try ItemStore(directory: directory, limits: storeLimits)
         } catch {
-            // Unreadable items leave a keybag that can say so; a newer format must not be touched at all.
+            // With unreadable items the keybag can still report that; a newer format must not be touched at all.
             if error.cause == KeychainError.newerFormat.cause { throw error }
             storeFault = error
             if error.cause == .logDamaged {
@@ -152,7 +154,7 @@ public actor KeychainEngine {
         sweep?.cancel()
     }
 
-    /// Waits until no other operation works on the keybag; operations on items go on meanwhile.
+    /// Waits until no other operation uses the keybag; item operations continue meanwhile.
     func enterKeybag() async {
         guard isKeybagBusy else {
             isKeybagBusy = true
@@ -178,18 +180,19 @@ extension KeychainEngine {
     enum KeybagReading {
         case missing
         case authentic(KeybagRecord)
-        /// Holds what could be parsed all the same: the recovery code authenticates it by opening it.
+        /// With the record if it could be parsed: the recovery code authenticates it by opening it.
         case damaged(KeybagRecord?)
     }
 
-    /// The keybag as it lies on the disk.
+    /// Reads the keybag from the disk.
     func readKeybag() throws(KeychainError) -> KeybagReading {
         let reading = try Self.readKeybag(keybagFile, directory)
         try Self.checkOpens(reading, isForTests: isForTests)
         return reading
     }
 
-    /// A prompt program or a sensor of a test gets nothing to do with a keybag that was made without it.
+    /// Refuses a keybag created without test parts if this daemon has some: a test's prompt program or sensor must not
+    /// use it.
     static func checkOpens(_ reading: KeybagReading, isForTests: Bool) throws(KeychainError) {
         switch reading {
         case .authentic(let record), .damaged(.some(let record)):
@@ -199,7 +202,7 @@ extension KeychainEngine {
         }
     }
 
-    /// Reads the keybag and says whether it is as it was written.
+    /// Reads the keybag and verifies that it is intact.
     static func readKeybag(
         _ file: AtomicFile,
         _ directory: StoreDirectory
@@ -215,7 +218,7 @@ extension KeychainEngine {
         }
     }
 
-    /// Writes the keybag, all or nothing, and takes it for the current one.
+    /// Writes the keybag, all or nothing, and makes it the current one.
     func writeKeybag(_ record: KeybagRecord) throws(KeychainError) {
         guard let key = try DeviceKeyFile(directory: directory).key("keybag") else { throw .damaged }
         try keybagFile.replace(with: record.file(authenticatedBy: key))

@@ -1,30 +1,30 @@
 import Glibc
 package import KeychainModel
 
-/// A user of the system: whose files are whose, and with whose rights they are reached.
+/// A Unix user account: the owner of files, and the credentials with which they are accessed.
 package struct Account: Sendable, Equatable {
     package let uid: UInt32
     package let gid: UInt32
-    /// All groups, the first one among them.
+    /// All groups, the primary group first.
     package let groups: [UInt32]
 
-    /// Names a user and the groups.
+    /// Creates an account from its numbers.
     package init(uid: UInt32, gid: UInt32, groups: [UInt32]) {
         self.uid = uid
         self.gid = gid
         self.groups = groups
     }
 
-    /// A user with all groups.
+    /// Looks up an account's supplementary groups in the user database.
     package init(_ user: UserDatabase.User, in database: UserDatabase) {
         let others = database.groups.filter { $0.members.contains(user.name) && $0.gid != user.gid }
         self.init(uid: user.uid, gid: user.gid, groups: [user.gid] + others.map(\.gid))
     }
 
-    /// Runs `body` with the rights of this account alone, as root; as that account itself, just runs it.
+    /// Runs `body` with the effective credentials of this account; runs it unchanged if the process already has them.
     ///
-    /// The kernel then refuses all that the account itself may not open, whatever links lie in the way. It holds for the
-    /// whole process: nothing else may run meanwhile.
+    /// The kernel then refuses every file that the account itself may not open, whatever symbolic links lead to it. The
+    /// change applies to the whole process: no other thread may run meanwhile.
     func acting<R>(_ body: () throws(MoveError) -> R) throws(MoveError) -> R {
         let own = ProcessUser.uid
         guard own != uid else { return try body() }
@@ -33,7 +33,7 @@ package struct Account: Sendable, Equatable {
         let group = getegid()
         guard count >= 0, unsafe setgroups(groups.count, groups) == 0 else { throw .system("setgroups") }
         defer {
-            // With more or other rights than it began with the process must not go on.
+            // The process must not continue with credentials other than those it started with.
             guard seteuid(own) == 0, setegid(group) == 0, unsafe setgroups(Int(count), former) == 0 else {
                 abort()
             }

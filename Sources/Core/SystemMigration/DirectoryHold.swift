@@ -2,17 +2,17 @@ import CLinux
 import Glibc
 import KeychainModel
 
-/// The lock on a keychain's directory: while it is held no daemon opens what is there.
+/// The lock on a keychain's directory: while it is held, no daemon opens the files in it.
 enum DirectoryHold {
-    /// How long a daemon may take to end its prompts and close its files.
+    /// Seconds that a daemon may take to end its prompts and close its files.
     static let patience: CInt = 30
 
-    /// Takes the lock; a process of `owner` that holds it is asked to end (SIGTERM), once it is certain that it is the one.
+    /// Takes the lock; a process of `owner` that holds it gets SIGTERM, once it is certain that it is the holder.
     ///
-    /// - Throws: ``MoveError`` `busy` when it does not end, or is somebody else's.
+    /// - Throws: ``MoveError`` `busy` if the holder does not exit or belongs to another user.
     static func take(_ directory: OpenDirectory, from owner: Account) throws(MoveError) {
         var asked: Set<pid_t> = []
-        // A daemon that is just starting waits half a second for the lock; one may follow another.
+        // A starting daemon retries the lock for half a second, and another daemon may start after the first.
         for _ in 0..<(4 * patience) {
             if flock(directory.descriptor, LOCK_EX | LOCK_NB) == 0 { return }
             guard errno == EWOULDBLOCK || errno == EINTR else { throw .system(directory.path) }
@@ -30,17 +30,17 @@ enum DirectoryHold {
         )
     }
 
-    /// The process that holds the lock; nil where nobody does, or it cannot be told, or it is not `owner`'s.
+    /// The process that holds the lock; nil if nothing holds it, it is unknown, or it is not a process of `owner`.
     static func holder(of directory: OpenDirectory, _ owner: Account?) throws(MoveError) -> pid_t? {
         let status = try directory.status()
         return holder(device: status.st_dev, inode: status.st_ino, owner: owner?.uid)
     }
 
-    /// The process that holds the lock on a file, by proc(5), `/proc/locks`.
+    /// The process that holds the lock on a file, according to `/proc/locks` (proc(5)).
     static func holder(device: dev_t, inode: ino_t, owner: UInt32?) -> pid_t? {
         guard let locks = ProcText.read("/proc/locks", upTo: 1 << 20) else { return nil }
         for line in locks.split(separator: "\n") {
-            // "1: FLOCK  ADVISORY  WRITE 4711 fd:01:262145 0 EOF"; one who waits has an arrow.
+            // "1: FLOCK  ADVISORY  WRITE 4711 fd:01:262145 0 EOF"; the line of a waiting process has an arrow.
             let words = line.split(separator: " ")
             guard words.count >= 6, words[1] == "FLOCK", words[3] == "WRITE", let process = pid_t(words[4]),
                 process > 0
@@ -48,7 +48,7 @@ enum DirectoryHold {
             let place = words[5].split(separator: ":")
             guard place.count == 3, ino_t(place[2]) == inode else { continue }
             let named = (dev_t(place[0], radix: 16) ?? 0, dev_t(place[1], radix: 16) ?? 0)
-            // Some file systems (btrfs) tell another device to stat(2): then its descriptors have to tell.
+            // Some file systems (btrfs) report a different device in stat(2): compare the process's descriptors instead.
             guard named == numbers(of: device) || hasOpen(process, device, inode) else { continue }
             guard let owner else { return process }
             if isProcess(process, of: owner) { return process }
@@ -56,7 +56,8 @@ enum DirectoryHold {
         return nil
     }
 
-    /// The directories that daemons of `owner` hold the lock on, with their processes; what cannot be looked at has none.
+    /// The directories locked by daemons of `owner`, with the process of each; processes that cannot be inspected are
+    /// omitted.
     static func directories(of owner: UInt32) -> [(process: pid_t, directory: String)] {
         guard let locks = ProcText.read("/proc/locks", upTo: 1 << 20) else { return [] }
         var found: [(process: pid_t, directory: String)] = []
@@ -72,7 +73,7 @@ enum DirectoryHold {
         return found
     }
 
-    /// Whether a process sees the files that this one sees: a container may have users of the same numbers.
+    /// Whether a process is in this process's mount namespace: a container may use the same user numbers.
     private static func sharesMounts(_ process: pid_t) -> Bool {
         var (own, other) = (stat(), stat())
         guard unsafe stat("/proc/self/ns/mnt", &own) == 0,
@@ -93,7 +94,7 @@ enum DirectoryHold {
         }
     }
 
-    /// The major and the minor number, as makedev(3) puts them together.
+    /// The major and minor device numbers, decoded as makedev(3) encodes them.
     private static func numbers(of device: dev_t) -> (dev_t, dev_t) {
         ((device >> 8) & 0xFFF | (device >> 32) & ~0xFFF, device & 0xFF | (device >> 12) & ~0xFF)
     }
@@ -105,7 +106,7 @@ enum DirectoryHold {
         }
     }
 
-    /// The links in proc(5) that stand for a process's open files.
+    /// The links in `/proc/PID/fd` (proc(5)), one for each open descriptor of a process.
     private static func descriptors(of process: pid_t) -> [String] {
         let directory = "/proc/\(process)/fd"
         guard let stream = unsafe opendir(directory) else { return [] }
@@ -120,7 +121,7 @@ enum DirectoryHold {
         return names
     }
 
-    /// Whether all four user numbers of a process are this one's: no program with more rights is asked to end.
+    /// Whether all four user ids of a process are `owner`: a program with more privileges gets no signal.
     private static func isProcess(_ process: pid_t, of owner: UInt32) -> Bool {
         guard let text = ProcText.read("/proc/\(process)/status", upTo: 1 << 14),
             let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Uid:") })
@@ -134,18 +135,18 @@ enum DirectoryHold {
         let handle = clinux_pidfd_open(process)
         guard handle >= 0 else { return }
         defer { close(handle) }
-        // The number may have been another's when it was opened.
+        // The process id may have been reused before the pidfd was opened.
         guard try holder(of: directory, owner) == process else { return }
         guard clinux_pidfd_signal(handle, SIGTERM) == 0 else { return }
         var entry = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
-        // Readable once it has ended (pidfd_open(2)).
+        // The pidfd becomes readable when the process has exited (pidfd_open(2)).
         _ = SystemCall.uninterrupted { unsafe poll(&entry, 1, patience * 1000) }
     }
 }
 
-/// Small texts of the system.
+/// Reads small text files of procfs.
 enum ProcText {
-    /// All of a file; nil where it cannot be read or is no text.
+    /// The whole content of a file; nil if it cannot be read or is not UTF-8.
     static func read(_ path: String, upTo limit: Int) -> String? {
         SmallFile.bytes(path, upTo: limit).flatMap { String(validating: $0, as: UTF8.self) }
     }

@@ -1,26 +1,26 @@
 import Glibc
 import KeychainModel
 
-/// What of a keychain there is in a directory.
+/// Checks which keychain files a directory holds.
 extension KeychainMove {
-    /// The files without which there is nothing to open: keybag and items.
+    /// The files without which a keychain cannot be opened: keybag and items.
     private static let essential = [StoreFile.keybag, .items].map(\.rawValue)
 
-    /// The essential files that have their names in a directory, whatever they are.
+    /// The essential files whose names exist in a directory, whatever their type.
     func essentials(in directory: OpenDirectory) throws(MoveError) -> Set<String> {
         Set(try directory.storeNames()).intersection(Self.essential)
     }
 
-    /// The same of a directory of the account's; nothing where there is no such directory.
+    /// The same for a directory of the account; empty if the directory does not exist.
     func essentials(of name: String, in system: OpenDirectory) throws(MoveError) -> Set<String> {
         guard let directory = try system.directory(name, owner: places.keeper.uid) else { return [] }
         return try places.keeper.acting { () throws(MoveError) in try essentials(in: directory) }
     }
 
-    /// Whether a directory has `files`, each a plain file with one name, its owner's alone, and not empty; called with the
-    /// owner's rights.
+    /// Whether each of `files` is a non-empty regular file with mode 0600 and one link that `owner` owns; called with the
+    /// owner's credentials.
     ///
-    /// That what is in them opens is the check's to say, which the user's unlocking is part of.
+    /// Whether their content can be opened is decided later by the check, which includes the user's unlock.
     func isWhole(_ directory: OpenDirectory, _ files: Set<String>, owner: Account) -> Bool {
         files.allSatisfy { name in
             var status = stat()
@@ -30,7 +30,7 @@ extension KeychainMove {
         }
     }
 
-    /// What is left to do once the keychain is where it is to be: nothing where there is none in any of its places.
+    /// What is left to do after the move: `.empty` if no place has a keychain, `.needsCheck` otherwise.
     func outcome(in system: OpenDirectory) throws(MoveError) -> Outcome {
         for name in [places.keptName, places.spareName] {
             guard try essentials(of: name, in: system).isEmpty else { return .needsCheck }
@@ -46,8 +46,8 @@ extension KeychainMove {
 
     // MARK: Where it was
 
-    /// Where a user's keychain was before it moved, which need not be where the user's environment has it now; nil where none
-    /// moved, or the caller may not know.
+    /// The directory of a user's keychain before it moved, which may differ from what the user's environment says now;
+    /// nil if none moved or the caller may not read the record.
     package static func origin(of user: UInt32, systemDirectory: String) -> String? {
         for ending in ["moving", "from"] {
             let path = "\(systemDirectory)/\(user).\(ending)"
@@ -60,7 +60,8 @@ extension KeychainMove {
         return nil
     }
 
-    /// Notes where the keychain is taken from, and that what stays there is the former one; root's, and the user may read it.
+    /// Records where the keychain is taken from; files left there are the former keychain (owner root, readable by the
+    /// user).
     func noteOrigin(in system: OpenDirectory) throws(MoveError) {
         let (name, temporary) = (places.movingName, places.movingName + ".new")
         try system.remove(temporary)
@@ -72,7 +73,8 @@ extension KeychainMove {
         try system.sync()
     }
 
-    /// Notes that the former keychain was removed: what comes to lie there from now on is another one.
+    /// Records that the former keychain was removed: a keychain found in the user's directory from now on is a different
+    /// one.
     func noteMoved(in system: OpenDirectory) throws(MoveError) {
         guard try system.has(places.movingName) else { return }
         try system.remove(places.originName)
@@ -80,7 +82,7 @@ extension KeychainMove {
         try system.sync()
     }
 
-    /// Forgets both.
+    /// Removes both records.
     func forgetOrigin(in system: OpenDirectory) throws(MoveError) {
         for name in [places.movingName + ".new", places.movingName, places.originName] {
             try system.remove(name)

@@ -1,14 +1,14 @@
 import Glibc
 import KeychainModel
 
-/// The directories of a move: opened and locked, and the user's own put out of force and in force.
+/// The directories of a move: opens and locks them, and disables or enables the user's own directory.
 extension KeychainMove {
-    /// The directory of all users' keychains, locked: one move at a time.
+    /// Opens the directory of all users' keychains and locks it: one move at a time.
     func systemDirectory() throws(MoveError) -> OpenDirectory {
         let path = places.systemDirectory
         let isNew = unsafe mkdir(path, 0o755) == 0
         guard isNew || errno == EEXIST else { throw .system(path) }
-        // The process's umask may have taken more than it should.
+        // The process's umask may have removed required mode bits.
         if isNew {
             guard unsafe chmod(path, 0o755) == 0 else { throw .system(path) }
         }
@@ -19,7 +19,7 @@ extension KeychainMove {
         guard flock(system.descriptor, LOCK_EX | LOCK_NB) == 0 else {
             throw MoveError(.busy, "another keychain is being moved", hint: "wait for it, then run it again")
         }
-        // All that follows stands on this name.
+        // Every later step depends on this directory entry, so make it durable.
         try syncParent(of: path)
         return system
     }
@@ -32,7 +32,7 @@ extension KeychainMove {
         guard fsync(descriptor) == 0 else { throw .system(parent) }
     }
 
-    /// The user's directory, made where it is missing, and locked against daemons.
+    /// Opens the user's directory, creating it if it is missing, and locks it against daemons.
     func lockedUserDirectory() throws(MoveError) -> OpenDirectory {
         let own = try asUser { () throws(MoveError) in
             try makeUserDirectory()
@@ -43,12 +43,12 @@ extension KeychainMove {
         return own
     }
 
-    /// A daemon of the user's that keeps a keychain in another place than the user's directory, as another `XDG_DATA_HOME` than
-    /// root knows of says; nil where none runs, or it cannot be told.
+    /// A daemon of the user whose keychain is in a directory other than the user's directory, because its `XDG_DATA_HOME`
+    /// differs from the one root knows; nil if none runs or none can be identified.
     package func otherDaemon() -> (process: Int32, directory: String)? {
         var own = stat()
         let isThere = unsafe stat(places.userDirectory, &own) == 0
-        // One that is called otherwise is `TOUCHSTONE_HOME`'s, which is apart from system mode.
+        // A directory with another name comes from `TOUCHSTONE_HOME`, which system mode does not touch.
         return DirectoryHold.directories(of: places.user.uid).first { found in
             var other = stat()
             guard found.directory.hasSuffix("/touchstone"), unsafe stat(found.directory, &other) == 0 else {
@@ -58,7 +58,8 @@ extension KeychainMove {
         }
     }
 
-    /// Puts the user's directory out of force; makes it where it is missing.
+    /// Marks the user's directory as moved, so that its keychain no longer counts; creates the directory if it is
+    /// missing.
     func mark(_ known: OpenDirectory? = nil) throws(MoveError) {
         try asUser { () throws(MoveError) in
             if known == nil { try makeUserDirectory() }
@@ -92,7 +93,7 @@ extension KeychainMove {
         }
     }
 
-    /// Makes the user's directory and those above it, as the user's daemon would.
+    /// Creates the user's directory and its parents with the modes that the user's daemon would use.
     func makeUserDirectory() throws(MoveError) {
         var place = ""
         for part in places.userDirectory.split(separator: "/") {

@@ -1,4 +1,4 @@
-/// Why a keychain stays where it is.
+/// The errors with which a keychain stays in its place.
 extension KeychainMove {
     var notEnabled: MoveError {
         MoveError(.notEnabled, "the keychain is not in system mode", hint: "sudo touchstone system enable")
@@ -29,7 +29,7 @@ extension KeychainMove {
         )
     }
 
-    /// Nothing is in force, and all of it is still in the account's directory.
+    /// Neither keychain is active; a complete copy is still in the account's directory.
     var notBack: MoveError {
         MoveError(
             .notWhole,

@@ -1,13 +1,13 @@
 import Glibc
 import KeychainModel
 
-/// What is removed once it is kept elsewhere.
+/// Removes the copies that are no longer needed after a move.
 extension KeychainMove {
-    /// Removes a directory of the account's, with the files in it.
+    /// Removes a directory of the account with the files in it.
     func removeKept(_ name: String, in system: OpenDirectory) throws(MoveError) {
         guard try system.has(name) else { return }
         let root = places.administrator
-        // Root's own while it is made, the account's from then on.
+        // Root owns the directory while it is created, the account owns it afterwards.
         let descriptor = unsafe openat(
             system.descriptor,
             name,
@@ -30,9 +30,9 @@ extension KeychainMove {
         try system.removeDirectory(name)
     }
 
-    /// Removes a file, and first overwrites one that holds a key: what lies on the disk should not open anything.
+    /// Removes a file; a file that holds a key is overwritten first, so that no usable key stays on the disk.
     ///
-    /// Best effort: a disk that writes elsewhere keeps the old bytes.
+    /// Best effort: a disk that writes elsewhere (copy on write, flash) keeps the old bytes.
     func erase(_ name: String, in directory: OpenDirectory) throws(MoveError) {
         let holdsKey = [StoreFile.keybag, .deviceKey].contains { name.hasPrefix($0.rawValue) }
         let flags = O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
@@ -41,7 +41,7 @@ extension KeychainMove {
         try directory.remove(name)
         var status = stat()
         guard file >= 0, unsafe fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            // A file with another name elsewhere is not this keychain's alone.
+            // A file with a link elsewhere may be used by others: do not overwrite it.
             status.st_nlink == 0, status.st_size <= 1 << 20
         else { return }
         let zeros = [UInt8](repeating: 0, count: Int(status.st_size))
@@ -56,7 +56,8 @@ extension KeychainMove {
         try own.removeDirectory(MovePlaces.arrivingName)
     }
 
-    /// The socket's directory, where there was no other place for it; a daemon that starts just now makes it anew.
+    /// Removes the socket's directory if it was inside the keychain's directory; a daemon that starts now creates it
+    /// again.
     func removeSocketDirectory(from own: OpenDirectory) {
         guard let run = try? own.directory("run", owner: places.user.uid) else { return }
         for name in ["socket", "lock"] { try? run.remove(name) }

@@ -1,24 +1,25 @@
 import Glibc
 import KeychainModel
 
-/// Moves a keychain in place: between its user's directory and that of the account that keeps it in system mode.
+/// Moves a keychain in place, between its user's directory and the directory of the account that keeps it in system mode.
 ///
-/// Not by an export, which leaves behind what belongs to this device: all files move as they are. What is in force is
-/// said by names alone, each changed by one call and made durable before the next: a keychain in the user's directory
-/// counts unless the file ``MovedKeychain`` is beside it; one in system mode counts under its user's number and no other
-/// name. The first is always put out of force before the second is put in force, so that there are never two of them.
-/// A crash leaves one in force, or neither, with all of it in one of the two places: the next call goes on from there.
+/// All files move unchanged; an export would leave out what is bound to this device. File names alone decide which
+/// keychain is active, each changed by one system call and made durable before the next: a keychain in the user's
+/// directory is active unless the file ``MovedKeychain`` is beside it; one in system mode is active under its user's
+/// number and under no other name. The first is always deactivated before the second is activated, so that two are never
+/// active. After a crash one is active or none, with a complete copy in one of the two places; the next call continues
+/// from there.
 package struct KeychainMove {
-    /// What a move came to.
+    /// The result of a move.
     package enum Outcome: Sendable, Equatable {
-        /// The keychain is there, to be opened once before the former one is removed.
+        /// The keychain is at its destination and must be opened once before the former one is removed.
         case needsCheck
-        /// There was no keychain; a new one is made there.
+        /// There was no keychain; a new one is created at the destination.
         case empty
     }
 
     package let places: MovePlaces
-    /// Hears how many bytes of how many are copied.
+    /// Reports progress in bytes.
     let progress: (_ done: Int64, _ total: Int64) -> Void
 
     package init(_ places: MovePlaces, progress: @escaping (Int64, Int64) -> Void = { _, _ in }) {
@@ -28,17 +29,17 @@ package struct KeychainMove {
 
     // MARK: Standing
 
-    /// Where the keychain is; changes nothing.
+    /// Where the keychain is now; changes nothing.
     package func standing() throws(MoveError) -> MoveStanding { try facts().standing }
 
     /// Whether the user's own directory has a keychain.
     package func hasKeychain() throws(MoveError) -> Bool { try facts().hasKeychain }
 
-    /// The process that uses the keychain where it is now; nil where none does, or it cannot be told.
+    /// The process that uses the keychain in its present place; nil if there is none or it cannot be identified.
     package func keepingProcess() throws(MoveError) -> Int32? {
         let path = try standing().isSystem ? places.keptDirectory : places.userDirectory
         var status = stat()
-        // Its directory need not be open to whoever asks.
+        // The caller may not have access to the directory.
         guard unsafe lstat(path, &status) == 0 else { return nil }
         return DirectoryHold.holder(device: status.st_dev, inode: status.st_ino, owner: nil)
     }
@@ -68,7 +69,7 @@ package struct KeychainMove {
         return facts
     }
 
-    /// Whether it is certain that a directory of the account's has no keychain; others than root and the account cannot tell.
+    /// Whether a directory of the account certainly has no keychain; only root and the account can tell.
     private func isEmpty(_ name: String, in system: OpenDirectory) -> Bool {
         let user = ProcessUser.uid
         guard user == 0 || user == places.keeper.uid else { return false }
@@ -81,9 +82,9 @@ package struct KeychainMove {
 
     // MARK: To system mode
 
-    /// Takes the keychain to system mode, or finishes that, or undoes a way back that was not finished.
+    /// Moves the keychain to system mode, completes an interrupted move, or reverts an unfinished move back.
     ///
-    /// - Throws: ``MoveError``; `enabledAlready` where there is nothing left to do.
+    /// - Throws: ``MoveError``; `enabledAlready` if nothing is left to do.
     package func enable() throws(MoveError) -> Outcome {
         let system = try systemDirectory()
         defer { withExtendedLifetime(system) {} }
@@ -97,7 +98,7 @@ package struct KeychainMove {
             throw MoveError(.enabledAlready, "the keychain is in system mode already")
         case .systemUnchecked: break
         case .disabling:
-            // All of it is still there: it counts again, and what came back is the former one.
+            // The account's copy is complete: activate it again; the files that came back become the former keychain.
             try mark()
             try noteOrigin(in: system)
             try system.rename(places.leavingName, places.keptName)
@@ -111,11 +112,12 @@ package struct KeychainMove {
         return try outcome(in: system)
     }
 
-    /// Takes the user's keychain to system mode.
+    /// Moves the user's keychain to system mode.
     private func take(in system: OpenDirectory) throws(MoveError) {
-        // Locked before it is looked at: a daemon may be about to make a keychain there.
+        // Lock before looking: a daemon may be about to create a keychain there.
         let own = try lockedUserDirectory()
-        // Until the other one counts: a daemon that began in between would write to what was copied.
+        // Hold the lock until the other keychain is active: a daemon started in between would write to files already
+        // copied.
         defer { withExtendedLifetime(own) {} }
         let files = try asUser { () throws(MoveError) in try essentials(in: own) }
         guard files.isEmpty || files.contains(StoreFile.keybag.rawValue) else { throw withoutKeybag }
@@ -126,26 +128,26 @@ package struct KeychainMove {
         try system.sync()
     }
 
-    /// Removes the directory of a daemon that found no keychain there.
+    /// Removes the directory of a daemon that started in system mode and found no keychain.
     private func removeBypassed(in system: OpenDirectory) throws(MoveError) {
         guard let kept = try system.directory(places.keptName, owner: places.keeper.uid) else { return }
         try DirectoryHold.take(kept, from: places.keeper)
         defer { withExtendedLifetime(kept) {} }
-        // Somebody may have set one up in the meantime.
+        // The user may have set up a keychain in the meantime.
         guard try essentials(of: places.keptName, in: system).isEmpty else { throw twoKeychains }
         try removeKept(places.keptName, in: system)
         try system.sync()
     }
 
-    /// The user's directory holds nothing more, and the copy was whole: it is the keychain.
+    /// Activates the staged copy: the user's directory has no files left, and the copy was complete.
     private func adoptStaged(in system: OpenDirectory) throws(MoveError) {
-        // Until it is whole it is root's own.
+        // Root owns the staged directory until the copy is complete.
         guard try system.directory(places.stagedName, owner: places.keeper.uid) != nil else { throw lost }
         try system.rename(places.stagedName, places.keptName)
         try system.sync()
     }
 
-    /// Makes a whole, durable copy of the user's keychain, under a name that does not count.
+    /// Makes a complete, durable copy of the user's keychain under a name that does not make it active.
     private func stage(_ own: OpenDirectory, in system: OpenDirectory) throws(MoveError) {
         try discardStaged(in: system)
         try system.make(places.stagedName)
@@ -177,9 +179,9 @@ package struct KeychainMove {
         try removeKept(places.stagedName, in: system)
     }
 
-    /// Removes the former keychain of the user, once the one in system mode was opened and is whole.
+    /// Removes the user's former keychain, after the one in system mode was opened and found complete.
     ///
-    /// - Throws: ``MoveError``; `notEnabled` where the keychain is not in system mode.
+    /// - Throws: ``MoveError``; `notEnabled` if the keychain is not in system mode.
     package func finishEnabling() throws(MoveError) {
         let system = try systemDirectory()
         defer { withExtendedLifetime(system) {} }
@@ -192,9 +194,10 @@ package struct KeychainMove {
         try removeFormer(in: system)
     }
 
-    /// Removes what the user's directory, and that of a former way back, still have of a keychain that is in system mode.
+    /// Removes the files of a keychain in system mode that are left in the user's directory and from an earlier move
+    /// back.
     private func removeFormer(in system: OpenDirectory) throws(MoveError) {
-        // Nothing is removed that is not there as well.
+        // Remove nothing that the kept directory does not have as well.
         guard let kept = try system.directory(places.keptName, owner: places.keeper.uid) else { throw lost }
         let own = try asUser { () throws(MoveError) in
             try OpenDirectory.open(places.userDirectory, owner: places.user.uid)
@@ -207,7 +210,7 @@ package struct KeychainMove {
         guard isKept else { throw missing(from: kept.path) }
         try asUser { () throws(MoveError) in
             guard let own else { return }
-            // The keybag last: what is there without one is no keychain.
+            // Remove the keybag last: without one the remaining files are not a keychain.
             let names = try own.storeNames()
             for name in names where name != StoreFile.keybag.rawValue { try erase(name, in: own) }
             for name in names where name == StoreFile.keybag.rawValue { try erase(name, in: own) }
@@ -222,10 +225,10 @@ package struct KeychainMove {
 
     // MARK: Back to the user
 
-    /// Takes the keychain back to its user, or finishes that, or undoes a way to system mode that was not finished.
+    /// Moves the keychain back to its user, completes an interrupted move, or reverts an unfinished move to system mode.
     ///
-    /// The daemon in system mode is stopped before.
-    /// - Throws: ``MoveError``; `notEnabled` where there is nothing to take back.
+    /// The daemon in system mode must be stopped first.
+    /// - Throws: ``MoveError``; `notEnabled` if there is nothing to move back.
     package func disable() throws(MoveError) -> Outcome {
         let system = try systemDirectory()
         defer { withExtendedLifetime(system) {} }
@@ -247,7 +250,7 @@ package struct KeychainMove {
         case .enabling where facts.hasKeychain:
             try unmark()
             try discardStaged(in: system)
-            // One that has come back is not checked yet.
+            // A keychain that came back earlier has not been checked yet.
             if !facts.hasSpare { try forgetOrigin(in: system) }
         case .enabling:
             try adoptStaged(in: system)
@@ -263,7 +266,8 @@ package struct KeychainMove {
         try DirectoryHold.take(kept, from: places.keeper)
         try mark()
         let own = try lockedUserDirectory()
-        // Until the other one counts: a daemon that began in between would write to what was copied.
+        // Hold the locks until the other keychain is active: a daemon started in between would write to files already
+        // copied.
         defer { withExtendedLifetime((kept, own)) {} }
         try asUser { () throws(MoveError) in
             try putAside(in: own)
@@ -294,7 +298,7 @@ package struct KeychainMove {
         try settle(in: system)
     }
 
-    /// Puts a keychain that was never opened in system mode out of the way of the one that comes back.
+    /// Moves a keychain that was never opened in system mode aside, to make room for the one that comes back.
     private func putAside(in own: OpenDirectory) throws(MoveError) {
         let names = try own.storeNames()
         guard !names.isEmpty else { return }
@@ -310,7 +314,7 @@ package struct KeychainMove {
         try own.sync()
     }
 
-    /// Gives the files of the copy that came back their names, and puts the user's directory in force.
+    /// Renames the files of the returned copy to their final names and activates the user's directory.
     private func settle(in system: OpenDirectory) throws(MoveError) {
         let leaving = try essentials(of: places.leavingName, in: system)
         try asUser { () throws(MoveError) in
@@ -321,7 +325,7 @@ package struct KeychainMove {
                 for name in try arriving.names() { try arriving.rename(name, to: own, name) }
                 try own.removeDirectory(MovePlaces.arrivingName)
             }
-            // The directory was the user's to change in the meantime.
+            // The user could change the directory in the meantime.
             guard isWhole(own, leaving, owner: places.user) else { throw notBack }
             try own.sync()
         }
@@ -331,9 +335,9 @@ package struct KeychainMove {
         try unmark()
     }
 
-    /// Removes what system mode still has of the keychain, once the user's own was opened and is whole.
+    /// Removes the copy left in system mode, after the user's own keychain was opened and found complete.
     ///
-    /// - Throws: ``MoveError``; `enabledAlready` where it is in system mode.
+    /// - Throws: ``MoveError``; `enabledAlready` if the keychain is in system mode.
     package func finishDisabling() throws(MoveError) {
         let system = try systemDirectory()
         defer { withExtendedLifetime(system) {} }

@@ -1,23 +1,23 @@
 import Glibc
 import KeychainModel
 
-/// Why a keychain was not moved, or not all the way; everything that is in force stays in force.
+/// Why a keychain was not moved, or only in part; the active keychain stays active.
 package struct MoveError: Error, Equatable {
-    /// What a program can act on.
+    /// The kind of error, for programs.
     package enum Code: Sendable {
         /// The keychain is not in system mode.
         case notEnabled
-        /// It is in system mode, and nothing is left to do.
+        /// The keychain is in system mode, and nothing is left to do.
         case enabledAlready
-        /// There are two keychains, and nothing says which of them counts.
+        /// There are two keychains, and no record says which one is active.
         case twoKeychains
-        /// The keychain went to a place where it is not.
+        /// The keychain was moved to a place where it no longer is.
         case lost
-        /// A file or directory is not what it has to be, or belongs to somebody else.
+        /// A file or directory has an unexpected type or mode, or belongs to another user.
         case unsafePlace
         /// Another process uses the keychain, or another move is under way.
         case busy
-        /// It has no keybag, without which nothing in it opens, or not all of it came back.
+        /// The keychain has no keybag, without which nothing in it can be opened, or only part of it came back.
         case notWhole
         /// There is no room on the disk.
         case full
@@ -28,9 +28,9 @@ package struct MoveError: Error, Equatable {
     }
 
     package let code: Code
-    /// One clause.
+    /// The message, one clause.
     package let message: String
-    /// What to do; nil where the message says it.
+    /// What the user can do; nil if the message says it.
     package let hint: String?
 
     init(_ code: Code, _ message: String, hint: String? = nil) {

@@ -1,8 +1,8 @@
 import KeychainModel
 
-/// Whose keychain moves, and between which directories.
+/// The user of a move and the directories it moves between.
 package struct MovePlaces: Sendable, Equatable {
-    /// The user whose keychain it is.
+    /// The user who owns the keychain.
     package let user: Account
     /// The account that keeps keychains in system mode.
     package let keeper: Account
@@ -10,10 +10,10 @@ package struct MovePlaces: Sendable, Equatable {
     package let userDirectory: String
     /// The directory of all users' keychains in system mode, `/var/lib/touchstone`.
     package let systemDirectory: String
-    /// Whose that directory is: root's, who moves keychains.
+    /// The owner of that directory: root, who moves keychains.
     let administrator: UInt32
 
-    /// Names the places; tests have others than the system's, and may have another administrator than root.
+    /// Creates the places of a move; tests use other directories, and may use an administrator other than root.
     package init(
         user: Account,
         keeper: Account,
@@ -28,23 +28,24 @@ package struct MovePlaces: Sendable, Equatable {
         self.administrator = administrator
     }
 
-    /// The keychain's name among those of other users.
+    /// The name of the user's keychain in the system directory.
     var keptName: String { "\(user.uid)" }
     /// Where the keychain is in system mode.
     package var keptDirectory: String { systemDirectory + "/" + keptName }
-    /// A copy that is being made, root's own until it is whole.
+    /// The name of a copy in progress; root owns it until it is complete.
     var stagedName: String { "\(user.uid).new" }
-    /// What a keychain is called that is on its way back to its user.
+    /// The name of a keychain on its way back to its user.
     var leavingName: String { "\(user.uid).old" }
-    /// What it is called once all of it is back, until it was opened there once.
+    /// The name of the copy left in system mode after a move back, until the user's keychain was opened once.
     var spareName: String { "\(user.uid).back" }
 
-    /// Where the keychain was its user's own, once it moved and the former one is removed.
+    /// The record of the user's former directory, once the former keychain is removed.
     var originName: String { "\(user.uid).from" }
-    /// The same until then: what the user's directory still has is the former one, and nothing else.
+    /// The same record before that: every file still in the user's directory belongs to the former keychain.
     var movingName: String { "\(user.uid).moving" }
 
-    /// Names in the user's directory: a copy on its way back, and keychains that were never opened in system mode.
+    /// Names in the user's directory: a copy on its way back, and keychains set aside that were never opened in system
+    /// mode.
     static let arrivingName = "arriving"
     static let asideName = "former"
 }

@@ -1,13 +1,13 @@
 import Glibc
 import KeychainModel
 
-/// An open directory, whose entries are reached by their names in it and never through a link.
+/// An open directory whose entries are accessed relative to its descriptor, never through a symbolic link.
 final class OpenDirectory {
-    /// The most names that are read.
+    /// The most entries that are read.
     private static let mostNames = 4096
 
     let descriptor: CInt
-    /// Where it was, for messages.
+    /// The path at the time of opening, for messages.
     let path: String
 
     private init(_ descriptor: CInt, _ path: String) {
@@ -16,20 +16,21 @@ final class OpenDirectory {
     }
 
     deinit {
-        // Not by the close alone: a process that is just being started may hold a copy of the descriptor.
+        // Unlock explicitly: a child process being started may hold a copy of the descriptor, which close alone would not
+        // unlock.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
 
-    /// Opens a directory that is `owner`'s and that nobody else may write to, with mode 0700 where it is `isPrivate`; nil
-    /// where there is none.
+    /// Opens a directory owned by `owner` that no other user may write to, with mode 0700 if `isPrivate`; nil if it does
+    /// not exist.
     static func open(_ path: String, owner: UInt32, isPrivate: Bool = true) throws(MoveError)
         -> OpenDirectory?
     {
         try open(AT_FDCWD, path, path, owner: owner, isPrivate: isPrivate)
     }
 
-    /// Opens a directory in this one, by the same rules.
+    /// Opens a subdirectory by the same rules.
     func directory(_ name: String, owner: UInt32) throws(MoveError) -> OpenDirectory? {
         try Self.open(descriptor, name, path + "/" + name, owner: owner, isPrivate: true)
     }
@@ -70,9 +71,9 @@ final class OpenDirectory {
         return status
     }
 
-    /// All names, in the order of their bytes.
+    /// All names, sorted by their bytes.
     func names() throws(MoveError) -> [String] {
-        // Its own position: the descriptor itself is not moved.
+        // A second open file description, so that the position of `descriptor` does not change.
         let copy = unsafe openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = unsafe fdopendir(copy) else { throw .system(path) }
         defer { unsafe closedir(stream) }
@@ -81,7 +82,7 @@ final class OpenDirectory {
             let octets = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { name in
                 unsafe Array(name.prefix { $0 != 0 })
             }
-            // A name that is no text is none of a keychain's.
+            // A name that is not UTF-8 cannot be a keychain file.
             guard let name = String(validating: octets, as: UTF8.self), name != ".", name != ".." else {
                 continue
             }
@@ -96,7 +97,7 @@ final class OpenDirectory {
     /// The names of a keychain's files.
     func storeNames() throws(MoveError) -> [String] { try names().filter(StoreFile.isPart) }
 
-    /// Whether something has the name, whatever it is.
+    /// Whether an entry of this name exists, whatever its type.
     func has(_ name: String) throws(MoveError) -> Bool {
         var status = stat()
         guard unsafe fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) != 0 else { return true }
@@ -104,7 +105,7 @@ final class OpenDirectory {
         return false
     }
 
-    /// Writes a new file and makes its content durable; its group is `group`, or the process's own.
+    /// Writes a new file and makes its content durable; its group is `group`, or the process's own group.
     func writeFile(_ name: String, _ text: String, mode: mode_t, group: UInt32? = nil) throws(MoveError) {
         let place = path + "/" + name
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
@@ -120,28 +121,28 @@ final class OpenDirectory {
         guard fchmod(file, mode) == 0, fsync(file) == 0 else { throw .system(place) }
     }
 
-    /// Makes a directory with mode 0700, unless it is there.
+    /// Creates a directory with mode 0700, unless it exists.
     func make(_ name: String) throws(MoveError) {
         guard unsafe mkdirat(descriptor, name, 0o700) == 0 || errno == EEXIST else {
             throw .system(path + "/" + name)
         }
     }
 
-    /// Removes a file's name, if it is there.
+    /// Removes a file, if it exists.
     func remove(_ name: String) throws(MoveError) {
         guard unsafe unlinkat(descriptor, name, 0) == 0 || errno == ENOENT else {
             throw .system(path + "/" + name)
         }
     }
 
-    /// Removes an empty directory, if it is there.
+    /// Removes an empty directory, if it exists.
     func removeDirectory(_ name: String) throws(MoveError) {
         guard unsafe unlinkat(descriptor, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
             throw .system(path + "/" + name)
         }
     }
 
-    /// Gives an entry another name, in another directory or the same one; it takes no other's place.
+    /// Renames an entry, also into another directory; fails if the new name exists.
     func rename(_ name: String, to target: OpenDirectory? = nil, _ newName: String) throws(MoveError) {
         let target = target ?? self
         guard try !target.has(newName) else { throw .system(target.path + "/" + newName, EEXIST) }
@@ -150,12 +151,12 @@ final class OpenDirectory {
         }
     }
 
-    /// Makes what was done to names durable.
+    /// Makes changes of directory entries durable.
     func sync() throws(MoveError) {
         guard fsync(descriptor) == 0 else { throw .system(path) }
     }
 
-    /// The bytes that a user may still write on this file system.
+    /// The free bytes on this file system that a user without privileges may use.
     func room() throws(MoveError) -> UInt64 {
         var status = statvfs()
         guard unsafe fstatvfs(descriptor, &status) == 0 else { throw .system(path) }

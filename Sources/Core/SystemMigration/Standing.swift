@@ -1,31 +1,32 @@
 import Glibc
 import KeychainModel
 
-/// Where a user's keychain is, as the directories say: each moment of a move is one of these, also after a crash.
+/// Where a user's keychain is according to the directories; each step of a move is one of these, also after a crash.
 package enum MoveStanding: Sendable, Equatable {
-    /// In the user's own directory, or nowhere yet.
+    /// In the user's own directory, or not created yet.
     case perUser
-    /// In the user's own directory; a copy for system mode was begun and is not whole. `enable` goes on, `disable` removes it.
+    /// In the user's own directory, beside an incomplete copy for system mode. `enable` continues, `disable` removes the
+    /// copy.
     case begun
-    /// In the user's own directory, while somebody turned system mode on past this command: clients find an empty one there.
-    /// `enable` moves it there, `disable` turns that off.
+    /// In the user's own directory, while system mode was enabled without this command, so that clients find an empty
+    /// keychain there. `enable` moves the keychain to system mode, `disable` turns system mode off.
     case bypassed
-    /// In the user's own directory since it came back; the one in system mode is kept until that was opened once.
+    /// Back in the user's own directory; the copy in system mode is kept until the user's keychain was opened once.
     case returned
     /// In system mode.
     case system
-    /// In system mode; the user's former one is kept until that was opened once.
+    /// In system mode; the user's former keychain is kept until the one in system mode was opened once.
     case systemUnchecked
-    /// Neither: on its way to system mode. `enable` finishes it, `disable` undoes it.
+    /// In neither place: moving to system mode. `enable` completes the move, `disable` reverts it.
     case enabling
-    /// Neither: on its way back. `disable` finishes it, `enable` undoes it.
+    /// In neither place: moving back. `disable` completes the move, `enable` reverts it.
     case disabling
-    /// In system mode, while the user's own directory has another one that is not the former one.
+    /// In system mode, while the user's own directory has a keychain other than the former one.
     case twofold
-    /// It went to system mode, and is not there.
+    /// The keychain was moved to system mode and is no longer there.
     case lost
 
-    /// Whether a daemon in system mode keeps it.
+    /// Whether a daemon in system mode serves it.
     package var isSystem: Bool {
         switch self {
         case .system, .systemUnchecked, .twofold: true
@@ -34,28 +35,28 @@ package enum MoveStanding: Sendable, Equatable {
     }
 }
 
-/// What there is in both directories.
+/// The files found in both directories.
 struct MoveFacts {
-    /// The keychain in system mode.
+    /// The keychain in system mode exists.
     var isKept = false
-    /// What is there is no keychain: nothing but what a daemon makes that finds none.
+    /// The directory in system mode has only the files that a daemon creates without a keychain.
     var isKeptEmpty = false
-    /// A copy that is being made for it.
+    /// A copy for system mode is in progress.
     var isStaged = false
-    /// The keychain on its way back to its user.
+    /// The keychain is on its way back to its user.
     var isLeaving = false
-    /// What the user's directory has may be the former one: it was not removed yet.
+    /// The user's directory may still have the former keychain, which was not removed yet.
     var isMoving = false
-    /// One that went back, and was not opened there yet.
+    /// A keychain was moved back and has not been opened there yet.
     var hasSpare = false
-    /// The user's directory says that its keychain has moved.
+    /// The user's directory has the mark that its keychain was moved.
     var isMarked = false
-    /// It has a keychain's files.
+    /// The user's directory has keychain files.
     var hasKeychain = false
-    /// It has a copy that is on its way back.
+    /// The user's directory has a copy on its way back.
     var isArriving = false
 
-    /// What is in the account's directory counts first: nobody but root gives names there.
+    /// The standing; the system directory takes precedence, because only root can create names in it.
     var standing: MoveStanding {
         if isKept {
             if hasKeychain {

@@ -1,26 +1,26 @@
 import Glibc
 import KeychainModel
 
-/// A copy of a keychain's files from one directory to another, byte by byte in the kernel: none of it is in this process.
+/// Copies a keychain's files from one directory to another with sendfile(2): no content passes through this process.
 struct StoreCopy {
-    /// The most bytes of a keychain that is moved.
+    /// The largest keychain that is moved, in bytes.
     static let mostBytes: Int64 = 16 << 30
-    /// Its small files, in bytes: all but items and logs.
+    /// The largest small file, in bytes; every file except items and logs is small.
     private static let longestSmallFile: Int64 = 1 << 20
-    /// What stays free beside the copy, in bytes.
+    /// The bytes that must stay free beside the copy.
     private static let spareRoom: UInt64 = 1 << 20
-    /// What is copied before progress is told, in bytes.
+    /// The bytes copied between two progress reports.
     private static let step: Int64 = 4 << 20
 
     let source: OpenDirectory
-    /// Whose files they are, and with whose rights they are read.
+    /// The owner of the source files, with whose credentials they are read.
     let reader: Account
     let target: OpenDirectory
-    /// With whose rights they are written; nil for this process's own.
+    /// The account with whose credentials the copies are written; nil for the process's own.
     let writer: Account?
-    /// Whose the copies are to be; nil for the one who writes them.
+    /// The owner of the copies; nil to leave them to the account that writes them.
     let owner: Account?
-    /// Hears how much of how much is done.
+    /// Reports progress in bytes.
     let progress: (_ done: Int64, _ total: Int64) -> Void
 
     private struct Source {
@@ -29,13 +29,13 @@ struct StoreCopy {
         let status: stat
     }
 
-    /// Copies all files; nothing is durable yet but the files themselves.
+    /// Copies all files; the file contents are durable afterwards, the directory entries are not.
     ///
-    /// - Throws: ``MoveError``; the copies made so far are left to the caller.
+    /// - Throws: ``MoveError``; the caller removes the copies made so far.
     func run() throws(MoveError) {
         let names = try reader.acting { () throws(MoveError) in try source.storeNames() }
         var total: Int64 = 0
-        // All are looked at before anything is written.
+        // Check all files before anything is written.
         for name in names {
             let file = try open(name)
             close(file.descriptor)
@@ -59,11 +59,11 @@ struct StoreCopy {
         }
     }
 
-    /// Opens a file that is a plain one, its owner's alone, by the same rules as the daemon.
+    /// Opens a regular file that only its owner can access, by the same rules as the daemon.
     private func open(_ name: String) throws(MoveError) -> Source {
         let path = source.path + "/" + name
         return try reader.acting { () throws(MoveError) in
-            // Non-blocking, so that a pipe somebody put there is refused and not waited for.
+            // Non-blocking, so that opening a FIFO put there by another program is refused instead of waiting.
             let descriptor = unsafe openat(
                 source.descriptor,
                 name,
@@ -133,7 +133,7 @@ struct StoreCopy {
             let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
             let output = unsafe openat(target.descriptor, name, flags, 0o600)
             guard output >= 0 else { throw .system(path) }
-            // The process's umask may have taken more than it should.
+            // The process's umask may have removed required mode bits.
             guard fchmod(output, 0o600) == 0 else {
                 close(output)
                 throw .system(path)

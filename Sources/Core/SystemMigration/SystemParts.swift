@@ -1,33 +1,33 @@
 import Glibc
 import KeychainModel
 
-/// What system mode is made of, as it is on this machine: accounts, groups, programs, directories, units and rules.
+/// Checks the parts of system mode on this machine: accounts, groups, programs, directories, units and rules.
 package struct SystemParts {
-    /// What a look at one part came to.
+    /// The result of checking one part.
     package struct Finding: Sendable, Equatable {
-        /// How it went: as it should be; something that one can do without is missing; or it has to be put right.
+        /// The verdict: as it should be, an optional part is missing, or it must be corrected.
         package enum Verdict: Sendable { case well, lacking, wrong }
 
         package let part: String
         package let verdict: Verdict
         package let text: String
-        /// What to do; nil where all is well.
+        /// What to do; nil if the part is correct.
         package let remedy: String?
     }
 
-    /// The account that keeps keychains.
+    /// The account that keeps keychains in system mode.
     package static let account = "touchstone"
-    /// Groups of set-group-id programs alone: who is in one of them passes for such a program.
+    /// Groups used only by set-group-id programs: a member of one can pass for such a program.
     static let programGroups = ["touchstone-agent", "touchstone-door"]
     private static let agentGroup = "touchstone-agent"
 
-    /// What stands in front of every path: nothing but in tests.
+    /// A prefix of every path, empty except in tests.
     let root: String
-    /// Whose programs, rules and directories have to be.
+    /// The required owner of programs, rules and directories.
     let administrator: UInt32
     let database: UserDatabase
 
-    /// Looks below `root`, a test's own directory.
+    /// Checks the files below `root`; tests use a directory of their own.
     package init(root: String = "", administrator: UInt32 = 0) {
         self.root = root
         self.administrator = administrator
@@ -127,7 +127,7 @@ package struct SystemParts {
                 )
             }
             var system = statvfs()
-            // A test's directory may be on any.
+            // A test's directory may be on any file system.
             if root.isEmpty, unsafe statvfs(path, &system) == 0, system.f_flag & 2 != 0 {
                 return wrong(
                     name,
@@ -202,7 +202,7 @@ package struct SystemParts {
         return well("units", directory)
     }
 
-    /// Yama, the kernel's rule for ptrace(2): what draws a box is an ordinary process of the user.
+    /// Checks Yama's ptrace(2) scope: the program that draws a prompt is an ordinary process of the user.
     private func tracingFinding() -> Finding {
         let part = "tracing"
         let text = ProcText.read(root + "/proc/sys/kernel/yama/ptrace_scope", upTo: 64) ?? ""

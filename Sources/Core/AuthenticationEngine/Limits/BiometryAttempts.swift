@@ -1,8 +1,8 @@
 import KeychainModel
 
-/// Judges the fingers that did not open: five, then the passcode.
+/// Judges failed fingers: after five the passcode is required.
 ///
-/// Holds no store: it is made from a record and returns the record to save.
+/// A value without a store: created from a record, it returns the record to save.
 struct BiometryAttempts: Sendable {
     /// Five counted failures, as Apple documents for Touch ID and Face ID.
     static let failuresBeforeLockout = 5
@@ -13,10 +13,10 @@ struct BiometryAttempts: Sendable {
         self.record = record
     }
 
-    /// Fingers that may still fail before biometry is off.
+    /// Failed fingers left before biometry is locked out.
     var remaining: Int { max(0, Self.failuresBeforeLockout - max(0, record.biometryFailures)) }
 
-    /// Whether biometry waits for the passcode.
+    /// Whether biometry is locked out until the passcode is entered.
     var isLockedOut: Bool { remaining == 0 }
 
     /// The record to save before the sensor is armed: the attempt counts as failed until it succeeds.
@@ -26,14 +26,14 @@ struct BiometryAttempts: Sendable {
         return record
     }
 
-    /// The record after an attempt that no finger took part in.
+    /// The record after an attempt in which no finger touched the sensor.
     func refunded() -> AttemptRecord {
         var record = record
         record.biometryFailures = max(0, record.biometryFailures - 1)
         return record
     }
 
-    /// The record after a match; it says nothing about passcodes.
+    /// The record after a match; the passcode's counts are unchanged.
     func matched(at now: BootTime) -> AttemptRecord {
         var record = record
         record.biometryFailures = 0

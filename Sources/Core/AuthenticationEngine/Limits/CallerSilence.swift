@@ -1,11 +1,11 @@
 import KeychainModel
 
-/// Lets a person silence a program: when box after box of it was cancelled, it gets none for a while.
+/// Silences a program for a while after the user cancelled several of its prompts in succession.
 struct CallerSilence: Sendable {
-    /// Programs remembered at most; the one whose last box is the longest ago is forgotten first.
+    /// The most programs remembered; the one whose last cancelled prompt is oldest is forgotten first.
     static let programCount = 64
 
-    /// A program; where the kernel could not tell which, one process.
+    /// A program; a single process if the kernel could not report the program's path.
     private struct Program: Hashable {
         let uid: UInt32
         let path: String?
@@ -27,7 +27,7 @@ struct CallerSilence: Sendable {
 
     private var cancellations: [Program: Cancellations] = [:]
 
-    /// The user cancelled a box of the caller.
+    /// Counts a prompt of the caller that the user cancelled.
     mutating func cancelled(_ caller: Caller, at now: BootTime, period: Duration) {
         let count = recent(caller, at: now, period)?.count ?? 0
         cancellations[Program(caller)] = Cancellations(count: count + 1, last: now)
@@ -36,10 +36,10 @@ struct CallerSilence: Sendable {
         if let oldest { cancellations[oldest.key] = nil }
     }
 
-    /// A box of the caller ended with success: it is wanted.
+    /// Resets the count after a prompt of the caller that ended with success.
     mutating func succeeded(_ caller: Caller) { cancellations[Program(caller)] = nil }
 
-    /// How long the caller has to wait for its next box; nil when it need not.
+    /// How long the caller must wait for its next prompt; nil if it need not.
     func delay(_ caller: Caller, at now: BootTime, limit: Int, period: Duration) -> Duration? {
         guard let recent = recent(caller, at: now, period), recent.count >= limit,
             let age = now.since(recent.last)

@@ -1,20 +1,20 @@
 import KeychainModel
 
-/// Remembers the last finger of each process, for apps that ask to use it again for a while
+/// Remembers the last successful finger of each process, for apps that reuse it for a while
 /// (`touchIDAuthenticationAllowableReuseDuration`).
 struct FactorReuse: Sendable, Equatable {
     /// Apple's `LATouchIDAuthenticationMaximumAllowableReuseDuration`.
     static let longestWindow = Duration.seconds(300)
-    /// Processes remembered at most; the oldest is forgotten first.
+    /// The most processes remembered; the oldest is forgotten first.
     static let processCount = 64
 
-    /// A process, as the kernel tells it apart from a later one with its number.
+    /// A process, distinguished by its start time from a later one with the same process id.
     struct Process: Hashable, Sendable {
         let uid: UInt32
         let pid: Int32
         let start: UInt64
 
-        /// Nil when the kernel could not tell who the caller is: such a caller reuses nothing.
+        /// Nil if the kernel could not identify the caller: such a caller reuses nothing.
         init?(_ caller: Caller) {
             guard caller.pid > 0, caller.processStart > 0 else { return nil }
             uid = caller.uid
@@ -23,7 +23,7 @@ struct FactorReuse: Sendable, Equatable {
         }
     }
 
-    /// What a finger was shown for.
+    /// What a finger was accepted for, and when.
     struct Success: Sendable, Equatable {
         let time: BootTime
         let satisfied: Set<AccessConstraint>
@@ -32,7 +32,7 @@ struct FactorReuse: Sendable, Equatable {
 
     private var successes: [Process: Success] = [:]
 
-    /// The window an app may have, from 0 to 300 s.
+    /// The window limited to 0 to 300 s.
     static func clamped(_ window: Duration) -> Duration {
         min(max(window, .zero), longestWindow)
     }
@@ -46,9 +46,9 @@ struct FactorReuse: Sendable, Equatable {
         }
     }
 
-    /// A finger of this process that is young enough and was shown for at least as much.
+    /// A finger of this process that is recent enough and was accepted for at least these constraints.
     ///
-    /// The box named what the finger was for; a stricter access control, or another operation, asks again.
+    /// The prompt named the finger's purpose, so a stricter access control or another operation needs a new prompt.
     func success(
         of process: Process,
         covering constraints: Set<AccessConstraint>,
@@ -65,7 +65,7 @@ struct FactorReuse: Sendable, Equatable {
         return success
     }
 
-    /// Forgets everything: the keybag was locked, the machine sleeps, the fingers changed.
+    /// Forgets all successes: the keybag was locked, the machine sleeps, or the enrolled fingers changed.
     mutating func clear() {
         successes = [:]
     }

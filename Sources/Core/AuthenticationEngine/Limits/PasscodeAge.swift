@@ -1,13 +1,13 @@
 import KeychainModel
 
-/// Judges whether the passcode must be shown again before a finger counts.
+/// Judges whether the passcode must be entered again before a finger counts.
 ///
-/// After a start of the machine or of the daemon the keybag is locked, which asks for it anyway.
+/// After a restart of the machine or the daemon the keybag is locked, which requires the passcode anyway.
 struct PasscodeAge: Sendable {
-    /// A finger alone counts for so long after the last use.
+    /// A finger alone counts for this long after the last use.
     static let longestIdleTime = Duration.seconds(48 * 3600)
-    /// A finger alone counts for so long after the last passcode, however often it is used; stricter than
-    /// Apple's 156 h, because sensors here have no certified class.
+    /// A finger alone counts for this long after the last passcode, however often it is used; stricter than Apple's 156
+    /// h, because the sensors have no certified class.
     static let longestTime = Duration.seconds(72 * 3600)
 
     private let record: AttemptRecord

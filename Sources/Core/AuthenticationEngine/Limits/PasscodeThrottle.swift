@@ -1,15 +1,15 @@
 import KeychainModel
 
-/// Judges wrong passcodes: three for nothing, then growing delays, and the tenth closes the keybag.
+/// Judges wrong passcodes: three without a delay, then growing delays, and the tenth closes the keybag.
 ///
-/// Holds no clock: a delay runs on the clock since boot, in which neither the date nor the time zone appears.
+/// A value without a clock: delays are measured in time since boot, which date and time zone do not affect.
 struct PasscodeThrottle: Sendable {
-    /// What may be done now.
+    /// Whether a passcode may be tried now.
     enum Verdict: Sendable, Equatable {
         case mayTry
-        /// Not before this time has passed.
+        /// Not before this duration has passed.
         case wait(Duration)
-        /// Not at all: the recovery code is needed.
+        /// Never: the recovery code is needed.
         case closed
     }
 
@@ -27,7 +27,7 @@ struct PasscodeThrottle: Sendable {
         self.record = record
     }
 
-    /// Wrong passcodes that are left before the keybag closes.
+    /// Wrong passcodes left before the keybag closes.
     var remaining: Int { max(0, Self.failuresBeforeClosing - max(0, record.passcodeFailures)) }
 
     /// Whether only the recovery code is left.
@@ -43,9 +43,9 @@ struct PasscodeThrottle: Sendable {
         return passed >= delay ? .mayTry : .wait(delay - passed)
     }
 
-    /// The record in which a delay runs from `now` in full, where the machine was restarted during it.
+    /// The record with a delay that starts again at `now`, if the machine was restarted during it.
     ///
-    /// - Returns: nil when nothing has to be saved.
+    /// - Returns: nil if nothing has to be saved.
     func restarted(at now: BootTime) -> AttemptRecord? {
         guard !isClosed, Self.delays[record.passcodeFailures] != nil else { return nil }
         if let last = record.lastPasscodeFailure, let passed = now.since(last), passed >= .zero { return nil }
@@ -54,7 +54,7 @@ struct PasscodeThrottle: Sendable {
         return record
     }
 
-    /// The record to save before a passcode is tried: it counts as wrong until it opens the keybag.
+    /// The record to save before a passcode is tried: the attempt counts as wrong until the passcode opens the keybag.
     func counted(at now: BootTime) -> AttemptRecord {
         var record = record
         record.passcodeFailures = max(0, record.passcodeFailures) + 1
@@ -62,7 +62,7 @@ struct PasscodeThrottle: Sendable {
         return record
     }
 
-    /// The record after a right passcode, which also brings the fingers back.
+    /// The record after a right passcode, which also ends a lockout of biometry.
     static func opened(at now: BootTime) -> AttemptRecord {
         AttemptRecord(lastPasscodeSuccess: now, lastUse: now)
     }

@@ -1,12 +1,12 @@
-/// Says whose box comes next: one at a time, each user in turn, first come first served within a user.
+/// Orders prompts: one at a time, users in turn, first come first served within a user.
 struct PromptQueue: Sendable {
-    /// What a request may do.
+    /// The result of entering the queue.
     enum Admission: Sendable, Equatable {
-        /// It is its turn.
+        /// The request has the turn.
         case go
-        /// It waits, under this number.
+        /// The request waits under this ticket.
         case wait(Int)
-        /// Too many of this user wait already.
+        /// Too many requests of this user are waiting already.
         case refused
     }
 
@@ -15,15 +15,15 @@ struct PromptQueue: Sendable {
         let uid: UInt32
     }
 
-    /// Whether a request has its turn.
+    /// Whether a request has the turn.
     private(set) var isBusy = false
     private var waiting: [Entry] = []
     private var nextTicket = 0
     private var turns = 0
-    /// When each user last had a turn, counted in turns; holds users that wait, and the present one.
+    /// The number of each user's last turn; holds waiting users and the present one.
     private var lastTurn: [UInt32: Int] = [:]
 
-    /// A request of `uid` wants a box.
+    /// Enters a request of `uid` for a prompt.
     mutating func enter(uid: UInt32, waitingPerUser: Int) -> Admission {
         guard isBusy else {
             begin(uid)
@@ -35,14 +35,14 @@ struct PromptQueue: Sendable {
         return .wait(nextTicket)
     }
 
-    /// A request gave up waiting.
+    /// Removes a request that gave up waiting.
     mutating func leave(_ ticket: Int) {
         waiting.removeAll { $0.ticket == ticket }
     }
 
-    /// The present box is gone.
+    /// Ends the present turn.
     ///
-    /// - Returns: the number of the request whose turn it is now.
+    /// - Returns: the ticket of the request that has the turn now.
     mutating func finish() -> Int? {
         isBusy = false
         let next = waiting.indices.min { order(of: waiting[$0]) < order(of: waiting[$1]) }

@@ -1,19 +1,19 @@
 import KeychainModel
 
-/// The channels on which the passcode was typed since the daemon started: on these alone a touch counts by itself.
+/// The channels on which the passcode was typed since the daemon started: only there does a touch count on its own.
 ///
-/// A box on a terminal in no window, or on a nested display, would otherwise harvest the next touch that is meant for
-/// something else. Kept in memory alone: a daemon that starts has seen none.
+/// Otherwise a prompt on a terminal without a window, or on a nested display, could capture the next touch meant for
+/// something else. Kept in memory only: a new daemon starts with none.
 struct SeenChannels: Sendable, Equatable {
-    /// Channels remembered at most; the one typed on the longest ago is forgotten first, which costs one passcode.
+    /// The most channels remembered; the least recently used is forgotten first, which costs the user one passcode entry.
     static let mostChannels = 256
 
     private var channels: [PromptChannel] = []
 
-    /// Begins with none, or with these.
+    /// Starts empty, or with these channels.
     init(_ channels: [PromptChannel] = []) { self.channels = channels }
 
-    /// The right passcode was typed there; nil is a channel that cannot be told, and stays unseen.
+    /// Records that the right passcode was typed on this channel; nil is an unidentified channel and is not recorded.
     mutating func note(_ channel: PromptChannel?) {
         guard let channel else { return }
         channels.removeAll { $0 == channel }
@@ -21,9 +21,9 @@ struct SeenChannels: Sendable, Equatable {
         if channels.count > Self.mostChannels { channels.removeFirst() }
     }
 
-    /// Whether a touch alone counts there.
+    /// Whether a touch alone counts on this channel.
     func contains(_ channel: PromptChannel?) -> Bool { channel.map(channels.contains) ?? false }
 
-    /// Whether a touch alone could count on one of these.
+    /// Whether a touch alone could count on one of these channels.
     func containsAny(of others: Set<PromptChannel>) -> Bool { channels.contains(where: others.contains) }
 }

@@ -1,9 +1,9 @@
-/// Phrases that people take for passphrases because they have read them: examples, proverbs, verses, titles.
+/// Well-known phrases that people use as passphrases: examples, proverbs, verses, titles.
 ///
-/// Made of words that would be good on their own; whoever guesses phrases tries these first. Compared without case,
-/// spaces and marks, and with look-alikes folded.
+/// Their words would be good separately, but an attacker who guesses phrases tries these first. Compared without case,
+/// spaces and punctuation, and with look-alike characters folded.
 enum CommonPhrases {
-    /// By their first letter, small letters alone.
+    /// The phrases by first letter, lower-case letters only.
     static let phrases: [UInt8: [[UInt8]]] = {
         let lines = text.withUTF8Buffer { octets in
             octets.split { $0 == UInt8(ascii: "\n") }.map { line in

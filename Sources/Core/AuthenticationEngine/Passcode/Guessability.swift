@@ -1,18 +1,18 @@
 internal import FrequentWords
 
-/// Estimates how many guesses, as a power of two, somebody needs who tries words and patterns first.
+/// Estimates, as a power of two, how many guesses an attacker needs who tries words and patterns first.
 ///
-/// The cheapest way to make the bytes counts: a listed word, also in capitals or with digits for letters, costs as
-/// much as choosing it from those that are as frequent; a phrase that everybody knows little more than a word; a step
-/// along the alphabet or the keyboard, and what repeats what is before it, next to nothing. Words and runs that stand in
-/// random letters by chance have to be looked for among them, which costs as much as they save.
+/// The cheapest way to compose the bytes counts. A listed word, also in capitals or with digits for letters, costs as
+/// much as choosing it from the words that are as frequent; a well-known phrase costs little more than a word; a step
+/// along the alphabet or the keyboard, or a repetition of the preceding bytes, costs next to nothing. Words and runs that
+/// occur in random letters by chance have to be located among them, which costs as much as they save.
 struct Guessability {
     private enum Bits {
-        /// Of the most frequent words: choosing one of a thousand.
+        /// One of the thousand most frequent words.
         static let word = 10
-        /// How a word is written, and how it is joined to the next.
+        /// The spelling of a word (capitals, digits) and how it is joined to the next.
         static let writing = 2
-        /// Where a word ends and letters of none begin, or the other way round: whoever guesses has to choose the place.
+        /// A border between a word and letters outside any word: the attacker has to guess its position.
         static let border = 4
         static let phrase = 10
         static let `repeat` = 2
@@ -21,34 +21,34 @@ struct Guessability {
         static let digit = 3
         static let symbol = 6
         static let space = 1
-        /// That there is a run, and of which kind.
+        /// The presence of a run and its kind.
         static let run = 6
         /// One more character of a run in one direction.
         static let step = 1
-        /// One more key beside the one before, in any direction, in a short run.
+        /// One more adjacent key, in any direction, in a short run.
         static let neighbour = 3
         static let continuation = 2
     }
 
-    /// From here on no run from key to key is chance.
+    /// From this length on, a run from key to key is not a coincidence.
     private static let longestChance = 8
-    /// What is repeated is looked for up to this length.
+    /// Repetitions are searched up to this length in bytes.
     private static let longestRepeat = 64
 
     private let knowsWords: Bool
     private let userName: [UInt8]
 
-    /// Knows the lists and the user's name; without them, patterns alone.
+    /// Uses the word lists and the user's name if `knowsWords`, patterns alone otherwise.
     init(knowsWords: Bool, userName: String?) {
         self.knowsWords = knowsWords
-        // Shorter names are in half of all passcodes.
+        // Shorter names occur in half of all passcodes.
         let name = (userName ?? "").lowercased().utf8.filter { $0 > 0x20 }
         self.userName = knowsWords && name.count >= 3 ? Array(name) : []
     }
 
     /// The estimate for the first `end` bytes.
     func bits(of octets: Span<UInt8>, upTo end: Int) -> Int {
-        // The cheapest way so far: where a letter of no word comes last, and where anything else does.
+        // The lowest cost of each prefix: one that ends in a letter outside a word (`loose`), and any other (`listed`).
         var cheapest = [Way](repeating: Way(), count: end + 1)
         cheapest[0].listed = 0
         for start in 0..<end {
@@ -63,7 +63,7 @@ struct Guessability {
                 let loose = min(before.loose, before.listed + border) + first
                 cheapest[start + 1].loose = min(cheapest[start + 1].loose, loose)
             } else {
-                // What stands between words, or behind them.
+                // Digits and punctuation between words or after them.
                 cheapest[start + 1].listed = min(
                     cheapest[start + 1].listed,
                     min(before.listed, before.loose) + first
@@ -72,7 +72,7 @@ struct Guessability {
             Self.forEachRun(in: octets, at: start, end) { length, step in
                 let cost = first + Bits.run + (length - 1) * step
                 reach(start + length, cost)
-                // Letters that follow are its own border.
+                // Letters that follow a run need no border.
                 cheapest[start + length].loose = min(cheapest[start + length].loose, listed + cost)
             }
             if Self.isYear(octets, at: start, end) { reach(start + 4, Bits.year) }
@@ -94,7 +94,7 @@ struct Guessability {
         return min(cheapest[end].listed, cheapest[end].loose)
     }
 
-    /// What the bytes so far cost.
+    /// The lowest cost of a prefix.
     private struct Way {
         var listed = Int.max / 2
         var loose = Int.max / 2
@@ -110,12 +110,12 @@ struct Guessability {
         }
     }
 
-    /// Whether `typed` is this letter of a word, or what people write in its place.
+    /// Whether `typed` is this letter or a usual substitute for it.
     private static func stands(_ typed: UInt8, for letter: UInt8) -> Bool {
         FrequentWords.Reading.allCases.contains { FrequentWords.fold(typed, $0) == letter }
     }
 
-    /// Where the phrases end that stand at `start`, with or without spaces and marks.
+    /// The ends of the listed phrases that begin at `start`, with or without spaces and punctuation.
     private static func phraseEnds(in octets: Span<UInt8>, at start: Int, _ end: Int) -> [Int] {
         var ends: [Int] = []
         let firsts = Set(FrequentWords.Reading.allCases.compactMap { FrequentWords.fold(octets[start], $0) })
@@ -142,7 +142,7 @@ struct Guessability {
         return index
     }
 
-    /// What stands between words, or in the middle of one: `don't`.
+    /// Whether a byte joins words, or the parts of one: `don't`.
     private static func isJoint(_ octet: UInt8) -> Bool {
         switch octet {
         case UInt8(ascii: " "), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: ","),
@@ -152,7 +152,7 @@ struct Guessability {
         }
     }
 
-    /// The lengths of what stands at `start` and, just as long, right before it.
+    /// The lengths for which the bytes at `start` repeat the bytes just before it.
     private static func repeatLengths(in octets: Span<UInt8>, at start: Int, _ end: Int) -> [Int] {
         let longest = min(start, end - start, longestRepeat)
         guard longest >= 3 else { return [] }
@@ -177,10 +177,11 @@ struct Guessability {
         }
     }
 
-    /// Calls `body` with the length of each run that stands at `start`, three characters or more, and what a step of it
-    /// costs: along the alphabet or a row of keys, or from key to key.
+    /// Calls `body` for each run of at least three characters at `start`, with its length and the cost of one step: along
+    /// the alphabet, a row of keys, or from key to key.
     ///
-    /// Three random letters are one at times: what a run costs at least keeps them from counting for less than they are.
+    /// Three random letters may form a run by chance: the minimum cost of a run keeps their estimate from falling too
+    /// low.
     private static func forEachRun(
         in octets: Span<UInt8>,
         at start: Int,

@@ -1,23 +1,23 @@
-/// How one character follows from the one before.
+/// The ways in which one character can follow the one before.
 struct KeyStep: OptionSet, Sendable {
     let rawValue: UInt8
 
-    /// The next letter or digit.
+    /// The next letter or digit in order.
     static let up = KeyStep(rawValue: 1 << 0)
-    /// The letter or digit before.
+    /// The previous letter or digit in order.
     static let down = KeyStep(rawValue: 1 << 1)
-    /// A neighbour on the keyboard.
+    /// An adjacent key of the keyboard.
     static let neighbour = KeyStep(rawValue: 1 << 2)
-    /// To the right on a row of keys.
+    /// The next key to the right in a row.
     static let right = KeyStep(rawValue: 1 << 3)
-    /// To the left on a row of keys.
+    /// The next key to the left in a row.
     static let left = KeyStep(rawValue: 1 << 4)
-    /// Every kind: what the same character again goes with.
+    /// Every kind, for a repeated character.
     static let all: KeyStep = [.up, .down, .neighbour, .right, .left]
 
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// The same character again goes with any kind.
+    /// Compares two characters; a repeated character is compatible with every kind.
     init(_ octet: UInt8, _ next: UInt8) {
         guard octet != next else {
             self = .all
@@ -42,7 +42,7 @@ struct KeyStep: OptionSet, Sendable {
     }
 }
 
-/// Where keys are, as far as fingers walk along them; other layouts keep most of it.
+/// The positions of keys, as far as they matter for adjacency; most of it holds for other layouts too.
 private enum Keyboard {
     private static let rows: [[StaticString]] = [
         ["1234567890-=", "qwertyuiop[]", "asdfghjkl;'", "zxcvbnm,./"],
@@ -60,10 +60,10 @@ private enum Keyboard {
         return places
     }()
 
-    /// How a finger goes from one key to the next, where that is beside it.
+    /// The step from one key to an adjacent one; empty if the keys are not adjacent.
     static func step(_ octet: UInt8, _ next: UInt8) -> KeyStep {
         guard let from = places[octet], let to = places[next] else { return [] }
-        // Rows are shifted by half a key: straight down and down to the left are neighbours.
+        // Rows are offset by half a key: the keys straight below and below to the left are adjacent.
         let across = to.column - from.column
         switch to.row - from.row {
         case 0 where across == 1: return [.neighbour, .right]

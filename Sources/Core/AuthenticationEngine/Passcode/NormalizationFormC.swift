@@ -1,11 +1,11 @@
 import SecretMemory
 @_spi(_Unicode) import Swift
 
-/// Unicode's Normalization Form C (UAX #15), so that one passcode typed on two keyboards is one passcode.
+/// Unicode's Normalization Form C (UAX #15), so that one passcode typed on two keyboards is the same passcode.
 ///
-/// The text is cut where nothing joins with what stands before it, so that a string never holds more than one character
-/// with its marks: short enough to live on the stack, which is wiped. Texts of ASCII alone, and bytes that are no UTF-8,
-/// are taken as typed.
+/// The text is cut wherever a character does not combine with the preceding one, so that a `String` never holds more than
+/// one character with its marks: short enough to live on the stack, which is wiped. ASCII text, and bytes that are not
+/// UTF-8, stay as typed.
 enum NormalizationFormC {
     static func of(_ text: consuming SecretBytes) -> SecretBytes {
         let isPlain = text.withOctets { octets in octets.indices.allSatisfy { octets[$0] < 0x80 } }
@@ -15,7 +15,7 @@ enum NormalizationFormC {
             LockedStack.wiping {
                 var start = 0
                 while start < octets.count {
-                    // An ASCII byte never joins with what stands before it.
+                    // An ASCII byte never combines with the preceding character.
                     var end = start + 1
                     while end < octets.count, octets[end] >= 0x80 { end += 1 }
                     append(octets.extracting(start..<end), to: &normalized)
@@ -48,8 +48,8 @@ enum NormalizationFormC {
         }
     }
 
-    /// Whether a character may join with, or change its place with, what stands before it (UAX #15, 9.1): marks, the
-    /// vowels and consonants that end a Hangul syllable, and the vowel signs of Kirat Rai.
+    /// Whether a character may combine or be reordered with the preceding one (UAX #15, 9.1): marks, the vowels and final
+    /// consonants of a Hangul syllable, and the vowel signs of Kirat Rai.
     static func joins(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x1161...0x1175, 0x11A8...0x11C2, 0x16D63, 0x16D67...0x16D6A: true

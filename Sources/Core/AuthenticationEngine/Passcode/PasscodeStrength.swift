@@ -2,11 +2,9 @@ import KeychainModel
 
 /// Judges a new passcode by how soon it would be guessed.
 ///
-/// Pure; looks at the bytes where they are, and makes no copy of them.
-///
-/// The bytes count as they were typed: nothing is normalised, so a passcode opens only when typed alike.
+/// Pure; reads the bytes in place and makes no copy of them.
 struct PasscodeStrength: Sendable {
-    /// What becomes of a passcode.
+    /// The verdict on a passcode.
     enum Verdict: Sendable, Equatable {
         case acceptable
         case refused(Reason)
@@ -16,15 +14,15 @@ struct PasscodeStrength: Sendable {
     enum Reason: Sendable, Equatable {
         case tooShort(minimum: Int)
         case tooLong
-        /// Not UTF-8, or with characters that cannot be typed, such as NUL.
+        /// Not UTF-8, or contains characters that cannot be typed, such as NUL.
         case unusableCharacter
         case digitsOnly
-        /// Made of common words or names.
+        /// Consists of common words or names.
         case common
         /// Repeats itself, or follows the alphabet or the keyboard.
         case pattern
 
-        /// What the box says.
+        /// The message that the prompt shows.
         var sentence: String {
             switch self {
             case .tooShort(let minimum): "Too short: use \(PasscodeStrength.rule(minimum))."
@@ -37,15 +35,15 @@ struct PasscodeStrength: Sendable {
         }
     }
 
-    /// Whether hardware limits guesses to ten; where it does not, the passcode has to resist them alone.
+    /// Whether hardware limits guesses to ten; without it the passcode alone has to resist guessing.
     let isGuessingLimited: Bool
     /// The user's name, which counts as a common word.
     var userName: String?
 
-    /// What is demanded, before anything is typed.
+    /// The requirement, shown before anything is typed.
     var rule: String { Self.rule(shortest) }
 
-    /// The same as a sentence with its reason.
+    /// The same with its reason.
     var ruleWithReason: String {
         isGuessingLimited
             ? "\(rule), because the TPM allows ten guesses"
@@ -56,7 +54,7 @@ struct PasscodeStrength: Sendable {
 
     /// NIST SP 800-63B-4 advises 6 where guesses are limited.
     private var shortest: Int { isGuessingLimited ? 6 : 12 }
-    /// Guesses, as a power of two, by the estimate below.
+    /// The least number of guesses, as a power of two, by the estimate below.
     private var leastBits: Int { isGuessingLimited ? 14 : 50 }
 
     /// Judges a passcode.
@@ -68,12 +66,12 @@ struct PasscodeStrength: Sendable {
         let bits = estimate(octets, lists)
         guard bits < leastBits else { return .acceptable }
         let withoutWords = estimate(octets, Guessability(knowsWords: false, userName: nil))
-        // What a pattern gives away by far is told as that, though the list has it too: 1q2w3e4r5t6y.
+        // A clear pattern is reported as one, even if the list has it too: 1q2w3e4r5t6y.
         let isPattern = withoutWords <= leastBits * 3 / 5 || bits >= withoutWords
         return .refused(isPattern ? .pattern : .common)
     }
 
-    /// The judge of what is typed into a box.
+    /// The judge of an entry while it is typed into a prompt.
     var judge: NewSecretJudge {
         NewSecretJudge(rule: "A passcode has \(ruleWithReason).") { octets in
             let refusal: String? =
@@ -88,7 +86,7 @@ struct PasscodeStrength: Sendable {
 
     private var lists: Guessability { Guessability(knowsWords: true, userName: userName) }
 
-    /// What repeats itself is as good as its beginning.
+    /// The estimate, in which a repeated text counts as its first occurrence plus the repetitions.
     private func estimate(_ octets: Span<UInt8>, _ guessability: Guessability) -> Int {
         let whole = guessability.bits(of: octets, upTo: octets.count)
         let period = Self.period(of: octets)
@@ -96,7 +94,7 @@ struct PasscodeStrength: Sendable {
         return min(whole, guessability.bits(of: octets, upTo: period) + octets.count / period - 1)
     }
 
-    /// The number of Unicode scalars; nil where the bytes are not text that can be typed.
+    /// The number of Unicode scalars; nil if the bytes are not text that can be typed.
     private static func length(of octets: Span<UInt8>) -> Int? {
         guard let text = try? UTF8Span(validating: octets) else { return nil }
         var scalars = text.makeUnicodeScalarIterator()
@@ -120,7 +118,7 @@ struct PasscodeStrength: Sendable {
         return true
     }
 
-    /// The length of the shortest beginning that the rest repeats; the whole where nothing does.
+    /// The length of the shortest prefix that the rest repeats; the whole length if there is none.
     private static func period(of octets: Span<UInt8>) -> Int {
         guard octets.count > 1 else { return max(1, octets.count) }
         for length in 1...(octets.count / 2) {

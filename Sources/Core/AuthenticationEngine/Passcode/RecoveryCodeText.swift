@@ -1,13 +1,12 @@
 import SecretMemory
 
-/// Recovery codes as people type them, brought into the one form in which they are written.
+/// Converts typed recovery codes to their canonical form.
 ///
-/// Crockford's base 32: case does not matter, O is 0, I and L are 1, dashes and spaces are left out.
+/// Crockford's base 32: case is ignored, O means 0, I and L mean 1, dashes and spaces are skipped.
 enum RecoveryCodeText {
     private static let groupLength = 4
 
-    /// Symbols in upper case, in groups of four with a dash between; anything else stays as it is, so that
-    /// it is refused.
+    /// Symbols in upper case, in groups of four with a dash between; other characters stay, so that the code is refused.
     static func canonical(_ typed: borrowing SecretBytes) -> SecretBytes {
         var text = SecretBuffer(minimumCapacity: typed.count * 5 / 4 + 1)
         typed.withOctets { octets in

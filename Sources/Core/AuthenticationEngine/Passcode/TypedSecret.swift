@@ -1,12 +1,12 @@
 import KeychainModel
 import SecretMemory
 
-/// What a person typed, shared by those who handle it within one request and wiped when the last lets go.
+/// A secret typed by the user, shared within one request and wiped with its last reference.
 final class TypedSecret: Sendable {
-    /// Longer entries are no passcodes.
+    /// The longest passcode, in bytes.
     static let longestByteCount = 1024
 
-    /// The bytes without one newline at the end, in Unicode's Normalization Form C.
+    /// The bytes without one trailing newline, in Unicode's Normalization Form C.
     let octets: SecretBytes
 
     init(_ typed: consuming SecretBytes) {
@@ -17,7 +17,7 @@ final class TypedSecret: Sendable {
         octets = NormalizationFormC.of(text)
     }
 
-    /// Whether it can be a passcode at all: 1 to 1024 bytes without NUL.
+    /// Whether it can be a passcode: 1 to 1024 bytes without NUL.
     var isUsable: Bool {
         octets.withOctets { octets in
             guard octets.count > 0, octets.count <= Self.longestByteCount else { return false }
@@ -26,11 +26,11 @@ final class TypedSecret: Sendable {
         }
     }
 
-    /// Compares in time that depends on the lengths alone.
+    /// Compares in time that depends only on the lengths.
     func matches(_ other: TypedSecret) -> Bool { octets.matches(other.octets) }
 }
 
-/// What became of a box, in a form that tasks can hand on.
+/// The result of a prompt, as a copyable value that tasks can pass on.
 enum BoxAnswer: Sendable {
     case entered(TypedSecret)
     case confirmed
@@ -38,7 +38,7 @@ enum BoxAnswer: Sendable {
     case cancelled
     case timedOut
     case failed(PromptError)
-    /// Taken away by somebody else.
+    /// The prompt was dismissed by a lock, sleep or a cancelled task.
     case interrupted(Interruption)
 
     init(_ answer: consuming PromptAnswer) {
@@ -53,7 +53,7 @@ enum BoxAnswer: Sendable {
 }
 
 extension SecretPrompter {
-    /// Shows a box and waits for its end.
+    /// Shows a prompt and waits for its result.
     func answer(
         to prompt: Prompt,
         at origin: PromptOrigin,
@@ -66,7 +66,7 @@ extension SecretPrompter {
         }
     }
 
-    /// Shows a secret and waits for the end of its box.
+    /// Shows a secret in a prompt and waits for its result.
     func answer(toShowing secret: TypedSecret, in prompt: Prompt, at origin: PromptOrigin) async -> BoxAnswer
     {
         do {

@@ -1,7 +1,7 @@
 import KeychainModel
 
 extension AuthenticationError {
-    /// What a failing sensor means for an evaluation that needs a finger.
+    /// The error of an evaluation that needs a finger when the sensor fails.
     init(_ error: FingerprintError) {
         switch error.code {
         case .noEnrolledPrints: self.init(.biometryNotEnrolled, cause: error.cause, remedy: .enrolFinger)
@@ -12,7 +12,7 @@ extension AuthenticationError {
         }
     }
 
-    /// What a missing or broken box means.
+    /// The error of an evaluation whose prompt is missing or failed.
     init(_ error: PromptError) {
         let cause = DriverCause(domain: "prompt", code: error.code.rawValue)
         switch error.code {
@@ -24,12 +24,12 @@ extension AuthenticationError {
         }
     }
 
-    /// What a count that cannot be read or saved means: nothing may be tried.
+    /// The error when a count cannot be read or saved: no attempt is allowed.
     init(unsaved error: KeychainError) {
         self.init(.systemCancel, cause: error.cause ?? .attemptsUnavailable, remedy: .check)
     }
 
-    /// What a failing keybag means.
+    /// The error of an evaluation when the keybag fails.
     init(keychain error: KeychainError) {
         if let authentication = error.authentication {
             self = authentication
@@ -49,7 +49,7 @@ extension AuthenticationError {
         }
     }
 
-    /// The kind of security event that an end without success is.
+    /// The kind of security event for an end without success.
     var auditKind: AuditEvent.Kind {
         switch code {
         case .userCancel, .userFallback, .appCancel, .systemCancel: .authenticationCancelled
@@ -57,7 +57,7 @@ extension AuthenticationError {
         }
     }
 
-    /// The code and the driver's word; no text of a client.
+    /// The code and the driver's cause; no text of a client.
     var auditDetail: String {
         cause.map { "\(code.rawValue) \($0.domain) \($0.code)" } ?? "\(code.rawValue)"
     }

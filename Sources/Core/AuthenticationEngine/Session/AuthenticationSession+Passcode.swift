@@ -1,8 +1,8 @@
 import KeychainModel
 
-/// The passcode: when it may be tried, what is counted, and what is said about it.
+/// The passcode: when it may be tried, what is counted, and which messages are shown.
 extension AuthenticationSession {
-    /// Goes on with the passcode alone; during a delay there is nothing to go on with.
+    /// Continues with the passcode alone; ends the evaluation during a delay.
     mutating func askPasscode(at now: BootTime) -> [SessionAction] {
         stage = .passcode
         if case .wait(let delay) = PasscodeThrottle(record).verdict(at: now) {
@@ -29,7 +29,7 @@ extension AuthenticationSession {
         }
     }
 
-    /// Counts first.
+    /// Counts the attempt before it is tried.
     mutating func tryPasscode(at now: BootTime) -> [SessionAction] {
         phase = .trying(Trying(uncounted: record))
         record = PasscodeThrottle(record).counted(at: now)
@@ -49,7 +49,7 @@ extension AuthenticationSession {
         case .wait(let delay):
             actions.append(.audit(.passcodeDelayed, [.passcode], "\(delay.wholeSeconds) s"))
             message = "Wrong passcode. Wait \(delay.wholeSeconds) s. \(left) left before the keychain closes."
-            // No box stays long enough to see the end of it.
+            // No prompt stays long enough to outlast the delay.
             if stage == .passcode, delay >= setup.configuration.promptTimeout {
                 error = error ?? Self.delayed(delay)
             }
@@ -65,10 +65,10 @@ extension AuthenticationSession {
         guard case .trying(let trying) = phase else { return [] }
         phase = .idle(.off)
         record = PasscodeThrottle.opened(at: now)
-        // Whatever fingers were counted is forgiven.
+        // Counted attempts with fingers are forgiven.
         attempt = nil
         if let doom = trying.doom {
-            // Too late: nothing may stay open that was not before, or that was locked meanwhile.
+            // Too late: the keybag must not stay open if it was locked before or was locked meanwhile.
             let staysOpen = setup.isKeybagUnlocked && doom.code == .appCancel
             return [.relax(record)] + (staysOpen ? [] : [.lockKeybag]) + fail(doom)
         }
@@ -88,17 +88,17 @@ extension AuthenticationSession {
         guard case .trying(let trying) = phase else { return [] }
         phase = .idle(.off)
         let failure = trying.doom ?? AuthenticationError(keychain: error)
-        // The hardware was never shown the passcode.
+        // The hardware never received the passcode.
         let untried: [DriverCause] = [
             .otherHardware, .missingHardware, .missingIndex, .ownerAuthorizationSet,
         ]
         if let cause = error.cause, untried.contains(cause) {
-            // Before the end, which may give a finger's attempt back as well.
+            // Before the end, which may give back a finger's attempt as well.
             record = trying.uncounted
             return [.relax(record)] + fail(failure)
         }
-        // It stays counted: whether a wrong passcode was told from a right one on the way is not known. Hardware that
-        // counts by itself says so later, and the count becomes its own.
+        // The attempt stays counted: it is unknown whether the passcode was judged on the way. Hardware that counts
+        // reports its count later, and the saved count is set to it.
         return fail(failure)
     }
 

@@ -1,6 +1,6 @@
 import KeychainModel
 
-/// Fingers: when the sensor is armed, what is counted, and what its words mean.
+/// Fingers: when the sensor is armed, what is counted, and how its reports are handled.
 extension AuthenticationSession {
     mutating func elapsed(_ number: Int, at now: BootTime) -> [SessionAction] {
         guard case .asking(let box, let sensor) = phase, sensor == .waiting(number) else { return [] }
@@ -22,13 +22,13 @@ extension AuthenticationSession {
         switch phase {
         case .stopping(let stop): return proceed(stop.next, at: now)
         case .asking(let box, .claiming): return arm(box, at: now)
-        // Saving takes time too.
+        // The settling time still runs: save the count now, because saving takes time too.
         case .asking(_, .waiting): return count(at: now)
         case .idle, .asking, .looking, .trying, .over: return []
         }
     }
 
-    /// Counts first.
+    /// Counts the attempt, then arms the sensor.
     private mutating func arm(_ box: Box, at now: BootTime) -> [SessionAction] {
         let actions = count(at: now)
         guard attempt != nil else { return actions }
@@ -36,7 +36,7 @@ extension AuthenticationSession {
         return actions + [.armSensor]
     }
 
-    /// Counts an attempt; one that is still open, because no touch of it was judged, is not counted twice.
+    /// Counts an attempt, unless the previous one is still open because no touch was judged.
     private mutating func count(at now: BootTime) -> [SessionAction] {
         guard attempt == nil else { return [] }
         guard !BiometryAttempts(record).isLockedOut else {
@@ -55,10 +55,10 @@ extension AuthenticationSession {
             attempt?.wasArmed = true
             return []
         case .finger:
-            // Naming it would need another box, and another box starts the sensor's round anew.
+            // Naming the finger would need another prompt, which would start the sensor's round again.
             return []
         case .fingerPresent:
-            // What was touched was armed, whether or not that was said before.
+            // A touch implies that the sensor was armed, even if that was not reported.
             attempt?.wasArmed = true
             attempt?.hadContact = true
             attempt?.isScanning = true
@@ -90,7 +90,7 @@ extension AuthenticationSession {
         attempt = nil
         if case .stopping(let stop) = phase {
             if case .end = stop.next { return proceed(stop.next, at: now) }
-            // The sensor's last word, after the fingers changed.
+            // The sensor's last verdict, from before the fingers changed.
             if passcodeDue == .enrolmentChanged, stage == .passcode { return proceed(stop.next, at: now) }
         }
         return look(.afterMatch) + [.dismissBox]
@@ -119,10 +119,10 @@ extension AuthenticationSession {
 
     mutating func sensorFailed(_ error: FingerprintError, at now: BootTime) -> [SessionAction] {
         guard sensor == .armed || claim == .pending else { return [] }
-        // With any error the driver has let go.
+        // After any error the driver has released the sensor.
         claim = .none
         if case .stopping(let stop) = phase {
-            // Stopped as asked: the attempt stays open, unless a touch was just being judged.
+            // Stopped on request: the attempt stays open, unless a touch was just being judged.
             if stop.isArmed, error != FingerprintError(.cancelled) || attempt?.isScanning == true {
                 attempt = nil
             }
@@ -150,7 +150,7 @@ extension AuthenticationSession {
             return []
         case .looking(let check):
             guard stage.takesFinger || check == .afterMatch else { return [] }
-            // It may have begun before.
+            // The look-up may have begun before the change.
             phase = .idle(.off)
         case .idle, .asking, .stopping, .over:
             guard stage.takesFinger || box == nil else { return [] }
@@ -171,7 +171,7 @@ extension AuthenticationSession {
             )
     }
 
-    /// No finger will count in this evaluation any more: it goes on with the passcode alone, or ends.
+    /// Ends biometry for this evaluation: continues with the passcode alone, or ends.
     mutating func biometryEnded(
         _ error: AuthenticationError,
         _ words: String,
@@ -182,7 +182,7 @@ extension AuthenticationSession {
         return askPasscode(at: now)
     }
 
-    /// Why no finger can be taken.
+    /// The message why no finger can be used.
     static func words(for error: AuthenticationError) -> String {
         switch error.code {
         case .biometryNotEnrolled: "No finger is enrolled."
@@ -192,7 +192,7 @@ extension AuthenticationSession {
         }
     }
 
-    /// What to do about a poor picture, by fprintd's words.
+    /// The message for a poor scan, by fprintd's status.
     private static func advice(for word: String) -> String {
         switch word {
         case "verify-swipe-too-short": "The swipe was too short. Try again."

@@ -1,21 +1,21 @@
 import KeychainModel
 
-/// The machine of one evaluation: events in, actions out.
+/// The state machine of one evaluation: events in, actions out.
 ///
-/// Holds no clock, task, driver or secret. An attempt is counted by an action before the sensor is armed or
-/// the passcode is tried; the sensor is armed only while a box is visible, and before a box is replaced the
-/// sensor is stopped and its last word awaited. Whatever comes after the end is ignored.
+/// Holds no clock, task, driver or secret. An attempt is counted by an action before the sensor is armed or the passcode
+/// is tried; the sensor is armed only while a prompt is visible, and before a prompt is replaced the sensor is stopped
+/// and its last report awaited. Events after the end are ignored.
 struct AuthenticationSession: ~Copyable, Sendable {
-    /// Whether the sensor is ours; nobody else can arm it then.
+    /// Whether this process has claimed the sensor; no other process can arm it then.
     enum Claim: Sendable, Equatable {
         case none
         case pending
         case held
     }
 
-    /// A counted attempt with a finger that has not come to a verdict.
+    /// A counted attempt with a finger that has no verdict yet.
     struct Attempt: Sendable, Equatable {
-        /// The driver said that it armed the sensor.
+        /// The driver reported that it armed the sensor.
         var wasArmed = false
         /// A finger touched the sensor.
         var hadContact = false
@@ -32,9 +32,9 @@ struct AuthenticationSession: ~Copyable, Sendable {
     var factors: Set<AuthenticationFactor> = []
     var boxCount = 0
     var seen: SeenChannels
-    /// Where the passcode being tried was typed.
+    /// The channel on which the passcode being tried was typed.
     var typedOn: PromptChannel?
-    /// Whether the passcode is asked for because it was not typed on this channel yet.
+    /// Whether the passcode is required because it was not typed on this channel yet.
     var isUnseen = false
     var message: String?
     var claim = Claim.none
@@ -53,7 +53,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
         sensorDelay = setup.sensorDelay
     }
 
-    /// Takes an event and says what to do, in order.
+    /// Handles an event and returns the actions, in order.
     mutating func handle(_ event: SessionEvent, at now: BootTime) -> [SessionAction] {
         guard !isOver else { return [] }
         switch event {
@@ -98,16 +98,16 @@ struct AuthenticationSession: ~Copyable, Sendable {
         }
     }
 
-    /// Whether the box could be where a touch alone counts; where it is, is known once it is visible.
+    /// Whether the prompt could appear where a touch alone counts; its real channel is known once it is visible.
     private var mayTouch: Bool { seen.containsAny(of: setup.channels) }
 
-    /// Asks for the passcode on a channel on which it was not typed yet.
+    /// Asks for the passcode because it was not typed on this channel yet.
     private mutating func askPasscodeFirst(at now: BootTime) -> [SessionAction] {
         isUnseen = true
         return askPasscode(at: now)
     }
 
-    /// Why no finger counts before the passcode; nil when one does.
+    /// Why no finger counts before the passcode; nil if fingers count.
     private var biometryLockout: AuthenticationError? {
         if BiometryAttempts(record).isLockedOut {
             return AuthenticationError(.biometryLockout, remedy: .usePasscode)
@@ -115,8 +115,8 @@ struct AuthenticationSession: ~Copyable, Sendable {
         return passcodeDue.map { AuthenticationError(.biometryLockout, cause: $0, remedy: .usePasscode) }
     }
 
-    /// Why the sensor stays dark until the passcode was entered, for a box that would take a finger too; nil where the
-    /// box says it itself.
+    /// The message why the sensor stays off until the passcode is entered, for a prompt that would take a finger too; nil
+    /// if the prompt says it already.
     private var darkness: String? {
         if BiometryAttempts(record).isLockedOut { return "Fingers are off until the passcode is entered." }
         switch passcodeDue {
@@ -147,7 +147,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
                 if let biometryLockout { return end(biometryLockout, at: now) }
                 guard mayTouch else { return askPasscodeFirst(at: now) }
                 stage = .finger
-            // The fingers changed while they were looked at.
+            // Both factors, unless the fingers changed during the look-up.
             case .biometryOrPasscode where biometryLockout == nil: stage = .either
             default:
                 message = darkness
@@ -155,7 +155,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
             }
             return show()
         case (.afterPasscode, _):
-            // The passcode was just shown, whatever the fingers are.
+            // The passcode was just entered, so a changed enrolment does not matter.
             stage = .finger
             return show()
         case (.afterMatch, .changed):
@@ -184,7 +184,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
         guard box?.number == number, box?.isVisible == false else { return [] }
         noteVisible(on: channel)
         guard stage.takesFinger, case .asking = phase else { return [] }
-        // Elsewhere than where the passcode was typed: no touch of this box counts.
+        // On a channel where the passcode was not typed, no touch counts.
         let isTrusted = seen.contains(channel) || factors.contains(.passcode) && typedOn == channel
         guard isTrusted else {
             guard factors.isEmpty else {
@@ -193,7 +193,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
             }
             return askPasscodeFirst(at: now)
         }
-        // Taking it takes time, which the person needs to look at the box; a sensor that failed is left alone.
+        // Claiming takes time, during which the user looks at the prompt; a sensor that failed is left alone.
         let claims = sensorDelay == .zero && claim == .none
         let pause = max(setup.configuration.settlingTime, sensorDelay)
         sensorDelay = .zero
@@ -201,7 +201,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
         return rest(pause) + (claims ? [.claimSensor] : [])
     }
 
-    /// Leaves the sensor alone for a while.
+    /// Waits before the sensor is used.
     mutating func rest(_ pause: Duration) -> [SessionAction] {
         waitCount += 1
         turn(.waiting(waitCount))
@@ -246,7 +246,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
         return stop(then: .end(error), at: now)
     }
 
-    /// Does `step` once the sensor is off; an end is never put off for another step.
+    /// Performs `step` once the sensor is off; a pending end is not replaced by another step.
     mutating func stop(then step: Next, at now: BootTime) -> [SessionAction] {
         switch phase {
         case .stopping(var stop):
@@ -275,7 +275,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
     mutating func fail(_ error: AuthenticationError) -> [SessionAction] {
         phase = .over
         var actions: [SessionAction] = []
-        // An orderly end in which no finger took part gives the attempt back.
+        // An orderly end without a touch gives the attempt back.
         if let attempt, !attempt.hadContact {
             record = BiometryAttempts(record).refunded()
             actions.append(.relax(record))
@@ -289,7 +289,7 @@ struct AuthenticationSession: ~Copyable, Sendable {
     }
 
     private mutating func notSaved(_ error: KeychainError, at now: BootTime) -> [SessionAction] {
-        // Nothing was armed or tried, and what the store now holds is unknown: nothing is given back.
+        // Nothing was armed or tried, and what the store now holds is unknown: no attempt is given back.
         turn(.off)
         attempt = nil
         return end(AuthenticationError(unsaved: error), at: now)

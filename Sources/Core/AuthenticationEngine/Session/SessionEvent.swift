@@ -1,68 +1,68 @@
 import KeychainModel
 
-/// What happens to an evaluation.
+/// An event of an evaluation.
 enum SessionEvent: Sendable {
     /// The evaluation begins.
     case started
-    /// The enrolled fingers were looked at.
+    /// The enrolled fingers were checked.
     case enrolment(EnrolmentCheck)
-    /// The wait of this number is over.
+    /// The wait with this number is over.
     case elapsed(Int)
-    /// The box of this number is visible on this channel; nil for one that cannot be told.
+    /// The prompt with this number is visible on this channel; nil if the channel is unidentified.
     case shown(box: Int, on: PromptChannel?)
-    /// The box of this number is gone.
+    /// The prompt with this number was answered or dismissed.
     case answered(box: Int, SessionAnswer)
-    /// The sensor is ours.
+    /// The sensor was claimed.
     case claimed
     /// The sensor reports progress.
     case sensor(FingerprintStatus)
-    /// The sensor came to a verdict: it judges no other touch.
+    /// The sensor gave a verdict and judges no further touch.
     case verdict(FingerprintVerdict)
-    /// The sensor is disarmed, or was never ours: it failed, or was stopped.
+    /// The sensor is disarmed, or was never claimed: it failed, or was stopped.
     case sensorFailed(FingerprintError)
     /// The passcode opened the keybag.
     case opened
-    /// The passcode opened nothing.
+    /// The passcode did not open the keybag.
     case wrong
-    /// The keybag could not be tried.
+    /// The passcode could not be tried.
     case openFailed(KeychainError)
-    /// A count could not be saved; what was to follow it was not done.
+    /// A count could not be saved; the actions after it were not performed.
     case notSaved(KeychainError)
-    /// The fingers were seen to change.
+    /// The enrolled fingers changed.
     case enrolmentChanged
-    /// Somebody else ends the evaluation.
+    /// The evaluation is ended from outside.
     case interrupted(Interruption)
 }
 
-/// How the enrolled fingers stand.
+/// The result of checking the enrolled fingers.
 enum EnrolmentCheck: Sendable, Equatable {
-    /// A finger is enrolled, and the set is the one the passcode was last shown for.
+    /// A finger is enrolled, and the set is the one for which the passcode was last entered.
     case ready
-    /// A finger is enrolled, but the set is another: the passcode comes first.
+    /// A finger is enrolled, but the set has changed: the passcode is required first.
     case changed
     /// No finger can be used.
     case failed(AuthenticationError)
 }
 
-/// What a person did with a box.
+/// The user's answer to a prompt.
 enum SessionAnswer: Sendable {
-    /// Typed something that has to be tried.
+    /// An entry that has to be tried.
     case passcode
-    /// Typed a passcode that was wrong in this very evaluation.
+    /// A passcode that was already wrong in this evaluation.
     case samePasscode
-    /// Typed what no passcode can be.
+    /// An entry that cannot be a passcode.
     case unusable
-    /// Pressed the fallback button.
+    /// The fallback button.
     case fallback
-    /// Pressed cancel.
+    /// The cancel button.
     case cancelled
-    /// Did nothing for too long.
+    /// No answer in time.
     case timedOut
-    /// There was no box, or it broke.
+    /// The prompt could not be shown, or failed.
     case failed(PromptError)
 }
 
-/// Who ends an evaluation, other than its user.
+/// Why an evaluation is ended other than by its user.
 enum Interruption: Sendable {
     /// The calling task was cancelled.
     case appCancelled
@@ -71,7 +71,7 @@ enum Interruption: Sendable {
     /// The keybag was locked.
     case locked
 
-    /// What the caller gets.
+    /// The error that the caller gets.
     var error: AuthenticationError {
         switch self {
         case .appCancelled: AuthenticationError(.appCancel)
@@ -81,27 +81,27 @@ enum Interruption: Sendable {
     }
 }
 
-/// What is to be done for an evaluation, in order.
+/// An action of an evaluation; actions are performed in order.
 enum SessionAction: Sendable, Equatable {
-    /// Look at the enrolled fingers.
+    /// Check the enrolled fingers.
     case checkEnrolment
-    /// Put up a box, in place of the one before.
+    /// Show a prompt in place of the previous one.
     case show(Prompt, box: Int)
-    /// Take the box away; nobody waits for its end before the next box or the end.
+    /// Dismiss the prompt without waiting for its end.
     case dismissBox
-    /// Take the sensor; the answer is `claimed` or `sensorFailed`.
+    /// Claim the sensor; answered by `claimed` or `sensorFailed`.
     case claimSensor
-    /// Arm the sensor; the end is one `verdict` or `sensorFailed`.
+    /// Arm the sensor; ends with one `verdict` or `sensorFailed`.
     case armSensor
-    /// Stop taking or arming the sensor; the end comes all the same.
+    /// Stop claiming or verifying; the event that ends it still follows.
     case stopSensor
     /// Report `elapsed` with this number after a while.
     case wait(Duration, number: Int)
-    /// Save the record; unless that succeeds, nothing after this is done and `notSaved` is reported.
+    /// Save the record; if that fails, no later action is performed and `notSaved` is reported.
     case count(AttemptRecord)
-    /// Save the record, which is milder than the one before; failing that, the stricter one stays.
+    /// Save the record, which is more lenient than the previous one; if that fails, the stricter one stays.
     case relax(AttemptRecord)
-    /// Try what was typed last; the answer is `opened`, `wrong` or `openFailed`.
+    /// Try the last entry; answered by `opened`, `wrong` or `openFailed`.
     case tryPasscode
     /// Lock the keybag again.
     case lockKeybag

@@ -1,40 +1,40 @@
 import KeychainModel
 
 extension AuthenticationSession {
-    /// What an evaluation is at: one thing at a time.
+    /// The phase of an evaluation: one at a time.
     enum Phase: Sendable {
-        /// No box is up: before the start, and within an event that goes on from here.
+        /// No prompt is shown: before the start, and between two phases within one event.
         case idle(Sensor)
-        /// The enrolled fingers are being looked at; no box is up, and the sensor is off.
+        /// The enrolled fingers are being checked; no prompt is shown, and the sensor is off.
         case looking(Check)
-        /// A box is up.
+        /// A prompt is shown.
         case asking(Box, Sensor)
-        /// The sensor's last word is awaited before the next step.
+        /// The sensor's last report is awaited before the next step.
         case stopping(Stop)
-        /// The passcode is being tried; no box is up, and the sensor is off.
+        /// The passcode is being tried; no prompt is shown, and the sensor is off.
         case trying(Trying)
-        /// Whatever comes now is ignored.
+        /// The evaluation has ended; further events are ignored.
         case over
     }
 
-    /// The sensor, as far as it was asked for.
+    /// The sensor's state, as requested by this evaluation.
     enum Sensor: Sendable, Equatable {
         case off
-        /// Waits until the box has been visible for a while, or the sensor may be tried again.
+        /// Waits until the prompt has been visible for a while, or the sensor may be tried again.
         case waiting(Int)
-        /// Is armed as soon as it is ours.
+        /// Is armed as soon as the claim succeeds.
         case claiming
         case armed
     }
 
-    /// Why the enrolled fingers are being looked at.
+    /// Why the enrolled fingers are being checked.
     enum Check: Sendable {
         case atStart
         case afterPasscode
         case afterMatch
     }
 
-    /// A box that was put up.
+    /// A prompt that was shown.
     struct Box: Sendable {
         let number: Int
         let message: String?
@@ -42,34 +42,34 @@ extension AuthenticationSession {
         var channel: PromptChannel?
     }
 
-    /// A sensor that was asked to stop.
+    /// A sensor that was told to stop.
     struct Stop: Sendable {
-        /// The box that is still up; nil once it was answered.
+        /// The prompt that is still shown; nil once it was answered.
         var box: Box?
-        /// Whether it was armed; otherwise it was only being claimed.
+        /// Whether the sensor was armed; otherwise it was only being claimed.
         let isArmed: Bool
-        /// What happens once it is off.
+        /// The step once the sensor is off.
         var next: Next
     }
 
-    /// What happens once the sensor is off.
+    /// The step after the sensor is off.
     enum Next: Sendable {
         case show
         case tryPasscode
         case end(AuthenticationError)
     }
 
-    /// A passcode that was counted and is being tried.
+    /// A counted passcode that is being tried.
     struct Trying: Sendable {
-        /// The counts before it was counted.
+        /// The counts before this attempt.
         let uncounted: AttemptRecord
-        /// Why the evaluation ends once it has been judged.
+        /// The error with which the evaluation ends once the passcode was judged.
         var doom: AuthenticationError?
     }
 }
 
 extension AuthenticationSession {
-    /// The box that is up.
+    /// The prompt that is shown.
     var box: Box? {
         switch phase {
         case .asking(let box, _): box
@@ -78,7 +78,7 @@ extension AuthenticationSession {
         }
     }
 
-    /// The sensor's state; off where a phase has none.
+    /// The sensor's state; off in phases without a sensor.
     var sensor: Sensor {
         switch phase {
         case .idle(let sensor), .asking(_, let sensor): sensor
@@ -92,7 +92,7 @@ extension AuthenticationSession {
         if case .over = phase { true } else { false }
     }
 
-    /// The box was answered: it is gone, the sensor is as it was.
+    /// Removes an answered prompt; the sensor's state is unchanged.
     mutating func dropBox() {
         switch phase {
         case .asking(_, let sensor): phase = .idle(sensor)
@@ -103,7 +103,7 @@ extension AuthenticationSession {
         }
     }
 
-    /// The box became visible.
+    /// Records that the prompt became visible.
     mutating func noteVisible(on channel: PromptChannel?) {
         func visible(_ box: Box) -> Box {
             Box(number: box.number, message: box.message, isVisible: true, channel: channel)
@@ -117,7 +117,7 @@ extension AuthenticationSession {
         }
     }
 
-    /// The sensor is in another state now; what was to follow its end, and what was being tried, is dropped.
+    /// Changes the sensor's state; a step that was to follow, and a passcode being tried, are dropped.
     mutating func turn(_ sensor: Sensor) {
         switch phase {
         case .asking, .stopping, .idle, .trying:

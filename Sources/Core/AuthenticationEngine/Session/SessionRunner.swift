@@ -1,27 +1,27 @@
 import KeychainModel
 
-/// Obeys the machine of one evaluation: shows its boxes, arms the sensor, saves its counts.
+/// Runs the state machine of one evaluation: shows its prompts, arms the sensor, saves its counts.
 actor SessionRunner {
     /// How an evaluation ended.
     struct Outcome: Sendable {
-        /// What was shown, or why it ended without.
+        /// The factors that were shown, or why the evaluation ended without them.
         var result: Result<Set<AuthenticationFactor>, AuthenticationError>
         /// The key that the passcode opened.
         var passcodeKey: PasscodeKey?
-        /// Whether a person saw a box.
+        /// Whether the user saw a prompt.
         var wasPrompted: Bool
         /// Whether the sensor gave a verdict, or failed for a reason that calls for a pause.
         var sensor: SensorReport
     }
 
-    /// What is known of the sensor afterwards.
+    /// What was learnt about the sensor.
     enum SensorReport: Sendable {
         case unused
         case worked
         case broke
     }
 
-    /// The world of an evaluation.
+    /// The drivers and services of an evaluation.
     struct Ports: Sendable {
         let reader: any FingerprintReader
         let prompter: any SecretPrompter
@@ -30,15 +30,15 @@ actor SessionRunner {
         let clock: any BootClock
         let timer: any Clock<Duration>
         let audit: any AuditLog
-        /// Looks at the enrolled fingers.
+        /// Checks the enrolled fingers.
         let checkEnrolment: @Sendable () async -> EnrolmentCheck
-        /// Hears of a right passcode, and where it was typed, at once, before fingers are looked at again.
+        /// Called at once after a right passcode with the channel it was typed on, before fingers are checked again.
         let passcodeAccepted: @Sendable (PromptChannel?) async -> Void
-        /// How many other requests wait for this very evaluation.
+        /// The number of other requests that wait for this evaluation.
         let countOthers: @Sendable () async -> Int
     }
 
-    /// An event, with what the machine must not see.
+    /// An event, with the secrets and times that the state machine must not see.
     private enum Signal: Sendable {
         case event(SessionEvent)
         case shown(box: Int, on: PromptChannel?, at: BootTime)
@@ -51,7 +51,7 @@ actor SessionRunner {
     private nonisolated let signals: AsyncStream<Signal>
     private nonisolated let mailbox: AsyncStream<Signal>.Continuation
 
-    /// Draws the first box.
+    /// The prompter prepared for the first prompt.
     private var prepared: (any SecretPrompter)?
     private var boxTask: Task<Void, Never>?
     private var deadlineTask: Task<Void, Never>?
@@ -59,13 +59,13 @@ actor SessionRunner {
     private var sensorTask: Task<Void, Never>?
     private var claim: (any FingerprintClaim)?
     private var typed: TypedSecret?
-    /// Where the box that was shown last is.
+    /// The channel of the prompt shown last.
     private var boxChannel: PromptChannel?
     private var wrong: [TypedSecret] = []
     private var passcodeKey: PasscodeKey?
     private var wasPrompted = false
     private var sensor = SensorReport.unused
-    /// When what is being dealt with happened.
+    /// When the event being handled occurred.
     private var eventTime: BootTime
 
     init(_ ports: Ports, request: PromptRequest) {
@@ -80,15 +80,15 @@ actor SessionRunner {
         mailbox.yield(.event(.interrupted(interruption)))
     }
 
-    /// Tells a running evaluation that the fingers are others now.
+    /// Tells a running evaluation that the enrolled fingers changed.
     nonisolated func enrolmentChanged() {
         mailbox.yield(.event(.enrolmentChanged))
     }
 
-    /// Runs one evaluation to its end; cancelling the task takes the box away and lets go of the sensor.
+    /// Runs one evaluation to its end; cancelling the task dismisses the prompt and releases the sensor.
     func run(_ setup: SessionSetup) async -> Outcome {
-        // A task of its own, which nobody cancels: the machine decides what a cancellation means, and what
-        // has to be awaited and saved before the end.
+        // A separate task that is never cancelled: the state machine decides what a cancellation means, and what has to
+        // be awaited and saved before the end.
         let work = Task {
             let result = await obeyMachine(of: setup)
             await cleanUp()
@@ -141,7 +141,7 @@ actor SessionRunner {
         case .checkEnrolment:
             let check = ports.checkEnrolment
             Task { [mailbox] in mailbox.yield(.event(.enrolment(await check()))) }
-            // A box is likely to follow: what draws it starts meanwhile.
+            // A prompt is likely to follow: start its program meanwhile.
             if !wasPrompted { prepared = ports.prompter.prepared(at: request.origin) }
         case .show(let prompt, let number): await show(prompt, number)
         case .dismissBox: dismissBox()
@@ -153,7 +153,7 @@ actor SessionRunner {
             let passed = ports.clock.now().since(eventTime) ?? .zero
             waitTask = signal(.event(.elapsed(number)), after: max(duration - passed, .zero))
         case .relax(let record):
-            // The stricter count stays where this fails; nobody is refused for it.
+            // If this fails, the stricter count stays; the request does not fail for it.
             try? ports.attempts.save(record)
         case .tryPasscode: tryPasscode()
         case .lockKeybag: await ports.keybag.lock()
@@ -163,7 +163,7 @@ actor SessionRunner {
         }
     }
 
-    /// Turns what came in into what the machine may see of it.
+    /// Converts a signal to the event that the state machine sees.
     private func event(for signal: Signal) async -> SessionEvent? {
         eventTime = ports.clock.now()
         switch signal {
@@ -194,7 +194,7 @@ actor SessionRunner {
         switch answer {
         case .entered(let secret):
             guard secret.isUsable else { return .unusable }
-            // All are compared, so that the time tells nothing about which one it is.
+            // All are compared, so that the time does not reveal which one matched.
             if wrong.reduce(false, { $1.matches(secret) || $0 }) { return .samePasscode }
             typed = secret
             return .passcode
@@ -208,9 +208,9 @@ actor SessionRunner {
     }
 }
 
-/// Boxes, the sensor and the keybag.
+/// Prompts, the sensor and the keybag.
 extension SessionRunner {
-    /// A prompter that does not keep its own time-out is helped after this while.
+    /// A prompter that exceeds its own time-out by this is treated as timed out.
     private static let grace = Duration.seconds(5)
 
     private func show(_ prompt: Prompt, _ number: Int) async {
@@ -222,7 +222,7 @@ extension SessionRunner {
         prompt.othersWaiting = await ports.countOthers()
         boxTask = Task { [mailbox, ports, request, prompt] in
             let answer = await prompter.answer(to: prompt, at: request.origin) { channel in
-                // The box is visible from now on, also while it is found out where.
+                // The prompt is visible from now on, even while its channel is being determined.
                 let time = ports.clock.now()
                 mailbox.yield(.shown(box: number, on: channel(), at: time))
             }
@@ -231,7 +231,7 @@ extension SessionRunner {
         deadlineTask = signal(.answered(box: number, .timedOut), after: prompt.timeout + Self.grace)
     }
 
-    /// Returns once the box is gone, so that there are never two.
+    /// Returns once the prompt has ended, so that there are never two.
     private func takeBoxAway() async {
         dismissBox()
         await boxTask.take()?.value
@@ -244,13 +244,13 @@ extension SessionRunner {
     }
 
     private func signal(_ signal: Signal, after duration: Duration) -> Task<Void, Never> {
-        // On the actor, which takes the signal without another thread.
+        // On the actor, so that handling the signal needs no other thread.
         Task {
             do {
                 try await ports.timer.sleep(for: duration)
                 mailbox.yield(signal)
             } catch {
-                // Cancelled: nobody waits for it any more.
+                // Cancelled: the signal is no longer needed.
             }
         }
     }
@@ -310,7 +310,7 @@ extension SessionRunner {
 }
 
 extension FingerprintError {
-    /// Whether the driver, the service or the bus failed, so that trying again at once would only go on so.
+    /// Whether the driver, the service or the bus failed, so that an immediate retry would fail again.
     fileprivate var callsForPause: Bool {
         switch code {
         case .cancelled, .alreadyInUse, .noEnrolledPrints: false

@@ -1,30 +1,30 @@
 import KeychainModel
 
-/// What an evaluation starts from.
+/// The initial state of an evaluation.
 struct SessionSetup: Sendable {
-    /// What must be shown.
+    /// The required factors.
     var requirement: AuthenticationRequirement
-    /// The counts, as they are saved.
+    /// The saved counts of failed attempts.
     var record: AttemptRecord
-    /// Whether a finger can open anything at all.
+    /// Whether a finger can open the keybag, because it is unlocked or its key is in escrow.
     var isKeybagUnlocked: Bool
-    /// Why the passcode must come before any finger; nil when it need not.
+    /// Why the passcode is required before any finger; nil if it is not.
     var passcodeDue: DriverCause?
-    /// Where a touch alone counts.
+    /// The channels on which a touch alone counts.
     var seen = SeenChannels()
-    /// Where the box could be drawn.
+    /// The channels the prompt could appear on.
     var channels: Set<PromptChannel> = []
     /// How long the sensor must be left alone.
     var sensorDelay: Duration = .zero
-    /// Who asks, why, and the titles of the buttons.
+    /// The caller, the reason and the titles of the buttons.
     var request: PromptRequest
-    /// What the box says first; nil for the usual words.
+    /// The heading of the prompt; nil for the default.
     var heading: String?
-    /// The figures.
+    /// Limits and timeouts.
     var configuration = AuthenticationConfiguration()
 }
 
-/// What a box asks for.
+/// The factors that a prompt asks for.
 enum SessionStage: Sendable, Equatable {
     case passcode
     case finger
@@ -35,14 +35,14 @@ enum SessionStage: Sendable, Equatable {
 }
 
 extension SessionSetup {
-    /// The box of a stage.
+    /// The prompt of a stage.
     ///
     /// - Parameters:
-    ///   - stage: what it asks for.
+    ///   - stage: the factors it asks for.
     ///   - isUnlocked: whether a finger can open anything now.
-    ///   - isUnseen: whether the passcode is asked for because it was not typed on this channel yet.
+    ///   - isUnseen: whether the passcode is required because it was not typed on this channel yet.
     ///   - message: what happened before.
-    /// - Returns: the box.
+    /// - Returns: the prompt.
     func prompt(
         _ stage: SessionStage,
         isUnlocked: Bool,
@@ -68,7 +68,7 @@ extension SessionSetup {
             input = .touchOrSecret
             words = "Touch the fingerprint sensor, or enter the keychain's passcode"
         }
-        // Only a box for fingers alone has something to fall back to; the others have the field.
+        // Only a prompt for fingers alone needs a fallback button; the others have an entry field.
         let hasFallback = stage == .finger && requirement == .biometry
         return Prompt(
             input,
@@ -84,7 +84,7 @@ extension SessionSetup {
 }
 
 extension Duration {
-    /// Whole seconds, rounded up: what a person is told to wait.
+    /// Whole seconds, rounded up, as shown to the user.
     var wholeSeconds: Int64 {
         components.attoseconds > 0 ? components.seconds + 1 : components.seconds
     }

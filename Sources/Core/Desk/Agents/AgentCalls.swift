@@ -1,12 +1,12 @@
 package import KeychainModel
 import SecretMemory
 
-/// What an agent calls.
+/// The calls of agents.
 extension Visit {
-    /// Says where the agent draws; boxes come to it from now on.
+    /// Registers the agent and where it shows prompts; it gets prompts from now on.
     ///
-    /// - Throws: ``KeychainError`` `errSecDuplicateItem`, `errSecAllocate`, and `errSecMissingEntitlement` where the kernel
-    ///   says otherwise of the agent's terminal.
+    /// - Throws: ``KeychainError`` `errSecDuplicateItem`, `errSecAllocate`, and `errSecMissingEntitlement` if the agent's
+    ///   terminal is not the one the kernel reports.
     package func registerAgent(
         _ registration: AgentRegistration
     ) async throws(KeychainError) -> AgentAdmission {
@@ -23,10 +23,10 @@ extension Visit {
         }
     }
 
-    /// Waits for the agent's next box.
+    /// Waits for the agent's next prompt.
     ///
-    /// - Throws: ``KeychainError`` `errSecBadReq` before ``registerAgent(_:)``, while the last box is not over, and once the
-    ///   agent is not wanted any more.
+    /// - Throws: ``KeychainError`` `errSecBadReq` before ``registerAgent(_:)``, while the last prompt has not ended, and
+    ///   after the agent was dropped.
     package func nextBox() async throws(KeychainError) -> AgentBox {
         try await serving(.agentNext) { () async throws(KeychainError) in
             guard let box = try await agent().next() else {
@@ -37,18 +37,19 @@ extension Visit {
         }
     }
 
-    /// The box is up.
+    /// Reports that the prompt is visible.
     package func boxIsShown(_ box: BoxNumber) async throws(KeychainError) {
         try await serving(.agentShown) { () async throws(KeychainError) in
             let agent = try agent()
-            // One that is to go, or went, is told by the other call.
+            // A prompt that was dismissed or has ended is reported by `boxIsUnwanted`.
             _ = try agent.box(box.number).noteShown(on: agent.channel)
         }
     }
 
-    /// What became of the box.
+    /// Ends the prompt with the agent's answer.
     ///
-    /// - Throws: ``KeychainError`` `errSecParam` for what cannot be done in that box, or not yet: the box ends as failed.
+    /// - Throws: ``KeychainError`` `errSecParam` for an answer that this prompt cannot have, or not yet: the prompt ends
+    ///   as failed.
     package func boxIsAnswered(_ answer: consuming AgentAnswer) async throws(KeychainError) {
         let box = try agent().box(answer.number)
         let outcome = answer.take()
@@ -62,16 +63,16 @@ extension Visit {
         }
     }
 
-    /// Waits until the box is to be taken away, or is over.
+    /// Waits until the prompt is to be dismissed or has ended.
     package func boxIsUnwanted(_ box: BoxNumber) async throws(KeychainError) {
         try await serving(.agentGone) { () async throws(KeychainError) in
             try await agent().box(box.number).waitForTakeaway()
         }
     }
 
-    /// Judges a new secret that is being typed into the box.
+    /// Judges a new secret while it is typed into the prompt.
     ///
-    /// - Throws: ``KeychainError`` `errSecParam` where there is nothing to judge.
+    /// - Throws: ``KeychainError`` `errSecParam` if this prompt has no judge.
     package func judge(_ draft: borrowing AgentDraft) async throws(KeychainError) -> DraftVerdict {
         let box = try agent().box(draft.number)
         guard box.isShown, !box.isOver, let judge = box.prompt.judge else { throw KeychainError(.param) }
@@ -81,7 +82,7 @@ extension Visit {
     private func roster() throws(KeychainError) -> AgentRoster {
         guard let agents = desk.agents, asker.role == .agent else { throw KeychainError(.missingEntitlement) }
         checkAsker()
-        // Its group is the connection's for good; who has the connection now is another program.
+        // The role belongs to the connection for good, but another program has the connection now.
         guard !asker.isAnother else {
             agents.remove(visit: number)
             throw KeychainError(.missingEntitlement, cause: DriverCause(domain: "caller", code: "changed"))
@@ -93,10 +94,10 @@ extension Visit {
 }
 
 extension AgentRegistration.Place {
-    /// Whether the kernel says of the agent what the agent says: its terminal and the leader of its session.
+    /// Whether the kernel confirms the terminal and the session leader that the agent reports.
     ///
-    /// A daemon whose sandbox hides other users' processes cannot look, and believes the agent, which looked itself and is
-    /// nobody's to change.
+    /// A daemon whose sandbox hides other users' processes cannot check, and trusts the agent, which checked itself and
+    /// which no user can modify.
     fileprivate func isPossible(for agent: Caller) -> Bool {
         guard case .terminal(_, let session, let start) = self, agent.processStart > 0,
             let stat = ProcessStat(of: agent.pid), stat.start == agent.processStart

@@ -1,26 +1,26 @@
 package import KeychainModel
 package import SecretMemory
 
-/// Has boxes drawn by an agent in the user's session: for a daemon whose account can open neither the user's terminals nor
-/// the user's display.
+/// Shows prompts through an agent in the user's session, for a daemon whose account cannot open the user's terminals and
+/// display.
 ///
-/// The contract is that of a prompter that draws itself. An agent that dies, is stopped or does not do what it was told ends
-/// the box, and none is asked in its place: what was counted stays counted.
+/// The contract is that of a prompter that shows prompts itself. An agent that dies, is stopped or breaks the protocol
+/// ends the prompt, and no other agent is used instead: attempts that were counted stay counted.
 package struct AgentPrompter: SecretPrompter {
     /// How long agents may take.
     struct Patience: Sendable {
-        /// To put the box up, from the moment that it was asked for and none is before it; pinentry has 10 s of it.
+        /// To show the prompt, from the moment it was requested and no other precedes it; pinentry may use 10 s of it.
         var shown = Duration.seconds(20)
-        /// To end it, beyond the box's own time.
+        /// To end the prompt, beyond the prompt's own time-out.
         var overtime = Duration.seconds(10)
-        /// To take it away.
+        /// To dismiss the prompt.
         var takenAway = Duration.seconds(5)
     }
 
     private let roster: AgentRoster
     private let patience: Patience
 
-    /// Asks the agents of this roster.
+    /// Uses the agents of a roster.
     package init(_ roster: AgentRoster) { self.init(roster, patience: Patience()) }
 
     init(_ roster: AgentRoster, patience: Patience) {
@@ -28,13 +28,13 @@ package struct AgentPrompter: SecretPrompter {
         self.patience = patience
     }
 
-    /// Looks whether an agent could draw a box for a request from there.
+    /// The channels of the agents that could show a prompt for a request from `origin`.
     @discardableResult
     package func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) -> Set<PromptChannel> {
         Set(try roster.agents(for: origin).map(\.channel))
     }
 
-    /// Shows a box and waits for its end.
+    /// Shows a prompt and waits for its answer.
     package func ask(
         _ prompt: Prompt,
         at origin: PromptOrigin,
@@ -67,10 +67,10 @@ package struct AgentPrompter: SecretPrompter {
         }
     }
 
-    /// Has the first agent that is there draw a box.
+    /// Shows a prompt with the first available agent.
     ///
-    /// One that went before the box was up is no end of it: that of a terminal ends with the program that started it, and
-    /// the next program of the same shell may be quicker than the news of it.
+    /// If the agent exits before the prompt was visible, the next one is tried: a terminal's agent ends with the program
+    /// that started it, and the next program of the same shell may arrive before the daemon notices the exit.
     private func onAgents(
         for origin: PromptOrigin,
         _ makeBox: () -> PendingBox
@@ -83,7 +83,7 @@ package struct AgentPrompter: SecretPrompter {
             } catch {
                 guard !box.isShown, !Task.isCancelled else { throw error }
                 switch error.code {
-                // Another program reads from the terminal; its request may have a display as well.
+                // Another program reads from the terminal; the request may have a display as well.
                 case .inBackground where !agents.isEmpty: continue
                 case .dismissed where agent.isGone, .noAgent: agents = try roster.agents(for: origin)[...]
                 default: throw error
@@ -105,13 +105,13 @@ package struct AgentPrompter: SecretPrompter {
         return try box.takeOutcome()
     }
 
-    /// Ends a box whose agent does not.
+    /// Ends a prompt that its agent does not end in time.
     private func watch(_ box: PendingBox, on agent: RegisteredAgent) async {
         var deadline = box.beginning + patience.shown
         while !box.isShown {
             guard (try? await Task.sleep(until: deadline, clock: .continuous)) != nil else { return }
             if box.isShown { break }
-            // The person may still be at another one.
+            // The user may still be answering an earlier prompt.
             deadline = (agent.turn(of: box) ?? .now) + patience.shown
             guard deadline <= .now else { continue }
             let error = PromptError(.prompterFailed, detail: "the agent did not show the box in time")
@@ -131,7 +131,7 @@ package struct AgentPrompter: SecretPrompter {
             return
         }
         Task {
-            // The agent says when it is gone; one that does not gets no other.
+            // The agent reports the end; an agent that does not is dropped.
             try? await Task.sleep(for: patience.takenAway)
             guard !box.isOver else { return }
             let isFirst =

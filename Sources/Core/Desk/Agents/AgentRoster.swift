@@ -1,36 +1,36 @@
 package import KeychainModel
 import SecretMemory
 
-/// The agents of the owner's sessions: which one draws the box of a request.
+/// The agents of the owner's sessions, and the choice of the one that shows a request's prompt.
 ///
-/// Made once, where a program starts, for a daemon that runs under an account of its own and cannot draw.
+/// Created once at program start, for a daemon that runs under an account of its own and cannot show prompts.
 package final class AgentRoster: Sendable {
     private struct State {
-        /// By their visits.
+        /// The agents by their visits.
         var agents: [UInt64: RegisteredAgent] = [:]
         var lastRegistration: UInt64 = 0
         var lastBox: UInt64 = 0
     }
 
-    /// Agents of one terminal at a time: each command of a pipeline may bring one.
+    /// The most agents of one terminal: each command of a pipeline may start one.
     static let mostOnOneTerminal = 8
-    /// Agents at a time.
+    /// The most agents.
     static let mostAgents = 64
 
-    /// What agents draw with.
+    /// What agents need to show prompts.
     let admission: AgentAdmission
     private let state = Guarded(State())
 
-    /// Knows no agent yet.
+    /// Creates a roster without agents.
     ///
-    /// - Parameter admission: what agents draw with.
+    /// - Parameter admission: what agents need to show prompts.
     package init(_ admission: AgentAdmission) { self.admission = admission }
 
     // MARK: Registration
 
-    /// Takes an agent in.
+    /// Adds an agent.
     ///
-    /// - Throws: `errSecDuplicateItem` for a second one of the graphical session, and for a second registration of one
+    /// - Throws: `errSecDuplicateItem` for a second agent of the graphical session, and for a second registration on one
     ///   connection; `errSecAllocate` for too many.
     func add(_ registration: AgentRegistration, visit: UInt64) throws(KeychainError) -> RegisteredAgent {
         try state.withLock { state throws(KeychainError) in
@@ -38,7 +38,7 @@ package final class AgentRoster: Sendable {
             guard state.agents.count < Self.mostAgents else { throw KeychainError(.allocate, remedy: .retry) }
             switch registration.place {
             case .graphical:
-                // The first one stays: what the person has seen is not replaced by what comes later.
+                // The first agent stays: a later one must not replace the one the user has seen.
                 guard !state.agents.values.contains(where: \.isGraphical) else {
                     throw KeychainError(.duplicateItem)
                 }
@@ -55,16 +55,16 @@ package final class AgentRoster: Sendable {
 
     /// The agent of a visit.
     ///
-    /// - Throws: `errSecBadReq` where it has not registered, or is not wanted any more.
+    /// - Throws: `errSecBadReq` if it has not registered or was dropped.
     func agent(of visit: UInt64) throws(KeychainError) -> RegisteredAgent {
         guard let agent = state.withLock({ $0.agents[visit] }) else { throw KeychainError(.badReq) }
         return agent
     }
 
-    /// The visit of an agent is over.
+    /// Removes an agent whose visit has ended.
     func remove(visit: UInt64) { state.withLock { $0.agents.removeValue(forKey: visit) }?.end() }
 
-    /// An agent did not do what it was told: it gets nothing any more.
+    /// Drops an agent that broke the protocol: it gets no further prompts.
     func drop(_ agent: RegisteredAgent) {
         state.withLock { state in
             for (visit, other) in state.agents where other === agent { state.agents[visit] = nil }
@@ -74,13 +74,13 @@ package final class AgentRoster: Sendable {
 
     // MARK: Choice
 
-    /// The agents that may draw the box of a request from there, in their order.
+    /// The agents that may show a prompt for a request from `origin`, in order of preference.
     ///
-    /// First those of the request's own terminal, the last that came before the others. Then that of the graphical session; but not
-    /// for a request from a terminal without a display, as over ssh: who sits there does not see the box, and who sees
-    /// it did not ask.
+    /// First the agent of the request's own terminal, the most recent one. Then the agent of the graphical session,
+    /// except for a request from a terminal without a display, as over ssh: the user at that terminal would not see the
+    /// prompt, and the user who sees it did not make the request.
     ///
-    /// - Throws: ``PromptError`` `noAgent` where there is none.
+    /// - Throws: ``PromptError`` `noAgent` if there is none.
     func agents(for origin: PromptOrigin) throws(PromptError) -> [RegisteredAgent] {
         let agents = state.withLock { state in state.agents.sorted { $0.key > $1.key }.map(\.value) }
         var chosen: [RegisteredAgent] = []
@@ -98,7 +98,7 @@ package final class AgentRoster: Sendable {
         return chosen
     }
 
-    /// A number for a box: different from all others.
+    /// A unique number for a prompt.
     func nextBoxNumber() -> UInt64 {
         state.withLock { state in
             state.lastBox += 1
@@ -108,11 +108,11 @@ package final class AgentRoster: Sendable {
 }
 
 extension RegisteredAgent {
-    /// Its terminal; nil for that of the graphical session.
+    /// The agent's terminal; nil for the agent of the graphical session.
     fileprivate var terminal: String? {
         if case .terminal(let path, _, _) = place { path } else { nil }
     }
 
-    /// Whether it is that of the graphical session.
+    /// Whether it is the agent of the graphical session.
     fileprivate var isGraphical: Bool { terminal == nil }
 }

@@ -1,15 +1,15 @@
 package import KeychainModel
 
-/// What a caller may call, by what the kernel says of it.
+/// The methods a caller may call, decided by its kernel credentials.
 package enum AskerRole: Sendable, Hashable {
-    /// A program of the owner's: all methods but those of agents.
+    /// A program of the owner: all methods except those of agents.
     case app
-    /// The program that draws boxes, known by its group: the methods of agents, and nothing else.
+    /// The program that shows prompts, identified by its group: the methods of agents only.
     case agent
 }
 
 extension Method {
-    /// Whose method it is.
+    /// The role that may call this method.
     var role: AskerRole {
         switch self {
         case .agentRegister, .agentNext, .agentShown, .agentAnswer, .agentGone, .agentJudge: .agent
@@ -19,10 +19,10 @@ extension Method {
 }
 
 extension Visit {
-    /// Whether the caller may call a method at all; where it may not, the log is told.
+    /// Whether the caller may call a method; a refusal is logged.
     ///
-    /// Greetings and cancellations are everybody's. Without a roster, as in per-user mode, there are no agents, and nobody may
-    /// call their methods.
+    /// Greetings and cancellations are open to every caller. Without a roster, as in per-user mode, there are no agents,
+    /// and their methods are refused.
     package func admits(_ method: Method) -> Bool {
         switch method {
         case .hello, .cancel: return true

@@ -1,29 +1,29 @@
 import KeychainModel
 import SecretMemory
 
-/// One box on its way through an agent: what it says, how far it is, and how it ended.
+/// One prompt passed to an agent: its content, its state, and its outcome.
 final class PendingBox: Sendable {
     private struct State: ~Copyable {
         var isShown = false
         var isTakenAway = false
         var isOver = false
-        /// When it ended.
+        /// When it ended; nil before.
         var end: ContinuousClock.Instant?
-        /// How it ended, until that is taken.
+        /// The outcome, until it is taken.
         var outcome: Result<PromptAnswer, PromptError>?
-        /// Who asked for it.
+        /// The task that requested the prompt.
         var asker: CheckedContinuation<Void, Never>?
-        /// The agent's open call that is answered when the box has to go.
+        /// The agent's open call that is answered when the prompt is to be dismissed.
         var watcher: CheckedContinuation<Void, Never>?
     }
 
     let number: UInt64
     let prompt: Prompt
     let origin: PromptOrigin
-    /// A secret to show; nil for a box that asks.
+    /// A secret to show; nil for a prompt that asks.
     let secret: SecretBytes?
     private let whenShown: @Sendable (() -> PromptChannel?) -> Void
-    /// When it was asked for.
+    /// When it was requested.
     let beginning = ContinuousClock.now
     private let state = Guarded(State())
 
@@ -41,7 +41,7 @@ final class PendingBox: Sendable {
         self.whenShown = whenShown
     }
 
-    /// The box as it is sent.
+    /// The prompt as it is sent to the agent.
     func message() -> AgentBox {
         switch secret {
         case .some(let secret):
@@ -53,16 +53,16 @@ final class PendingBox: Sendable {
 
     // MARK: How far it is
 
-    /// Whether it was put up.
+    /// Whether it is or was visible.
     var isShown: Bool { state.withLock { $0.isShown } }
     /// Whether it has ended.
     var isOver: Bool { state.withLock { $0.isOver } }
     /// When it ended; nil before.
     var end: ContinuousClock.Instant? { state.withLock { $0.end } }
 
-    /// It is up, on a channel: who asked is told, once.
+    /// Records that it is visible on a channel; the requester is told once.
     ///
-    /// - Returns: false where it is over already, or to be taken away.
+    /// - Returns: false if it has ended or is to be dismissed.
     func noteShown(on channel: PromptChannel) -> Bool {
         let (isFirst, isWanted) = state.withLock { state in
             defer { state.isShown = true }
@@ -73,7 +73,7 @@ final class PendingBox: Sendable {
         return true
     }
 
-    /// Whether this can be how it ends: what a person does needs a box that is up, and one in which that can be done.
+    /// Whether an outcome is possible: an answer needs a visible prompt with a matching control.
     func takes(_ outcome: borrowing AgentAnswer.Outcome) -> Bool {
         switch outcome {
         case .failed: true
@@ -92,9 +92,9 @@ final class PendingBox: Sendable {
         }
     }
 
-    /// Ends it; only the first end counts.
+    /// Ends the prompt; only the first end counts.
     ///
-    /// - Returns: whether this was the first.
+    /// - Returns: whether this was the first end.
     @discardableResult
     func end(_ result: consuming sending Result<PromptAnswer, PromptError>) -> Bool {
         var result: Result<PromptAnswer, PromptError>? = result
@@ -113,7 +113,7 @@ final class PendingBox: Sendable {
 
     private typealias Waiters = (CheckedContinuation<Void, Never>?, CheckedContinuation<Void, Never>?, Bool)
 
-    /// Has the agent take it away; it ends when the agent says so.
+    /// Asks the agent to dismiss the prompt; it ends when the agent reports so.
     func takeAway() {
         let watcher = state.withLock { state in
             state.isTakenAway = true
@@ -124,7 +124,7 @@ final class PendingBox: Sendable {
 
     // MARK: Waiting
 
-    /// Waits for its end; one task does.
+    /// Waits for the end of the prompt; only one task may wait.
     func waitForEnd() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -135,7 +135,7 @@ final class PendingBox: Sendable {
         }
     }
 
-    /// How it ended; for one who has waited for it.
+    /// The outcome; call it once, after ``waitForEnd()``.
     func takeOutcome() throws(PromptError) -> PromptAnswer {
         guard let outcome = state.withLock({ $0.outcome.take() }) else {
             throw PromptError(.prompterFailed, detail: "no answer")
@@ -143,7 +143,7 @@ final class PendingBox: Sendable {
         return try outcome.get()
     }
 
-    /// Waits until it is over or has to be taken away, or the task is cancelled; a second one ends the first.
+    /// Waits until the prompt has ended or is to be dismissed, or the task is cancelled; a second call ends the first.
     func waitForTakeaway() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -161,7 +161,7 @@ final class PendingBox: Sendable {
 }
 
 extension Prompt.Input {
-    /// Whether the box has a field to type into.
+    /// Whether the prompt has an entry field.
     fileprivate var takesSecret: Bool {
         switch self {
         case .secret, .newSecret, .touchOrSecret: true

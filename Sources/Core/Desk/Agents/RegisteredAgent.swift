@@ -1,15 +1,15 @@
 import KeychainModel
 import SecretMemory
 
-/// An agent that has registered: where it draws, and the boxes that it has and will have, one after the other.
+/// A registered agent: where it shows prompts, and its present and waiting prompts, one at a time.
 final class RegisteredAgent: Sendable {
     private struct State {
         var waiting: [PendingBox] = []
-        /// What it draws now; its last one, where that is over.
+        /// The prompt it shows now, or its last one.
         var current: PendingBox?
-        /// When the box before that one ended.
+        /// When the prompt before the current one ended.
         var isFreeSince: ContinuousClock.Instant?
-        /// Its open call for the next box.
+        /// The agent's open call for the next prompt.
         var call: CheckedContinuation<PendingBox?, Never>?
         var isGone = false
 
@@ -20,7 +20,7 @@ final class RegisteredAgent: Sendable {
     }
 
     let place: AgentRegistration.Place
-    /// The channel of its boxes.
+    /// The channel of its prompts.
     let channel: PromptChannel
     private let state = Guarded(State())
 
@@ -28,18 +28,19 @@ final class RegisteredAgent: Sendable {
         self.place = place
         channel =
             switch place {
-            // The same for each agent that comes to this terminal while this session has it.
+            // The same for every agent of this terminal and session.
             case .terminal(let path, let session, let start):
                 PromptChannel("agent on \(path) session \(session) started \(start)")
-            // A display may be nested in another one, and says what it likes of itself: each registration is new.
+            // A display may be nested in another and its name is not trustworthy, so every registration gets a new
+            // channel.
             case .graphical: PromptChannel("agent of registration \(number)")
             }
     }
 
-    /// Whether it is gone, or is to go.
+    /// Whether the agent has left or was dropped.
     var isGone: Bool { state.withLock { $0.isGone } }
 
-    /// Gives it a box; false where the agent is gone.
+    /// Queues a prompt; false if the agent is gone.
     func put(_ box: PendingBox) -> Bool {
         let (call, isThere) = state.withLock { state in
             guard !state.isGone else { return (nil as CheckedContinuation<PendingBox?, Never>?, false) }
@@ -54,7 +55,7 @@ final class RegisteredAgent: Sendable {
         return isThere
     }
 
-    /// Takes a box back that the agent has not been given yet.
+    /// Removes a prompt that the agent has not received yet.
     ///
     /// - Returns: whether it was still waiting.
     func takeBack(_ box: PendingBox) -> Bool {
@@ -65,7 +66,7 @@ final class RegisteredAgent: Sendable {
         }
     }
 
-    /// Since when the agent can have shown a box; nil while another one is before it, which a person may look at for long.
+    /// Since when the agent could have shown a prompt; nil while an earlier prompt is open, which may take the user long.
     func turn(of box: PendingBox) -> ContinuousClock.Instant? {
         state.withLock { state in
             if state.current === box { return max(box.beginning, state.isFreeSince ?? box.beginning) }
@@ -75,10 +76,10 @@ final class RegisteredAgent: Sendable {
         }
     }
 
-    /// Waits for a box.
+    /// Waits for the next prompt.
     ///
-    /// - Returns: nil once the agent is not wanted any more, or the task was cancelled.
-    /// - Throws: `errSecBadReq` for a second call at the same time, and before the last box is over.
+    /// - Returns: nil after the agent was dropped or the task was cancelled.
+    /// - Throws: `errSecBadReq` for a second concurrent call, and before the last prompt has ended.
     func next() async throws(KeychainError) -> PendingBox? {
         let isBusy = state.withLock { $0.call != nil || $0.current.map { !$0.isOver } ?? false }
         guard !isBusy else { throw KeychainError(.badReq) }
@@ -102,9 +103,9 @@ final class RegisteredAgent: Sendable {
         }
     }
 
-    /// The box that it draws.
+    /// The current prompt.
     ///
-    /// - Throws: `errSecParam` where that is another one, or over.
+    /// - Throws: `errSecParam` if the current prompt has another number or there is none.
     func box(_ number: UInt64) throws(KeychainError) -> PendingBox {
         guard let box = state.withLock({ $0.current }), box.number == number else {
             throw KeychainError(.param)
@@ -112,7 +113,7 @@ final class RegisteredAgent: Sendable {
         return box
     }
 
-    /// The agent is gone, or is to go: its boxes end as taken away.
+    /// Marks the agent as gone: its prompts end as dismissed.
     func end() {
         let (boxes, call) = state.withLock { state in
             state.isGone = true

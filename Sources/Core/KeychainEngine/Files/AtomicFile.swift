@@ -3,7 +3,7 @@ internal import Glibc
 internal import KeychainModel
 internal import SecretMemory
 
-/// A small file that is read whole and replaced whole: whoever looks finds the old bytes or the new ones.
+/// A small file that is read and replaced as a whole: a reader finds either the old or the new bytes.
 struct AtomicFile {
     let directory: StoreDirectory
     let name: String
@@ -15,10 +15,10 @@ struct AtomicFile {
         self.longest = longest
     }
 
-    /// What the new bytes are called until they are whole.
+    /// The name of the new file until it is complete.
     var temporaryName: String { name + ".new" }
 
-    /// All bytes, or nil when there is no file.
+    /// All bytes; nil if the file does not exist.
     func read() throws(KeychainError) -> [UInt8]? {
         guard let file = try directory.openFile(name, O_RDONLY) else { return nil }
         defer { close(file) }
@@ -37,12 +37,12 @@ struct AtomicFile {
             wipe(&octets)
             throw .damaged
         }
-        // In place: a copy of the device key would stay.
+        // In place: a copy would leave the device key in memory.
         octets.removeLast(octets.count - count)
         return octets
     }
 
-    /// Puts `octets` in the place of what is there, durably; what was there is overwritten after.
+    /// Replaces the file durably with `octets`; the former content is overwritten afterwards.
     func replace(with octets: [UInt8]) throws(KeychainError) {
         let former = try? directory.openFile(name, O_WRONLY)
         defer { former.map { _ = close($0) } }
@@ -57,7 +57,7 @@ struct AtomicFile {
         guard file >= 0 else { throw FileError.keychainError(errno) }
         defer { close(file) }
         do throws(KeychainError) {
-            // The process's umask may have taken more than it should.
+            // The process's umask may have removed required mode bits.
             guard fchmod(file, 0o600) == 0 else { throw FileError.keychainError(errno) }
             try Self.write(octets, to: file, at: 0)
             guard fsync(file) == 0 else { throw FileError.keychainError(errno) }
@@ -90,9 +90,9 @@ struct AtomicFile {
         }
     }
 
-    /// Writes zeros over a file that has no name any more: old wrapped keys should not lie about on the disk.
+    /// Overwrites an unlinked file with zeros, so that old wrapped keys do not stay on the disk.
     ///
-    /// Best effort: nothing depends on it, and a disk that writes elsewhere keeps the old bytes.
+    /// Best effort: nothing depends on it, and a disk that writes elsewhere (copy on write, flash) keeps the old bytes.
     private static func overwrite(_ file: CInt) {
         var status = stat()
         guard unsafe fstat(file, &status) == 0, status.st_nlink == 0 else { return }

@@ -1,10 +1,11 @@
 internal import Glibc
 
-/// One state of one file: another file, another owner or mode, or another write is another version.
+/// One state of a file: a different inode, owner, mode, size or change time is a different version.
 ///
-/// The kernel alone sets the time of the last change (inode(7), ctime); whoever puts an older copy in place sets it too.
+/// Only the kernel sets the change time (inode(7), ctime); restoring an older copy of the file sets it, too.
 struct FileVersion: Equatable {
-    /// Changes that follow each other faster may carry the same time: some file systems keep the time of the last tick.
+    /// Changes within this time, in nanoseconds, may have the same change time: some file systems use the time of the
+    /// last tick.
     private static let granularity: Int64 = 50_000_000
 
     private let place: [UInt64]
@@ -12,14 +13,14 @@ struct FileVersion: Equatable {
     private let changed: Int64
     private let seen: Int64
 
-    /// The version of an open file; nil when it cannot be told.
+    /// The version of an open file; nil if fstat(2) fails.
     init?(of file: CInt) {
         var status = stat()
         guard unsafe fstat(file, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// The version of the file of that name; nil when there is none.
+    /// The version of the file with this name; nil if there is none.
     init?(of name: String, in directory: StoreDirectory) {
         var status = stat()
         let result = unsafe fstatat(directory.descriptor, name, &status, AT_SYMLINK_NOFOLLOW)
@@ -39,10 +40,10 @@ struct FileVersion: Equatable {
         seen = Self.nanoseconds(now)
     }
 
-    /// Whether the next change, however soon after, is another version.
+    /// Whether any later change, however soon, will be a different version.
     var isSettled: Bool { seen - changed > Self.granularity }
 
-    /// Compares what the file system tells, not when it was asked.
+    /// Compares the file's state, not the time at which it was read.
     static func == (lhs: Self, rhs: Self) -> Bool {
         lhs.place == rhs.place && lhs.size == rhs.size && lhs.changed == rhs.changed
     }

@@ -1,19 +1,19 @@
 internal import Glibc
 public import KeychainModel
 
-/// The one directory that holds a keychain: keybag, device key, attempts and items.
+/// The directory of a keychain: keybag, device key, attempts and items.
 ///
-/// Opened once, never followed through a symbolic link, ours alone (mode 0700), and locked against a second
-/// process for as long as this value lives.
+/// Opened once, not through a symbolic link, accessible only to this user (mode 0700), and locked against other processes
+/// for the lifetime of this value.
 public final class StoreDirectory: Sendable {
-    /// Where it is.
+    /// Its absolute path.
     public let path: String
     let descriptor: CInt
 
-    /// Opens the directory, after making it and its parents where they are missing.
+    /// Opens the directory, creating it and its parents if they are missing.
     ///
-    /// - Throws: ``KeychainError`` with `errSecNotAvailable` when it is not a directory of ours with mode 0700, when
-    ///   another process holds it, or when its keychain has moved (``MovedKeychain``).
+    /// - Throws: ``KeychainError`` with `errSecNotAvailable` if it is not a directory of this user with mode 0700, if
+    ///   another process holds it, or if its keychain has moved (``MovedKeychain``).
     public init(path: String) throws(KeychainError) {
         self.path = path
         try Self.make(path)
@@ -23,7 +23,7 @@ public final class StoreDirectory: Sendable {
         }
         do throws(KeychainError) {
             try Self.check(descriptor)
-            // With the lock: whoever moves a keychain holds it.
+            // Read under the lock, which a move of the keychain holds too.
             if let place = MovedKeychain.destination(in: descriptor) { throw .moved(to: place) }
         } catch {
             flock(descriptor, LOCK_UN)
@@ -34,7 +34,8 @@ public final class StoreDirectory: Sendable {
     }
 
     deinit {
-        // Not by the close alone: a process that is just being started may hold a copy of the descriptor.
+        // Unlock explicitly: a child process being started may hold a copy of the descriptor, which close alone would not
+        // unlock.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }
@@ -53,7 +54,7 @@ public final class StoreDirectory: Sendable {
         }
     }
 
-    /// Takes the directory for this process; waits for a former owner that is about to end.
+    /// Locks the directory; waits for a former owner that is about to exit.
     private static func lock(_ descriptor: CInt) -> Bool {
         for _ in 0..<100 {
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
@@ -74,11 +75,11 @@ public final class StoreDirectory: Sendable {
         }
     }
 
-    /// Opens a file of the directory after checking that it is a plain file, ours alone.
+    /// Opens a file of the directory after checking that it is a regular file that only this user can access.
     ///
-    /// - Returns: its descriptor, or nil when there is none of that name.
+    /// - Returns: its descriptor; nil if there is no file with this name.
     func openFile(_ name: String, _ mode: CInt) throws(KeychainError) -> CInt? {
-        // Non-blocking, so that a pipe somebody put there is refused and not waited for.
+        // Non-blocking, so that opening a FIFO put there by another program is refused instead of waiting.
         let file = unsafe openat(descriptor, name, mode | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         if file < 0, errno == ENOENT { return nil }
         if file < 0, errno == ELOOP || errno == ENXIO { throw .refused("\(name) is not a plain file") }
@@ -101,14 +102,14 @@ public final class StoreDirectory: Sendable {
         return file
     }
 
-    /// Whether there is something of that name, whatever it is.
+    /// Whether an entry with this name exists, whatever its type.
     func has(_ name: String) throws(KeychainError) -> Bool {
         guard unsafe faccessat(descriptor, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 else { return true }
         guard errno == ENOENT else { throw FileError.keychainError(errno) }
         return false
     }
 
-    /// The bytes of a file; nil when there is none.
+    /// The size of a file in bytes; nil if it does not exist.
     func size(of file: StoreFile) throws(KeychainError) -> Int? {
         guard let descriptor = try openFile(file.rawValue, O_RDONLY) else { return nil }
         defer { close(descriptor) }
@@ -117,10 +118,10 @@ public final class StoreDirectory: Sendable {
         return Int(status.st_size)
     }
 
-    /// Makes an empty file of items, in the place of whatever is there and of what SQLite has beside it.
+    /// Creates an empty items file, replacing an existing one and SQLite's files beside it.
     func makeEmpty(_ name: StoreFile) throws(KeychainError) {
         try removeItems(name)
-        // Made here and not by SQLite, so that no umask opens it to others.
+        // Created here, not by SQLite, so that no umask makes it accessible to others.
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
         let file = unsafe openat(descriptor, name.rawValue, flags, 0o600)
         guard file >= 0 else { throw FileError.keychainError(errno) }
@@ -128,7 +129,7 @@ public final class StoreDirectory: Sendable {
         guard fchmod(file, 0o600) == 0 else { throw FileError.keychainError(errno) }
     }
 
-    /// Removes a file of items, and first what SQLite has beside it.
+    /// Removes an items file, and first SQLite's files beside it.
     func removeItems(_ name: StoreFile) throws(KeychainError) {
         for suffix in ["-wal", "-shm", "-journal", ""] {
             let removed = unsafe unlinkat(descriptor, name.rawValue + suffix, 0)
@@ -136,26 +137,26 @@ public final class StoreDirectory: Sendable {
         }
     }
 
-    /// Gives a file another name, in the place of whatever has it.
+    /// Renames a file, replacing any file with the new name.
     func rename(_ file: StoreFile, to name: String) throws(KeychainError) {
         guard unsafe renameat(descriptor, file.rawValue, descriptor, name) == 0 else {
             throw FileError.keychainError(errno)
         }
     }
 
-    /// Flushes a file.
+    /// Makes the content of a file durable.
     func sync(_ file: StoreFile) throws(KeychainError) {
         guard let file = try openFile(file.rawValue, O_RDONLY) else { throw FileError.keychainError(ENOENT) }
         defer { close(file) }
         guard fsync(file) == 0 else { throw FileError.keychainError(errno) }
     }
 
-    /// Makes what was done to names durable.
+    /// Makes changes of directory entries durable.
     func sync() throws(KeychainError) {
         guard fsync(descriptor) == 0 else { throw FileError.keychainError(errno) }
     }
 
-    /// Refuses to start where a file of ours is something else, or open to others.
+    /// Refuses to start if a file of the store has an unexpected type, owner or mode.
     func checkFiles() throws(KeychainError) {
         for name in StoreFile.allCases {
             if let file = try openFile(name.rawValue, O_RDONLY) { close(file) }
@@ -173,7 +174,7 @@ extension KeychainError {
     }
 }
 
-/// Turns `errno` into a status.
+/// Converts `errno` to a status.
 enum FileError {
     static func keychainError(_ number: CInt) -> KeychainError {
         let status: Status =

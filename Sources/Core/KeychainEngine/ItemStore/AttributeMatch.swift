@@ -2,10 +2,9 @@ internal import CBOR
 internal import Glibc
 internal import KeychainModel
 
-/// Attributes that an item must have, compared as encoded bytes with an item's encoded map.
+/// Attributes that an item must have, compared with the item's attribute map as encoded bytes.
 ///
-/// Both are deterministic CBOR, so equal values have equal bytes, keys come in one order, and nothing need be
-/// decoded.
+/// Both are deterministic CBOR: equal values have equal bytes and keys have one order, so nothing needs decoding.
 struct AttributeMatch {
     private struct Wanted {
         let key: Range<Int>
@@ -14,17 +13,17 @@ struct AttributeMatch {
         let matchesMissing: Bool
     }
 
-    /// Key, value, key, value and so on, in the order of a map.
+    /// Encoded keys and values alternately, in map order.
     private let octets: [UInt8]
     private let wanted: [Wanted]
 
     /// - Parameters:
-    ///   - attributes: what an item must have; its group and its access control are not compared here.
-    ///   - synchronizable: what is wanted in the place of the attribute of that name.
-    ///   - itemClass: whose primary key counts empty and missing attributes as the same.
+    ///   - attributes: the attributes an item must have; its group and access control are not compared here.
+    ///   - synchronizable: the value that replaces the attribute of that name.
+    ///   - itemClass: the class whose primary key treats empty and missing attributes as equal.
     init(_ attributes: ItemAttributes, synchronizable: AttributeValue?, itemClass: ItemClass?) {
-        // Group: by what was authenticated beside the map. Access control: accepted in a search and not matched on,
-        // as Apple does.
+        // The group is compared with the authenticated header instead. The access control is accepted in a search but not
+        // matched, as Apple does.
         var wanted = attributes
         (wanted[.accessGroup], wanted[.accessControl]) = (nil, nil)
         wanted[.synchronizable] = synchronizable
@@ -35,7 +34,7 @@ struct AttributeMatch {
         self.init(attributes, isPrimary: primaryKey.contains)
     }
 
-    /// Takes attributes in the order of the items' maps.
+    /// Encodes the attributes in the order of the items' maps.
     private init(_ attributes: ItemAttributes, isPrimary: (AttributeKey) -> Bool) {
         var writer = CBORWriter(capacity: 128)
         for (key, value) in attributes {
@@ -62,12 +61,12 @@ struct AttributeMatch {
         self.octets = octets
     }
 
-    /// Whether the map has all that is wanted.
+    /// Whether the map has all required attributes.
     func matches(_ map: UnsafeRawBufferPointer) -> Bool {
         guard !wanted.isEmpty else { return true }
         guard let head = unsafe Self.head(in: map, at: 0), head.major == 5 else { return false }
         return unsafe octets.withUnsafeBytes { octets in
-            // Each is looked for behind the one before: both are in the same order.
+            // Each search starts after the previous match: both are in the same order.
             var place = head.end
             for wanted in wanted {
                 if let found = unsafe Self.find(octets, wanted.key, in: map, from: place) {
@@ -81,7 +80,7 @@ struct AttributeMatch {
         }
     }
 
-    /// Where the value of an encoded key stands in a map, at `place` or behind it.
+    /// The range of the value for an encoded key, searched from `place` on.
     private static func find(
         _ octets: UnsafeRawBufferPointer,
         _ key: Range<Int>,
@@ -115,7 +114,7 @@ struct AttributeMatch {
         case 2, 3:
             guard head.argument <= UInt64(map.count - head.end) else { return nil }
             return head.end + Int(head.argument)
-        // A date: one whole number in an array.
+        // A date: an array of one integer.
         case 4 where head.argument == 1:
             guard let inner = unsafe self.head(in: map, at: head.end), inner.major <= 1 else { return nil }
             return inner.end

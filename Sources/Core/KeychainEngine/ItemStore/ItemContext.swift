@@ -1,15 +1,15 @@
 internal import KeychainModel
 internal import Primitives
 
-/// What the store needs of the keybag for one operation, with its keys made ready once for many.
+/// The parts of an open keybag that the store needs, with keys prepared once for many operations.
 ///
-/// A class, so that handing it on counts one reference and not a dozen.
+/// A class, so that passing it on retains one object instead of a dozen.
 final class ItemContext: Sendable {
     let storeID: [UInt8]
     let keys: KeyRing
-    /// The number of the enrolled set.
+    /// The number of the enrolled set of fingers.
     let epoch: UInt64
-    /// When former sets were seen to be gone.
+    /// When former enrolled sets were found to be replaced.
     let epochEnds: EpochEnds
     let passcodePublicKey: [UInt8]
 
@@ -27,7 +27,7 @@ final class ItemContext: Sendable {
     private let keyLabel: [UInt8]
     private let dataLabel: [UInt8]
 
-    /// Makes the keys of an open keybag ready.
+    /// Prepares the keys of an open keybag.
     init(of record: KeybagRecord, _ keys: KeyRing) {
         storeID = record.storeID
         self.keys = keys
@@ -45,7 +45,7 @@ final class ItemContext: Sendable {
         dataLabel = Self.dataText + storeID
     }
 
-    /// Wraps the keys of items that need nothing but an unlocked keybag.
+    /// The key that wraps the keys of items without constraints.
     func classKey(_ accessibility: Accessibility) throws(KeychainError) -> AEADKey {
         guard let key = classKeys[KeybagKeyName(accessibility.classKey)] else { throw .locked }
         return key
@@ -53,16 +53,16 @@ final class ItemContext: Sendable {
 
     // MARK: What things are bound to
 
-    /// A part of an item that is sealed for itself.
+    /// A separately sealed part of an item.
     enum Part {
         /// Bound to the item's reference.
         case attributes
-        /// Bound to the header too: to all that identifies the item and rules its opening.
+        /// Bound to the header as well, which identifies the item and holds its access control.
         case key
         case data
     }
 
-    /// Lends what a part is bound to; `reference` is the 16 bytes that name the item.
+    /// Lends the associated data of a part; `reference` is the item's 16-byte reference.
     func withBinding<R, E: Error>(
         of part: Part,
         _ reference: UnsafeRawBufferPointer,
@@ -76,7 +76,7 @@ final class ItemContext: Sendable {
             case .data: dataLabel
             }
         let count = label.count + reference.count + header.count
-        // On the stack, mostly: done three times for each item read.
+        // Usually on the stack: this happens three times for each item read.
         let result = unsafe withUnsafeTemporaryAllocation(byteCount: count, alignment: 1) {
             octets -> Result<R, E> in
             unsafe label.withUnsafeBytes { unsafe octets.copyMemory(from: $0) }
@@ -93,7 +93,7 @@ final class ItemContext: Sendable {
         return try result.get()
     }
 
-    /// What a part is bound to.
+    /// The associated data of a part.
     func binding(of part: Part, _ reference: [UInt8], _ header: [UInt8] = []) -> [UInt8] {
         unsafe reference.withUnsafeBytes { reference in
             unsafe header.withUnsafeBytes { header in

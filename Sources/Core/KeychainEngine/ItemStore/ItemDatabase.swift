@@ -3,34 +3,35 @@ internal import CSQLite
 internal import Glibc
 internal import KeychainModel
 
-/// The SQLite file: how it is opened, and what its errors mean.
+/// The SQLite file of the items: its connection, settings, statements and errors.
 @safe
 final class ItemDatabase {
-    /// The write-ahead log is written back at this many pages, 4 MiB.
+    /// The number of pages at which the write-ahead log is checkpointed, 4 MiB.
     static let checkpointPageCount = 4000
-    /// As long as the log gets, but for a large last change: a header, and 24 bytes before each page.
+    /// The usual maximum length of the log, exceeded only by a large last change: a header, and 24 bytes before each
+    /// page.
     static let longestLog = logByteCount(pages: checkpointPageCount)
-    /// Whether SQLite goes to its files as it is to; done at the first use, by one thread.
+    /// Registers our VFS as SQLite's default, once per process; false if that failed.
     static let hasFiles = citemfiles_register() == SQLITE_OK
 
     /// `sqlite3 *`, used by one thread at a time; nil once it is closed.
     private var connection: OpaquePointer?
-    /// The file's format.
+    /// The file format.
     private(set) var version: Int
-    /// How far the log is filled: what its last commit said.
+    /// The length of the log in use, as of the last commit.
     private(set) var usedLogByteCount = 0
-    /// Those whose text is in the program, by where it is there: a dozen, found without hashing texts.
+    /// Prepared statements of SQL literals, keyed by the literal's address: a dozen, found without hashing strings.
     private var statements: [(text: UnsafePointer<UInt8>, statement: ItemStatement)] = unsafe []
-    /// Those whose text depends on how many values are looked for.
+    /// Prepared statements whose text depends on the number of values.
     private var composed: [String: ItemStatement] = [:]
 
-    /// Opens the file that is there.
+    /// Opens the existing file.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDecode` where there is none, or it is not what this program makes, and
-    ///   `errSecReadOnly` where it cannot be written; with the cause ``DriverCause/logDamaged`` where its log was flushed
-    ///   and is not what was written: then SQLite was not given either, and both are as they were.
+    /// - Throws: ``KeychainError`` with `errSecDecode` if it does not exist or has another format, and `errSecReadOnly`
+    ///   if it cannot be written; with the cause ``DriverCause/logDamaged`` if flushed records of its log are damaged:
+    ///   SQLite has then not opened the files, and both are unchanged.
     init(openingIn directory: StoreDirectory, _ name: StoreFile = .items) throws(KeychainError) {
-        // As SQLite will open it, which would take a file that cannot be written and fail at its lock.
+        // Opened read-write as SQLite would, which opens a file that is not writable and fails only at its lock.
         guard let file = try directory.openFile(name.rawValue, O_RDWR) else { throw .damaged }
         defer { close(file) }
         try Self.checkVersion(file)
@@ -48,7 +49,7 @@ final class ItemDatabase {
         takeHook()
     }
 
-    /// Makes a new file in the place of whatever is there.
+    /// Creates a new file, replacing an existing one.
     init(makingIn directory: StoreDirectory, _ name: StoreFile = .items) throws(KeychainError) {
         try directory.makeEmpty(name)
         version = ItemSchema.tagsVersion
@@ -62,7 +63,7 @@ final class ItemDatabase {
         guard fsync(directory.descriptor) == 0 else { throw FileError.keychainError(errno) }
     }
 
-    /// Runs statements that answer with nothing that is wanted, compiled for this once.
+    /// Runs statements whose rows are not needed, compiled for this one use.
     func execute(_ sql: String) throws {
         guard unsafe connection != nil else { throw SQLiteError(SQLITE_MISUSE) }
         guard unsafe sqlite3_exec(connection, sql, nil, nil, nil) == SQLITE_OK else {
@@ -70,7 +71,7 @@ final class ItemDatabase {
         }
     }
 
-    /// The first column of the first row, as a number; 0 where there is none.
+    /// The first column of the first row as a number; 0 if there is none.
     func number(_ sql: StaticString) throws -> Int {
         var number = 0
         let statement = try statement(sql)
@@ -81,7 +82,7 @@ final class ItemDatabase {
         return number
     }
 
-    /// The first column of all rows that have a text there.
+    /// The first column of all rows where it is text.
     func texts(_ sql: StaticString) throws -> [String] {
         var texts: [String] = []
         let statement = try statement(sql)
@@ -92,7 +93,7 @@ final class ItemDatabase {
         return texts
     }
 
-    /// Runs `body`, whose errors may be SQLite's, ours, or that something is not authentic.
+    /// Runs `body` and converts its errors: SQLite's, the store's own, or a failed authentication.
     static func translatingErrors<R>(_ body: () throws -> R) throws(KeychainError) -> R {
         do {
             return try body()
@@ -101,7 +102,7 @@ final class ItemDatabase {
         }
     }
 
-    /// A statement that is compiled once; none is used while it is still at one of its rows.
+    /// The prepared statement of a literal; it must not be used while it is at one of its rows.
     func statement(_ sql: StaticString) throws -> ItemStatement {
         let text = unsafe sql.utf8Start
         if let compiled = unsafe statements.first(where: { unsafe $0.text == text }) {
@@ -112,7 +113,7 @@ final class ItemDatabase {
         return statement
     }
 
-    /// ``statement(_:)`` for a text that is put together.
+    /// ``statement(_:)`` for a composed text.
     func statement(composed sql: String) throws -> ItemStatement {
         if let statement = composed[sql] { return statement }
         let statement = unsafe try ItemStatement(sql, on: connection)
@@ -120,21 +121,21 @@ final class ItemDatabase {
         return statement
     }
 
-    /// Runs `body` in a transaction, which is rolled back when it returns false or throws.
+    /// Runs `body` in a transaction; rolls back if it returns false or throws.
     func transaction(_ body: () throws -> Bool) throws(KeychainError) {
         try Self.translatingErrors {
             try statement("BEGIN IMMEDIATE").run()
             do {
                 try (try body() ? statement("COMMIT") : statement("ROLLBACK")).run()
             } catch {
-                // Some failures have ended it already.
+                // Some failures have rolled it back already.
                 if isInsideTransaction { try? statement("ROLLBACK").run() }
                 throw error
             }
         }
     }
 
-    /// Runs `body` as a part of a transaction that can be taken back alone.
+    /// Runs `body` as a part of a transaction that can be rolled back alone.
     func savepoint(_ body: () throws -> Void) throws {
         try statement("SAVEPOINT part").run()
         do {
@@ -149,15 +150,15 @@ final class ItemDatabase {
         try statement("RELEASE part").run()
     }
 
-    /// Takes the file to another format; inside a transaction.
+    /// Sets the file format; inside a transaction.
     func set(version: Int) throws {
         try statement(composed: "PRAGMA user_version = \(version)").run()
     }
 
-    /// The transaction that called ``set(version:)`` is durable.
+    /// Call this after the transaction of ``set(version:)`` is durable.
     func hasSet(version: Int) { self.version = version }
 
-    /// The first bytes of a row's data, without those behind them.
+    /// Reads the first bytes of a row's data without reading the rest.
     func startOfData(of row: Int64, count: Int) throws -> [UInt8] {
         guard unsafe connection != nil else { throw SQLiteError(SQLITE_MISUSE) }
         var blob: OpaquePointer?
@@ -176,14 +177,14 @@ final class ItemDatabase {
     /// Whether a transaction is open.
     var isInsideTransaction: Bool { unsafe connection != nil && sqlite3_get_autocommit(connection) == 0 }
 
-    /// Brings the write-ahead log into the file and empties it, so that deleted records are gone from both.
+    /// Checkpoints the write-ahead log and empties it, so that deleted records are in neither file.
     func checkpoint() throws(KeychainError) {
         try Self.translatingErrors { try execute("PRAGMA wal_checkpoint(TRUNCATE)") }
     }
 
-    /// Writes all that the file holds, without what is free in it, to an empty file; not flushed.
+    /// Writes the used content of the file, without free pages, to an empty file; not flushed.
     ///
-    /// - Throws: ``KeychainError`` with the cause ``DriverCause/interrupted`` once `isAwaited` says so.
+    /// - Throws: ``KeychainError`` with the cause ``DriverCause/interrupted`` as soon as `isAwaited` returns true.
     func write(copyTo path: String, unless isAwaited: () -> Bool) throws(KeychainError) {
         guard unsafe connection != nil else { throw KeychainError(inStore: SQLiteError(SQLITE_MISUSE)) }
         let result = withoutActuallyEscaping(isAwaited) { isAwaited in
@@ -218,9 +219,9 @@ final class ItemDatabase {
         init(_ ask: @escaping () -> Bool) { self.ask = ask }
     }
 
-    /// Closes the file; best effort, because SQLite recovers what is left.
+    /// Closes the file; best effort, because SQLite recovers the log when it is opened again.
     func shut() {
-        // They have to go before the connection that they belong to.
+        // Statements must be finalised before their connection is closed.
         unsafe statements = []
         composed = [:]
         unsafe sqlite3_close_v2(connection)
@@ -233,7 +234,7 @@ final class ItemDatabase {
 
     // MARK: Opening
 
-    /// Reads the format's number without SQLite, so that a newer file is not touched by so much as a recovery.
+    /// Reads the format number without SQLite, so that a newer file is not changed even by a recovery.
     private static func checkVersion(_ file: CInt) throws(KeychainError) {
         var header = [UInt8](repeating: 0, count: 100)
         guard unsafe pread(file, &header, header.count, 0) == header.count else { throw .damaged }
@@ -251,7 +252,7 @@ final class ItemDatabase {
             throw KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: "vfs"))
         }
         var connection: OpaquePointer?
-        // Without SQLITE_OPEN_CREATE: the file is there. Without a mutex: there is one user at a time.
+        // Without SQLITE_OPEN_CREATE: the file exists. Without a mutex: one thread uses the connection at a time.
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX
         let result = unsafe sqlite3_open_v2(directory.path + "/" + name.rawValue, &connection, flags, nil)
         guard result == SQLITE_OK else {
@@ -262,17 +263,16 @@ final class ItemDatabase {
         return unsafe connection
     }
 
-    /// What has to be settled before the first look at the file.
+    /// Applies the settings needed before the file is read.
     private func prepare() throws {
-        // Then the log's index is in our memory, not in a file.
+        // Keeps the log's index in this process's memory instead of a file.
         try execute("PRAGMA locking_mode = EXCLUSIVE")
         try execute("PRAGMA trusted_schema = OFF")
         try execute("PRAGMA cell_size_check = ON")
         try execute("PRAGMA mmap_size = 0")
     }
 
-    /// Takes over what is called at commits: SQLite's own hook writes the log back as this one does, and does not tell how
-    /// far it is filled.
+    /// Replaces SQLite's commit hook: its own checkpoints at the same size, but does not report the length of the log.
     private func takeHook() {
         let itself = unsafe Unmanaged.passUnretained(self).toOpaque()
         _ = unsafe sqlite3_wal_hook(
@@ -282,7 +282,7 @@ final class ItemDatabase {
                 let itself = unsafe Unmanaged<ItemDatabase>.fromOpaque(database).takeUnretainedValue()
                 itself.usedLogByteCount = ItemDatabase.logByteCount(pages: Int(pageCount))
                 if pageCount >= ItemDatabase.checkpointPageCount {
-                    // What fails is tried again after the next commit.
+                    // A failure is retried after the next commit.
                     unsafe sqlite3_wal_checkpoint(connection, name)
                 }
                 return SQLITE_OK
@@ -291,7 +291,7 @@ final class ItemDatabase {
         )
     }
 
-    /// Sets what durability and hardening rest on, and reads it back.
+    /// Applies the settings that durability and hardening depend on, and reads them back.
     private func configure() throws {
         let wanted: [(name: String, value: String, reads: String)] = [
             ("journal_mode", "WAL", "wal"),
@@ -314,13 +314,13 @@ final class ItemDatabase {
                 )
             }
         }
-        // Answered with no row where memory mapping is compiled out.
+        // Returns no row if memory mapping is compiled out.
         guard try setting("mmap_size") ?? "0" == "0" else {
             throw KeychainError(.internalComponent, cause: DriverCause(domain: "sqlite", code: "mmap_size"))
         }
     }
 
-    /// What a pragma is set to, as text; nil where it answers with no row.
+    /// The value of a pragma as text; nil if it returns no row.
     private func setting(_ pragma: String) throws -> String? {
         let statement = unsafe try ItemStatement("PRAGMA \(pragma)", on: connection)
         guard try statement.step() else { return nil }

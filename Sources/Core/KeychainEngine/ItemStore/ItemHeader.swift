@@ -1,15 +1,15 @@
 internal import KeychainModel
 
-/// What identifies an item and rules its opening; the first part of its sealed attributes.
+/// The identity and access rules of an item; the first part of its sealed attributes.
 ///
-/// Its bytes are associated data of the item's key and of its data, so that none of them can be moved to
-/// another item, to an older state of the same item, or under a weaker rule.
+/// Its bytes are associated data of the item's key and data, so that neither can be moved to another item, to an older
+/// state of the same item, or under weaker access rules.
 struct ItemHeader {
     static let format: UInt8 = 1
 
-    /// Grows by one with each change of the item.
+    /// Incremented with each change of the item.
     let generation: UInt64
-    /// The enrolled set that the item is bound to; 0 when it is bound to none.
+    /// The enrolled set that the item is bound to; 0 if it is bound to none.
     let epoch: UInt64
     let itemClass: ItemClass
     let accessControl: AccessControl
@@ -74,18 +74,18 @@ extension ItemHeader {
     }
 }
 
-/// An item's opened attributes, read in place: where the header ends, and what a look-up needs of it.
+/// An item's opened attributes, read in place: the end of the header, and the fields that a look-up needs.
 ///
-/// Its bytes were authenticated before; bounds are checked all the same.
+/// The bytes are already authenticated; bounds are checked nevertheless.
 @safe
 struct OpenedHeader {
     fileprivate static let fixedByteCount = 29
 
     private let octets: UnsafeRawBufferPointer
-    /// Where the attributes' map starts.
+    /// The header's length, where the attributes' map starts.
     let byteCount: Int
 
-    /// Looks at opened attributes for as long as they are lent.
+    /// Reads opened attributes; valid as long as the bytes are lent.
     init?(_ octets: UnsafeRawBufferPointer) {
         guard octets.count > Self.fixedByteCount, unsafe octets[0] == ItemHeader.format else { return nil }
         let groupByteCount = unsafe Int(octets[27]) << 8 | Int(octets[28])
@@ -113,7 +113,7 @@ struct OpenedHeader {
 
     func has(_ itemClass: ItemClass) -> Bool { unsafe octets[1] == ItemHeader.code(of: itemClass) }
 
-    /// The group's bytes.
+    /// The group's name in UTF-8.
     var group: UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(
             rebasing: octets[Self.fixedByteCount..<(byteCount - LookupDigests.byteCount)]
@@ -134,10 +134,10 @@ struct OpenedHeader {
     /// The attributes, a CBOR map.
     var attributes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(rebasing: octets[byteCount...]) }
 
-    /// The access control as far as it can still be met: a constraint to an enrolled set that is gone counts no
-    /// more where another is enough.
+    /// The access control without constraints that can no longer be met: one to a replaced enrolled set is dropped if
+    /// another constraint is sufficient.
     ///
-    /// - Returns: nil when the item is invalidated.
+    /// - Returns: nil if the item is invalidated.
     func accessControl(atEpoch current: UInt64) -> AccessControl?? {
         guard let full = accessControl else { return .some(nil) }
         guard epoch != 0, epoch != current, full.flags.contains(.biometryCurrentSet) else { return full }

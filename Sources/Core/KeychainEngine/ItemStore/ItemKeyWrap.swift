@@ -2,13 +2,13 @@ internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// An item's own key, wrapped for exactly what its access control demands.
+/// An item's own key, wrapped so that exactly the factors of its access control can open it.
 ///
-/// Without constraints it lies under the class key. With them there is one wrap for each way to meet them, under
-/// a key derived from the class key and all that this way demands. Layout: format (1 direct, 2 ways), then one
-/// wrap, or a count and for each way its mask, a share (32 bytes, zeros where no passcode is in it) and a wrap.
+/// Without constraints it is wrapped under the class key. With constraints there is one wrap for each way to satisfy
+/// them, under a key derived from the class key and all secrets of this way. Layout: format (1 direct, 2 ways), then one
+/// wrap, or a count and for each way its mask, a share (32 bytes, zeros if the way has no passcode) and a wrap.
 enum ItemKeyWrap {
-    /// What one way demands.
+    /// The factors of one way.
     struct Demand: OptionSet {
         let rawValue: UInt8
         static let biometryAny = Demand(rawValue: 1)
@@ -22,7 +22,7 @@ enum ItemKeyWrap {
     private static let direct: UInt8 = 1
     private static let ways: UInt8 = 2
 
-    /// The ways to meet an access control; empty when it can never be met.
+    /// The ways to satisfy an access control; empty if that is impossible.
     static func demands(of control: AccessControl) -> [Demand] {
         let password: Demand = control.needsApplicationPassword ? [.applicationPassword] : []
         let single: [Demand] = control.constraints.compactMap { constraint in
@@ -92,9 +92,9 @@ enum ItemKeyWrap {
         return octets
     }
 
-    /// Opens an item's key with what the proofs hold.
+    /// Unwraps an item's key with the secrets in the proofs.
     ///
-    /// `proofs` are those that cover the access control; what they say is not enough, the keys are needed.
+    /// `proofs` are those that cover the access control; their claims alone are not sufficient, the keys are needed.
     static func open(
         _ octets: [UInt8],
         control: AccessControl,
@@ -116,13 +116,14 @@ enum ItemKeyWrap {
         )
     }
 
-    /// What was shown at once, newest last: it still takes the keys.
+    /// The factors shown together in one authentication; the keys are needed as well.
     struct Shown {
         let biometry: Bool
         let passcodeKey: PasscodeKey?
     }
 
-    /// ``open(_:control:keys:proofs:password:authenticating:)`` with what proofs hold, or the recovery code opened.
+    /// ``open(_:control:keys:proofs:password:authenticating:)`` with factors from proofs, or those opened by the recovery
+    /// code.
     static func open(
         _ octets: [UInt8],
         control: AccessControl,
@@ -172,12 +173,12 @@ enum ItemKeyWrap {
         throw isPasswordMissing ? .passwordMissing : KeychainError(.authFailed)
     }
 
-    /// Whether a wrap lies under the class key alone.
+    /// Whether a wrap is under the class key alone.
     static func isDirect(_ octets: UnsafeRawBufferPointer) -> Bool {
         unsafe octets.count == 1 + wrapByteCount && octets[0] == direct
     }
 
-    /// Opens a wrap that lies under the class key alone.
+    /// Unwraps a key that is under the class key alone.
     static func openDirect(
         _ octets: UnsafeRawBufferPointer,
         into place: AEADKeyPlace,
@@ -192,7 +193,7 @@ enum ItemKeyWrap {
         }
     }
 
-    /// What is left of an item's wraps when the key of its enrolled set is gone; nil when nothing is.
+    /// The wraps that remain after the key of the enrolled set was destroyed; nil if none remains.
     static func withoutCurrentSet(_ octets: [UInt8]) -> [UInt8]? {
         guard octets.count >= 2, octets[0] == ways, octets.count == 2 + Int(octets[1]) * wayByteCount else {
             return nil
@@ -205,12 +206,12 @@ enum ItemKeyWrap {
         return kept.isEmpty ? nil : [ways, UInt8(kept.count / wayByteCount)] + kept
     }
 
-    /// A way of constraints needs a proof; one of a password alone needs none.
+    /// A way with constraints needs a proof; a way with a password alone needs none.
     private static func candidates(for demand: Demand, _ shown: [Shown]) -> [Shown?] {
         demand.subtracting(.applicationPassword).isEmpty ? [nil] : shown.reversed()
     }
 
-    /// The secrets of a way beside the class key; nil when what was shown does not bring them.
+    /// The secrets of a way besides the class key; nil if the shown factors do not provide them.
     private static func secrets(
         for demand: Demand,
         _ keys: KeyRing,
@@ -240,7 +241,7 @@ enum ItemKeyWrap {
 }
 
 extension KeychainError {
-    /// The item wants an application password and the context has none.
+    /// The item needs an application password and the context has none.
     static var passwordMissing: KeychainError {
         KeychainError(
             .authFailed,

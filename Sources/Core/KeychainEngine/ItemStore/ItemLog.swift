@@ -2,26 +2,25 @@ internal import CItemFiles
 internal import Glibc
 internal import KeychainModel
 
-/// SQLite's write-ahead log as it lies on the disk (sqlite.org/fileformat2, section 4), read before SQLite reads it.
+/// SQLite's write-ahead log on the disk (sqlite.org/fileformat2, section 4), examined before SQLite opens it.
 ///
-/// SQLite takes the first record that does not fit for the end of the log: what a power cut left unwritten, and a
-/// flipped bit alike, and drops all that comes after. Here both are told apart. A power cut leaves the last change in
-/// pieces, which nobody was told of as done; it never leaves a change behind it, nor a mark that it was flushed
-/// (`CItemFiles.h`).
+/// SQLite takes the first invalid frame for the end of the log, whether it results from a power cut or from a flipped
+/// bit, and drops all frames after it. This type distinguishes the two. A power cut can leave only the last,
+/// unacknowledged change incomplete; it never leaves a later change or a flush mark (`CItemFiles.h`) after it.
 struct ItemLog {
-    /// A log that is not larger than this is read; larger ones were never written.
+    /// The largest log in bytes that is read; larger ones are never written.
     static let longest = 1 << 31
 
     enum Verdict: Equatable {
-        /// All that was acknowledged is there.
+        /// All acknowledged changes are present.
         case whole
-        /// Something that was flushed is not as it was written.
+        /// A flushed record differs from what was written.
         case damaged
     }
 
     private static let headerByteCount = 32
     private static let frameHeaderByteCount = 24
-    /// What a disk writes whole or not at all, at least.
+    /// The least unit, in bytes, that a disk writes completely or not at all.
     private static let sectorByteCount = 512
     private static let magic: UInt32 = 0x377F_0682
     private static let formatVersion: UInt32 = 3_007_000
@@ -29,7 +28,7 @@ struct ItemLog {
     private(set) var octets: [UInt8]
     private let pageByteCount: Int
     private let slotByteCount: Int
-    /// Whether checksums are over numbers with the most significant byte first.
+    /// Whether checksums are computed over big-endian numbers.
     private var isBigEndian = false
     private var salts: [UInt8] = []
     private var isHeaderWhole = false
@@ -41,7 +40,7 @@ struct ItemLog {
         readHeader()
     }
 
-    /// The number of frames that fit into the file, whatever is in their places.
+    /// The number of frames that fit into the file, whatever their content.
     private var slotCount: Int { max(0, (octets.count - Self.headerByteCount) / slotByteCount) }
 
     // MARK: Numbers
@@ -59,7 +58,7 @@ struct ItemLog {
         Checksum(one: number(place), two: number(place + 4))
     }
 
-    /// Goes on with a checksum over a piece of the file, whose length is a multiple of 8.
+    /// Continues a checksum over a range of the file, whose length is a multiple of 8.
     private func sum(_ start: Checksum, _ range: Range<Int>) -> Checksum {
         unsafe octets.withUnsafeBytes { octets in
             var sum = start
@@ -93,20 +92,20 @@ struct ItemLog {
         return octets[place..<(place + 8)].elementsEqual(salts)
     }
 
-    /// How many pages the file has after the commit that ends with the frame; 0 where none does.
+    /// The size of the database in pages after the commit that ends with the frame; 0 if it ends none.
     private func commit(_ slot: Int) -> UInt32 { number(place(slot) + 4) }
 
-    /// Whether a commit ends with the frame, as far as its salts speak for that.
+    /// Whether a commit ends with the frame, as far as its salts can prove that.
     ///
-    /// They do not where a sector ends between the two (one frame of 64): a power cut may leave what was there before,
-    /// such as the start of a mark, and the rest of the frame.
+    /// They prove nothing if a sector boundary separates them from the commit field (one frame of 64): a power cut may
+    /// leave former content in front, such as the start of a mark, and the rest of the frame.
     private func hasOwnCommit(_ slot: Int) -> Bool {
         commit(slot) != 0 && (place(slot) + 8) % Self.sectorByteCount != 0
     }
 
     private func storedChecksum(_ slot: Int) -> Checksum { checksum(at: place(slot) + 16) }
 
-    /// What the checksum of a frame should be after the frame, or the header, before it.
+    /// The checksum a frame should have after the previous frame, or the header.
     private func wantedChecksum(_ slot: Int) -> Checksum {
         let place = place(slot)
         let seed = slot == 0 ? checksum(at: 24) : storedChecksum(slot - 1)
@@ -114,13 +113,13 @@ struct ItemLog {
         return sum(header, (place + Self.frameHeaderByteCount)..<(place + slotByteCount))
     }
 
-    /// Whether the frame is what was written behind the one before it.
+    /// Whether the frame is valid and continues the one before it.
     private func fits(_ slot: Int) -> Bool {
         slot < slotCount && hasOwnSalts(slot) && number(place(slot)) != 0
             && wantedChecksum(slot) == storedChecksum(slot)
     }
 
-    /// How many frames were flushed, where that stands behind them.
+    /// Whether a flush mark of this log is in the place of this frame.
     private func flushed(markedAt slot: Int) -> Bool {
         let place = place(slot)
         guard place + Int(CITEMFILES_MARK_SIZE) <= octets.count else { return false }
@@ -136,13 +135,13 @@ struct ItemLog {
 
     // MARK: Verdict
 
-    /// What became of the log; `page` reads a page of the file that it belongs to, from 1, nil where there is none.
+    /// Judges the log; `page` reads a page of the database by number, from 1, and returns nil if there is none.
     func verdict(page: (UInt32) -> [UInt8]?) -> Verdict {
         guard octets.count >= Self.headerByteCount else { return .whole }
         guard isHeaderWhole else {
-            // A log that was never begun.
+            // The log was never started.
             guard slotCount > 0, number(place(0)) != 0 else { return .whole }
-            // One that was begun anew has frames of the time before, which are in the file too.
+            // A log being restarted has frames of the previous run, which must be in the database too.
             guard let restored = restored() else { return .damaged }
             return restored.isIn(page) ? .whole : .damaged
         }
@@ -155,19 +154,19 @@ struct ItemLog {
         return hasLater(than: committed, from: end) ? .damaged : .whole
     }
 
-    /// Whether something was flushed behind the commits that fit; `end` is the first frame that does not.
+    /// Whether flushed frames follow the valid commits; `end` is the first invalid frame.
     private func hasLater(than committed: Int, from end: Int) -> Bool {
         guard end <= slotCount else { return false }
         for slot in end...slotCount {
             if slot > committed, flushed(markedAt: slot) { return true }
-            // A change is written when the one before was flushed.
+            // A change is written only after the previous one was flushed, so a valid later frame proves that.
             guard slot + 1 < slotCount, hasOwnSalts(slot), hasOwnCommit(slot) else { continue }
             if fits(slot + 1) { return true }
         }
         return false
     }
 
-    /// The log with another header, where the present one is none and the frames tell what it was.
+    /// The log with a reconstructed header, if its header is invalid and the frames determine it.
     private func restored() -> ItemLog? {
         guard slotCount > 0 else { return nil }
         let own = Array(octets[(place(0) + 8)..<(place(0) + 16)])
@@ -179,8 +178,8 @@ struct ItemLog {
             stored.put(Self.magic | (isBigEndian ? 1 : 0), at: 0)
             stored.put(Self.formatVersion, at: 4)
             stored.put(UInt32(pageByteCount), at: 8)
-            // The frames are bound to the header's checksum alone: it is the one that stands there, or that of what
-            // stands there.
+            // The frames depend only on the header's checksum: try the stored checksum, then the one computed from the
+            // header.
             if stored.fits(0) { return stored.withHeader() }
             var computed = stored
             computed.octets.replaceSubrange(12..<16, with: octets[12..<16])
@@ -208,7 +207,7 @@ struct ItemLog {
         return log
     }
 
-    /// The pages of the last commit that fits, as the log has them.
+    /// The pages after the last valid commit, by number, with their frames.
     private var committedPages: [UInt32: Int] {
         var pages: [UInt32: Int] = [:]
         var pending: [UInt32: Int] = [:]
@@ -226,7 +225,7 @@ struct ItemLog {
         return pages
     }
 
-    /// Whether all that it holds is in the file too: a log that was written back and is begun anew.
+    /// Whether the database has all pages of the log: the log was checkpointed and is being restarted.
     private func isIn(_ page: (UInt32) -> [UInt8]?) -> Bool {
         committedPages.allSatisfy { number, slot in
             let place = place(slot) + Self.frameHeaderByteCount
@@ -236,12 +235,12 @@ struct ItemLog {
 
     // MARK: Saving
 
-    /// What a damaged log holds, as a log that SQLite reads to its end.
+    /// The content of a damaged log, as a log that SQLite reads to its end.
     ///
-    /// One wrong bit in a record, wherever it is, is found and put right. Of a record with more, the page is taken as it
-    /// is: the seals of the items and their set say what of it is good.
+    /// A single wrong bit in a frame is located and corrected. For a frame with more damage, its page is kept as it is:
+    /// the seals of the items and of their set decide which of it is valid.
     ///
-    /// - Returns: the log, and whether it is what was written; nil where nothing can be made of it.
+    /// - Returns: the log, and whether it equals what was written; nil if nothing can be recovered.
     func salvaged() -> (octets: [UInt8], isExact: Bool)? {
         guard var log = isHeaderWhole ? self : restored() ?? guessed() else { return nil }
         var isExact = true
@@ -249,7 +248,7 @@ struct ItemLog {
         for slot in 0..<log.slotCount where log.hasOwnSalts(slot) || log.flushed(markedAt: slot + 1) {
             end = slot + 1
         }
-        // Behind the mark is what nobody was told of.
+        // Frames after the last mark were never acknowledged.
         if let flushed = (0...log.slotCount).last(where: { log.flushed(markedAt: $0) }), flushed > 0 {
             end = flushed
         }
@@ -268,7 +267,7 @@ struct ItemLog {
         return (log.octets, isExact)
     }
 
-    /// A header for frames that fit none.
+    /// A new header for frames that match no header.
     private func guessed() -> ItemLog? {
         guard slotCount > 0 else { return nil }
         var log = self
@@ -280,7 +279,7 @@ struct ItemLog {
 
     private mutating func putHeader() {
         guard !ItemLog(octets, pageByteCount: pageByteCount).isHeaderWhole else { return }
-        // Other checksums of the header go with other checksums of all frames.
+        // A different header checksum requires new checksums of all frames.
         put(Self.magic | (isBigEndian ? 1 : 0), at: 0)
         put(Self.formatVersion, at: 4)
         put(UInt32(pageByteCount), at: 8)
@@ -289,9 +288,9 @@ struct ItemLog {
         reseal(from: 0, to: slotCount)
     }
 
-    /// Gives frames the checksums of what they hold, but for those that name no page, which go.
+    /// Recomputes the checksums of damaged frames, removing frames without a page number.
     ///
-    /// - Returns: the end of the frames then.
+    /// - Returns: the new end of the frames.
     private mutating func reseal(asTheyAre first: Int, to end: Int) -> Int {
         let rest = (first..<end).filter { number(place($0)) != 0 }
             .map { Array(octets[place($0)..<place($0 + 1)]) }
@@ -300,7 +299,7 @@ struct ItemLog {
         return first + rest.count
     }
 
-    /// Gives frames the checksums of what they hold.
+    /// Recomputes the checksums of frames.
     private mutating func reseal(from first: Int, to end: Int) {
         for slot in first..<end {
             let place = place(slot)
@@ -311,9 +310,9 @@ struct ItemLog {
         }
     }
 
-    /// Turns over the one bit that makes a frame fit.
+    /// Flips the single bit that makes a frame valid.
     ///
-    /// - Returns: false, and nothing is changed, where there is none.
+    /// - Returns: false, with nothing changed, if there is none.
     private mutating func correct(_ slot: Int) -> Bool {
         let place = place(slot)
         guard place + slotByteCount <= octets.count else { return false }
@@ -322,7 +321,7 @@ struct ItemLog {
         if fits(slot) { return true }
         let wanted = wantedChecksum(slot)
         let stored = storedChecksum(slot)
-        // The next frame goes on from the checksum that stands here: where it fits, that is right.
+        // If the next frame, which continues from the checksum stored here, is valid, the stored checksum is right.
         let isStoredRight = fits(slot + 1)
         let distance = (wanted.one ^ stored.one).nonzeroBitCount + (wanted.two ^ stored.two).nonzeroBitCount
         if !isStoredRight, distance == 1 {
@@ -351,7 +350,7 @@ struct ItemLog {
 }
 
 extension ItemLog {
-    /// Judges the log that lies beside the file of items; SQLite has not seen either.
+    /// Judges the log beside the items file, before SQLite opens either.
     static func verdict(in directory: StoreDirectory) throws(KeychainError) -> Verdict {
         guard let octets = try read(in: directory) else { return .whole }
         guard let file = try directory.openFile(StoreFile.items.rawValue, O_RDONLY) else { return .whole }
@@ -364,7 +363,7 @@ extension ItemLog {
         }
     }
 
-    /// The log's bytes; nil where there is none.
+    /// The log's bytes; nil if there is no log.
     static func read(in directory: StoreDirectory) throws(KeychainError) -> [UInt8]? {
         guard let size = try directory.size(of: .itemsLog), size > 0 else { return nil }
         guard size <= longest else { throw .damaged }

@@ -2,10 +2,10 @@ internal import CBOR
 internal import KeychainModel
 internal import SecretMemory
 
-/// Collects items in the form that crosses the wire, until a page is full.
+/// Encodes items for the wire until a page is full.
 final class ItemPage {
-    /// What a page holds at most, but for one item that is larger by itself: less than a socket takes at once, so
-    /// that the next page is made while the client reads this one.
+    /// The most bytes of a page, exceeded only by a single large item: less than a socket buffers, so that the next page
+    /// is made while the client reads this one.
     static let mostOctets = 60 * 1024
     static let mostItems = 1024
 
@@ -19,8 +19,10 @@ final class ItemPage {
 
     var isFull: Bool { count >= Self.mostItems || octets.count >= Self.mostOctets }
 
-    /// Starts an item with what is returned of it but its data, which must follow where `hasData` says so; the
-    /// attributes are encoded already, and `invalidated` is when an item died that comes without data.
+    /// Begins an item with the requested fields except its data, which must follow if `hasData`.
+    ///
+    /// The attributes are already encoded; `invalidated` is when the item was invalidated, for an item returned without
+    /// data.
     func begin(
         _ returns: ItemQuery.Returns,
         row: Int64,
@@ -60,7 +62,7 @@ final class ItemPage {
         unsafe octets.append(contentsOf: data)
     }
 
-    /// Lets `fill` write data of `count` bytes in place.
+    /// Appends data of `count` bytes that `fill` writes in place.
     func appendData<E: Error>(
         count: Int,
         filledBy fill: (UnsafeMutableRawBufferPointer) throws(E) -> Void
@@ -73,7 +75,7 @@ final class ItemPage {
         }
     }
 
-    /// Hands the page over; nothing is left in this one.
+    /// Returns the page and leaves this one empty.
     func finish(next: ItemCursor?) -> EncodedItems {
         var finished = SecretBuffer()
         swap(&finished, &octets)

@@ -1,14 +1,14 @@
 internal import KeychainModel
 internal import SecretMemory
 
-/// A private key that an item holds: it belongs to one access group, and goes to another with its item.
+/// A private key stored in an item: it belongs to one access group, and moves to another group with its item.
 struct ItemPrivateKey {
     private let record: PrivateKeyRecord
-    /// What its use demands now.
+    /// The present access control for its use.
     let accessControl: AccessControl
 
-    /// The key in an item's data; nil for an item that holds none, or one that the caller may not use or that is
-    /// invalidated: such data go where the item goes, as they are.
+    /// The key in an item's data; nil if the item has none, the caller may not use it, or it is invalidated: such data
+    /// moves with the item unchanged.
     init?(
         _ content: ItemContent,
         _ data: borrowing SecretBytes?,
@@ -19,7 +19,7 @@ struct ItemPrivateKey {
         var representation: [UInt8] = []
         unsafe data.lend { unsafe representation = Array($0) }
         guard let record = try? PrivateKeyRecord(representation, in: context),
-            // Otherwise a copy of what stands for a key would be enough to use it.
+            // Otherwise a copy of the key's representation would suffice to use the key.
             update.groups.contains(record.group),
             let accessControl = record.accessControl(atEpoch: context.epoch)
         else { return nil }
@@ -27,7 +27,7 @@ struct ItemPrivateKey {
         self.accessControl = accessControl
     }
 
-    /// What stands for the key in another group.
+    /// The key's representation in another group.
     func moved(
         to group: AccessGroup,
         _ update: ItemUpdate,
@@ -46,7 +46,8 @@ struct ItemPrivateKey {
 }
 
 extension ItemStore {
-    /// What the user must show before keys go to another group: who finds the item may use the key then.
+    /// The authentication needed before keys move to another group, where any program that finds the item may use the
+    /// key.
     func demandsOfKeys(
         in rows: [Int64],
         moved update: ItemUpdate,

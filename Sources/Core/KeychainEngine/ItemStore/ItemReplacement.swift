@@ -1,9 +1,9 @@
 internal import Glibc
 internal import KeychainModel
 
-/// Puts a repaired file of items in the place of the present one, whose files stay under other names.
+/// Replaces the items file with a repaired one; the former files are kept under other names.
 ///
-/// A mark says that the new file is whole: whoever finds it goes on where the machine stopped.
+/// A mark says that the new file is complete: an interrupted replacement is then continued at the next start.
 struct ItemReplacement {
     private let directory: StoreDirectory
     private let mark: AtomicFile
@@ -13,9 +13,9 @@ struct ItemReplacement {
         mark = AtomicFile(.repairMark, in: directory, longest: 0)
     }
 
-    /// Replaces the items by ``StoreFile/newItems``, which is whole and flushed, and has no log.
+    /// Replaces the items with ``StoreFile/newItems``, which is complete, flushed, and has no log.
     ///
-    /// - Returns: the name of the former file.
+    /// - Returns: the new name of the former file.
     func run() throws(KeychainError) -> String {
         let aside = try freeName()
         try mark.replace(with: [])
@@ -23,12 +23,12 @@ struct ItemReplacement {
         return aside
     }
 
-    /// Ends a replacement that was begun; what was made for one that was not is removed.
+    /// Completes an interrupted replacement; removes the files of one that had no mark yet.
     func settle() throws(KeychainError) {
         if try directory.has(StoreFile.repairMark.rawValue) {
             if try directory.has(StoreFile.newItems.rawValue) {
                 let aside = try freeName()
-                // The log first: it belongs to the file that is still there.
+                // Move the log first: it belongs to the file that is still in place.
                 try moveAside(.itemsLog, as: aside + "-wal")
                 try moveAside(.items, as: aside)
                 try directory.sync()
@@ -38,7 +38,7 @@ struct ItemReplacement {
             _ = unsafe unlinkat(directory.descriptor, StoreFile.repairMark.rawValue, 0)
             try directory.sync()
         }
-        // A mark that was not put in its place yet.
+        // A mark that had not been renamed to its final name.
         _ = unsafe unlinkat(directory.descriptor, mark.temporaryName, 0)
         for name in [StoreFile.newItems, .savedItems] {
             let hasFile = try directory.has(name.rawValue)
@@ -52,7 +52,7 @@ struct ItemReplacement {
         try directory.rename(file, to: name)
     }
 
-    /// The first name that neither a file nor its log has; of a replacement that was cut short, the one it had.
+    /// The first name that neither a file nor its log has; for an interrupted replacement, the name it had chosen.
     private func freeName() throws(KeychainError) -> String {
         let isHalfDone = try !directory.has(StoreFile.itemsLog.rawValue)
         var number = 1
@@ -65,6 +65,6 @@ struct ItemReplacement {
         }
     }
 
-    /// What files that were replaced are called.
+    /// The prefix of the names of replaced files.
     static let asidePrefix = "items.sqlite.damaged-"
 }

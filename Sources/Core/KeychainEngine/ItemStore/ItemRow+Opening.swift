@@ -3,7 +3,7 @@ internal import Primitives
 internal import SecretMemory
 
 extension ItemRow {
-    /// Opens the item's data; nil when it has none.
+    /// Opens the item's data; nil if it has none.
     func openData(
         _ header: OpenedHeader,
         _ control: AccessControl,
@@ -17,7 +17,7 @@ extension ItemRow {
         return try openData(header, with: key, context)
     }
 
-    /// Opens the item's data with its own key; nil when it has none.
+    /// Opens the item's data with its own key; nil if it has none.
     func openData(
         _ header: OpenedHeader,
         with key: AEADKeyPlace,
@@ -31,7 +31,7 @@ extension ItemRow {
         }
     }
 
-    /// Opens the item's data, if it has any, into a page; `key` is where its own key is put.
+    /// Opens the item's data, if any, into a page; `key` receives the item's own key.
     func appendData(
         to page: ItemPage,
         _ header: OpenedHeader,
@@ -57,7 +57,7 @@ extension ItemRow {
         }
     }
 
-    /// Opens the item's own key.
+    /// Unwraps the item's own key.
     func takeKey(
         into place: AEADKeyPlace,
         _ header: OpenedHeader,
@@ -108,8 +108,7 @@ extension ItemRow {
         }
     }
 
-    /// The wraps that are to take the place of the row's, because the enrolled set that opened some of them is
-    /// gone; nil where nothing is to be changed.
+    /// The new wraps of the row, if some of its wraps are for a replaced enrolled set; nil if nothing changes.
     func keysWithoutCurrentSet(_ context: ItemContext) -> [UInt8]?? {
         guard let keys = unsafe keys else { return nil }
         let isStale = try? open(in: context) { $0.epoch != 0 && $0.epoch != context.epoch }

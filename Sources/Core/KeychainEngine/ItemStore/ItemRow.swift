@@ -1,8 +1,8 @@
 internal import KeychainModel
 internal import Primitives
 
-/// A row as it comes from the file, before anything of it is believed: SQLite's own bytes, good until the
-/// statement moves on.
+/// A row as read from the file, before any authentication; its bytes are SQLite's own and valid until the statement moves
+/// on.
 @safe
 struct ItemRow {
     private static let head = "id, reference, attributes"
@@ -13,9 +13,9 @@ struct ItemRow {
     let attributes: UnsafeRawBufferPointer
     private let columns: ItemColumns
 
-    /// Looks at the row that the statement is at.
+    /// Reads the row that the statement is at.
     private init(_ columns: ItemColumns) throws(KeychainError) {
-        // The types were checked by SQLite (STRICT); a damaged page may hold others all the same.
+        // SQLite enforces the types (STRICT), but a damaged page may hold other ones.
         guard let reference = unsafe columns.octets(1), reference.count == PersistentReference.octetCount,
             let attributes = unsafe columns.octets(2)
         else { throw .damaged }
@@ -28,9 +28,9 @@ struct ItemRow {
     var keys: UnsafeRawBufferPointer? { unsafe columns.octets(3) }
     var data: UnsafeRawBufferPointer? { unsafe columns.octets(4) }
 
-    /// Opens the attributes for the length of `body`.
+    /// Opens the attributes for the duration of `body`.
     ///
-    /// - Throws: ``AEAD/NotAuthentic`` when they are not this item's.
+    /// - Throws: ``AEAD/NotAuthentic`` if they are not authentic for this item.
     func open<R>(in context: ItemContext, _ body: (OpenedHeader) throws -> R) throws -> R {
         let metadata = context.metadata
         let none = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
@@ -42,7 +42,7 @@ struct ItemRow {
         }
     }
 
-    /// Whether the row's digests are those that were sealed with its attributes; for rows with all columns.
+    /// Whether the row's digests equal those sealed with its attributes; for rows with all columns.
     func hasDigests(of header: OpenedHeader) -> Bool {
         for part in LookupDigests.Part.columns {
             let sealed = unsafe header.digest(part)
@@ -55,7 +55,7 @@ struct ItemRow {
         return true
     }
 
-    /// Whether the row is found by each of its digests; for rows with all columns.
+    /// Whether the row is found through each of its indexes; for rows with all columns.
     func isIndexed(in database: ItemDatabase) throws -> Bool {
         let indexes: [(columns: [CInt], sql: StaticString)] = [
             ([5], "SELECT 1 FROM items INDEXED BY items_scope WHERE scope = ? AND id = ?"),
@@ -65,7 +65,7 @@ struct ItemRow {
         ]
         return try indexes.allSatisfy { index in
             let digests = unsafe index.columns.compactMap { unsafe columns.octets($0) }
-            // A missing value is in no index.
+            // A NULL value is in no index.
             guard unsafe digests.count == index.columns.count else { return true }
             let find = try database.statement(index.sql)
             unsafe digests.enumerated().forEach { place, digest in unsafe find.bind(CInt(place + 1), digest) }
@@ -81,8 +81,8 @@ struct ItemRow {
 
     // MARK: Reading
 
-    /// Calls `body` with the rows a search looks at, in the order of their numbers, until it returns false; they
-    /// come with their keys and data where `hasData` says so.
+    /// Calls `body` with the rows of a source in ascending order until it returns false; the rows have keys and data if
+    /// `hasData`.
     static func forEach(
         _ database: ItemDatabase,
         _ source: ItemSearch.Source,
@@ -112,13 +112,13 @@ struct ItemRow {
             statement.bind(3, last)
             try statement.forEach { try body(ItemRow(statement.columns)) }
         case .name(let name):
-            // What is not among the tags is not there, whatever an index says.
+            // A row without a tag does not exist, whatever an index says.
             for id in tags.names[name] where id > last {
                 guard try forPresentRow(id, database, body) else { return }
             }
         case .references(let references):
-            // Whether it has the reference is said by what is sealed (``ItemSearch/matches(_:_:)``): a row that has
-            // another one may be another's.
+            // The sealed attributes decide whether the reference belongs to the row (``ItemSearch/matches(_:_:)``): a row
+            // with another reference may be a different item.
             var former = last
             for (id, _) in references where id > former && tags[id] != nil {
                 former = id
@@ -127,9 +127,9 @@ struct ItemRow {
         }
     }
 
-    /// Calls `body` with one row that is there.
+    /// Calls `body` with a row that must exist.
     ///
-    /// - Throws: ``AEAD/NotAuthentic`` when it is not.
+    /// - Throws: ``AEAD/NotAuthentic`` if it does not.
     private static func forPresentRow(
         _ id: Int64,
         _ database: ItemDatabase,
@@ -141,7 +141,7 @@ struct ItemRow {
         return goesOn
     }
 
-    /// Calls `body` with one row, if it is there.
+    /// Calls `body` with a row, if it exists.
     static func forRow(_ id: Int64, _ database: ItemDatabase, _ body: (ItemRow) throws -> Void) throws {
         let statement = try database.statement(
             "SELECT id, reference, attributes, keys, data FROM items WHERE id = ?"
@@ -153,13 +153,13 @@ struct ItemRow {
         }
     }
 
-    /// Data up to this length are read with their row; of longer ones, only the start is.
+    /// Data up to this length, in bytes, is read with its row; of longer data only the start is read.
     private static let shortData = 2048
 
-    /// Calls `body` with the rows from one number on, at most `count`, with all columns, and nil for one that cannot be
-    /// read; without `hasData`, long data are left where they are.
+    /// Calls `body` with at most `count` rows after a number, with all columns, and with nil for an unreadable row;
+    /// without `hasData`, long data is not read.
     ///
-    /// - Returns: the number of the last row, or nil when there was none.
+    /// - Returns: the number of the last row; nil if there was none.
     static func forEach(
         _ database: ItemDatabase,
         hasData: Bool = true,
@@ -185,7 +185,7 @@ struct ItemRow {
         return lastRow
     }
 
-    /// A column that the row is found by; nil where it has none.
+    /// A look-up column of the row; nil if it is NULL.
     ///
     /// For rows with all columns.
     func lookup(_ part: LookupDigests.Part) -> UnsafeRawBufferPointer? {
@@ -194,7 +194,7 @@ struct ItemRow {
 
     // MARK: Tags
 
-    /// How long the data are, and the nonce they were sealed with; nil without.
+    /// The length of the data and the nonce it was sealed with; nil if there is no data.
     ///
     /// For rows with all columns.
     private func dataMark(_ database: ItemDatabase) throws -> ItemTag.DataMark? {
@@ -205,7 +205,7 @@ struct ItemRow {
         return unsafe start.withUnsafeBytes { unsafe ItemTag.DataMark(count: count, start: $0) }
     }
 
-    /// The tag that the row has now, with other wraps where they are given; for rows with all columns.
+    /// The tag of the row's present content, with other wraps if given; for rows with all columns.
     func tag(
         keys other: [UInt8]?? = nil,
         _ database: ItemDatabase,
@@ -241,7 +241,7 @@ struct ItemRow {
         }
     }
 
-    /// Whether the attributes are those that the set knows of the row: the cheap part of its tag, asked at each look.
+    /// Whether the attributes match the row's tag: the cheap part of the tag, compared at each read.
     func isCurrent(_ tags: ItemTags) -> Bool {
         guard let tag = tags[id] else { return false }
         return unsafe tag.attributes == ItemTag.end(of: attributes)

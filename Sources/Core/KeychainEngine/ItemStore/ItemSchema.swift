@@ -1,20 +1,20 @@
 internal import KeychainModel
 
-/// The tables, word for word: a file whose schema reads otherwise is refused.
+/// The exact tables: a file with a different schema is refused.
 enum ItemSchema {
-    /// `PRAGMA user_version`; a file with a greater one is of a newer program and left as it is.
+    /// `PRAGMA user_version`; a file with a greater one belongs to a newer program and is left unchanged.
     ///
-    /// 1: the set's record (`item_set`) is one row, over the attributes of each item. 2: with the tags of all rows
-    /// (``ItemTags``). 3: its digest has more than one section (``ItemSetDigest``). The tables are the same; a file of
-    /// format 1 gets the new record at its first unlock, and one of format 2 becomes one of format 3 when a change makes
-    /// it so large.
+    /// 1: the set's record (`item_set`) is one row, computed over the attributes of each item. 2: with the tags of all
+    /// rows (``ItemTags``). 3: its digest has more than one section (``ItemSetDigest``). The tables are the same; a file
+    /// of format 1 gets the new record at its first unlock, and one of format 2 becomes format 3 when it grows beyond one
+    /// section.
     static let version = 3
     static let sectionsVersion = 3
     static let tagsVersion = 2
     static let formerVersion = 1
     /// `PRAGMA application_id`: "TchS".
     static let applicationID = 0x5463_6853
-    /// Small pages: a change rewrites whole pages, one for each index, and these are mostly one entry each.
+    /// Small pages: a change rewrites whole pages, one for each index, usually for a single entry each.
     static let pageByteCount = 1024
 
     static let items = """
@@ -32,9 +32,9 @@ enum ItemSchema {
         ) STRICT
         """
 
-    /// All statements that make the schema, by the names they make.
+    /// All statements of the schema, by the names they create.
     ///
-    /// One index finds a whole primary key and its first attribute alike: each more that is in no order costs every
+    /// One index serves both the whole primary key and its first attribute: each further unordered index costs every
     /// change a page of the log and one of the file.
     static let statements: [String: String] = [
         "items": items,
@@ -58,9 +58,9 @@ enum ItemSchema {
         }
     }
 
-    /// Compares what the file holds with what this program would make.
+    /// Compares the file's schema with this program's.
     ///
-    /// - Returns: the file's format.
+    /// - Returns: the file format.
     static func check(_ database: ItemDatabase) throws -> Int {
         let found = try database.number("PRAGMA user_version")
         guard found <= version else { throw KeychainError.newerFormat }

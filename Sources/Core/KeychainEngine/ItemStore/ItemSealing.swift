@@ -3,21 +3,21 @@ internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// An item as it goes into its row.
+/// An item in the form stored in its row.
 struct SealedItem {
     let row: Int64
     let reference: [UInt8]
     let digests: LookupDigests
     let generation: UInt64
     let attributes: [UInt8]
-    /// Nil where the enrolled set that opened it is gone.
+    /// Nil if the item was bound to an enrolled set that was replaced.
     let keys: [UInt8]?
     let data: [UInt8]?
-    /// The attributes' map as callers get it.
+    /// The attributes' map as returned to callers.
     let map: ArraySlice<UInt8>
 }
 
-/// What new items are sealed with, on any thread.
+/// Seals new items, on any thread.
 struct ItemSealing {
     let context: ItemContext
     let rows: RowNumbers
@@ -48,19 +48,19 @@ struct ItemSealing {
 struct ItemContent {
     var itemClass: ItemClass
     var group: String
-    /// Without what the store itself says of an item (``ItemContent/ownKeys``).
+    /// Without the attributes that the store derives (``ItemContent/ownKeys``).
     var attributes: ItemAttributes
     var accessControl: AccessControl
     var created: Int64
     var modified: Int64
     var generation: UInt64
 
-    /// The attributes that follow from the rest.
+    /// The attributes derived by the store.
     static let ownKeys: [AttributeKey] = [
         .accessGroup, .accessible, .accessControl, .creationDate, .modificationDate, .itemClass,
     ]
 
-    /// Writes the attributes as callers get them, with what the store itself says, as a map.
+    /// Writes the attributes as returned to callers, including the derived ones, as a map.
     func write(to writer: inout CBORWriter<[UInt8]>) {
         var all = ItemAttributes(minimumCapacity: attributes.count + 7)
         all.merge(attributes) { $1 }
@@ -128,7 +128,7 @@ struct ItemContent {
     private static let randomByteCount =
         ItemReference.randomByteCount + 3 * AEAD.nonceByteCount + Key.byteCount
 
-    /// Seals the item under a new key of its own; a reference and digests that it does not have yet are made.
+    /// Seals the item under a new key; makes a reference and digests if none are given.
     func sealed(
         row: Int64,
         reference: [UInt8]? = nil,
@@ -193,7 +193,7 @@ struct ItemContent {
 
     private func makeDigests(in context: ItemContext) throws(KeychainError) -> LookupDigests {
         var normal = attributes
-        // Missing and false have one digest.
+        // Missing and false have the same digest.
         if normal[.synchronizable] != nil { normal[.synchronizable] = .boolean(isSynchronizable) }
         return context.lookup.digests(of: normal, itemClass: itemClass, group: group)
     }

@@ -1,20 +1,20 @@
 internal import Glibc
 internal import KeychainModel
 
-/// A query made ready: where its rows are found, and what makes one of them match.
+/// A prepared query: the source of its rows, and the conditions for a match.
 final class ItemSearch {
-    /// Where candidates come from.
+    /// The source of candidate rows.
     enum Source {
         /// Rows whose column has one of these digests.
         case rows(Column, [[UInt8]])
-        /// Rows of one name, which the tags of all rows lead to.
+        /// Rows of one name, found through the tags of all rows.
         case name([UInt8])
-        /// Rows of one name and first attribute, which the index leads to.
+        /// Rows of one name and first attribute, found through the index.
         case indexedName(first: [UInt8], [UInt8])
-        /// These rows, with the references that led to them, in the order of their numbers.
+        /// These rows with their references, in ascending order.
         case references([(row: Int64, reference: PersistentReference)])
 
-        /// Whether an index says which rows there are; of the others the set's tags do.
+        /// Whether an index determines the rows; otherwise the set's tags do.
         var needsIndex: Bool {
             switch self {
             case .rows, .indexedName: true
@@ -27,7 +27,7 @@ final class ItemSearch {
     enum Column: String {
         case scope, first, second, label
 
-        /// Selects the rows that have one of `count` digests and are after one row.
+        /// Selects rows that have one of `count` digests and follow a given row.
         func selection(of columns: String, _ count: Int) -> String {
             let marks =
                 count == 1
@@ -73,7 +73,7 @@ final class ItemSearch {
         }
     }
 
-    /// The narrowest index for what is asked.
+    /// The narrowest source for the query.
     private static func source(
         _ attributes: ItemAttributes,
         _ itemClass: ItemClass,
@@ -101,7 +101,7 @@ final class ItemSearch {
         return .rows(.scope, groups.map { digester.scope(itemClass, $0) })
     }
 
-    /// Where candidates come from while not all tags were read: what is found is there, and what is not may be.
+    /// The source while some tags are unread: a row it finds exists, but others may exist too.
     func partialSource(in context: ItemContext) throws(KeychainError) -> Source {
         guard case .name(let name) = source, let itemClass = query.itemClass, let group = groups.first else {
             return source
@@ -109,10 +109,10 @@ final class ItemSearch {
         return .indexedName(first: context.lookup.first(query.attributes, itemClass, group), name)
     }
 
-    /// Whether an opened row is one of those asked for.
+    /// Whether an opened row is part of the result.
     func matches(_ row: ItemRow, _ item: OpenedHeader) -> Bool {
         if case .references(let references) = source {
-            // There may be thousands, in the order of their rows.
+            // There may be thousands, sorted by row: search by bisection.
             var (start, end) = (0, references.count)
             while start < end {
                 let middle = (start + end) / 2
@@ -125,7 +125,7 @@ final class ItemSearch {
         return matches(item)
     }
 
-    /// Whether an opened item is one of those asked for.
+    /// Whether an opened item is part of the result.
     func matches(_ item: OpenedHeader) -> Bool {
         if let itemClass = query.itemClass, !item.has(itemClass) { return false }
         let group = unsafe item.group
@@ -141,7 +141,7 @@ final class ItemSearch {
         return unsafe isOurs && match.matches(item.attributes)
     }
 
-    /// How many items may answer.
+    /// The most items in the result.
     var limit: Int {
         switch query.limit {
         case .one: 1

@@ -1,9 +1,9 @@
 internal import KeychainModel
 internal import Primitives
 
-/// The sum, modulo 2^256, of a keyed digest of each group of rows' tags (``ItemTags``): it grows and shrinks with them.
+/// A sum modulo 2^256 of keyed digests of groups of tags (``ItemTags``), updated as groups are added and removed.
 struct ItemSetSum: Equatable {
-    /// How many contributions it is the sum of.
+    /// The number of contributions in the sum.
     fileprivate(set) var count: UInt64 = 0
     fileprivate var words: SIMD4<UInt64> = .zero
 
@@ -14,7 +14,7 @@ struct ItemSetSum: Equatable {
 
     mutating func remove(_ contribution: SIMD4<UInt64>) {
         count &-= 1
-        // Minus x is the complement of x, plus one.
+        // -x is the complement of x, plus one.
         words = Self.sum(Self.sum(words, ~contribution), SIMD4(1, 0, 0, 0))
     }
 
@@ -36,40 +36,39 @@ struct ItemSetSum: Equatable {
     }
 }
 
-/// The digests over the set of items: one for each section, which is a row of neighbouring groups of tags.
+/// The digests over the set of items: one for each section, which is a range of neighbouring groups of tags.
 ///
 /// Kept sealed in the file and changed in the same transaction as the rows and their tags, so that a row which was
-/// removed, doubled or put back from an older file shows, and a group of tags that was put back with it. It is the root of
-/// a tree: what a section holds is proved by reading that section, and no other.
+/// removed, duplicated or restored from an older file is detected, and so is a group of tags restored with it. It is the
+/// root of a tree: a section is verified by reading that section alone.
 struct ItemSetDigest: Equatable {
-    /// How many groups a section has at most: 65,536 rows, whose tags take 10 ms of the processor to read (release,
-    /// AMD64).
+    /// The most groups of a section: 65,536 rows, whose tags take 10 ms of CPU time to read (release, AMD64).
     ///
-    /// A store of one section is read whole at the first unlock; of a larger one, a section is read when it is needed.
-    /// Each section is 48 bytes of the sealed record.
+    /// A store of one section is read completely at the first unlock; of a larger one, a section is read when it is
+    /// needed. Each section takes 48 bytes of the sealed record.
     static let mostGroups = 4096
 
     struct Section: Equatable {
-        /// The number of the first group that it may have; it ends before that of the next section.
+        /// The least group number of the section; it ends before the next section's.
         fileprivate(set) var first: Int64
         fileprivate(set) var sum = ItemSetSum()
     }
 
-    /// What hardware's counter said when the store was last counted on; 0 without hardware.
+    /// The hardware counter's value when the store was last counted; 0 without hardware.
     var generation: UInt64 = 0
-    /// In order; at least one, and the first begins before any group.
+    /// The sections in order; at least one, and the first begins before any group.
     private(set) var sections = [Section(first: .min)]
 
     init() {}
 
-    /// What one group contributes.
+    /// The contribution of one group.
     static func contribution(
         group number: Int64,
         _ tags: UnsafeRawBufferPointer,
         key: KeyedDigest
     ) -> SIMD4<UInt64> {
         unsafe withUnsafeTemporaryAllocation(byteCount: 9 + tags.count, alignment: 8) { octets in
-            // Another first byte than that of a row's own digest.
+            // A different first byte from that of a row's own digest.
             unsafe octets[0] = 2
             unsafe octets.storeBytes(of: number.bigEndian, toByteOffset: 1, as: Int64.self)
             unsafe UnsafeMutableRawBufferPointer(rebasing: octets[9...]).copyMemory(from: tags)
@@ -79,13 +78,13 @@ struct ItemSetDigest: Equatable {
 
     // MARK: Sections
 
-    /// The place of the section that a group is in.
+    /// The index of the section that contains a group.
     func section(of group: Int64) -> Int {
-        // The last one first: that is where new rows are.
+        // Search from the end, where new rows are.
         sections.lastIndex { $0.first <= group } ?? 0
     }
 
-    /// The groups that a section may have.
+    /// The group numbers of a section.
     func groups(ofSection place: Int) -> Range<Int64> {
         sections[place].first..<(place + 1 < sections.count ? sections[place + 1].first : .max)
     }
@@ -98,8 +97,10 @@ struct ItemSetDigest: Equatable {
         sections[section(of: group)].sum.remove(contribution)
     }
 
-    /// Joins neighbours that fill half a section together, and splits what has more than `most` groups; `contributions`
-    /// says what the groups of a range contribute, in order.
+    /// Joins neighbouring sections that together fill at most half a section, and splits those with more than `most`
+    /// groups.
+    ///
+    /// `contributions` returns the contributions of the groups in a range, in order.
     mutating func balance(
         most: Int,
         contributions: (Range<Int64>) -> [(number: Int64, contribution: SIMD4<UInt64>)]
@@ -117,7 +118,7 @@ struct ItemSetDigest: Equatable {
         while let place = sections.firstIndex(where: { $0.sum.count > UInt64(most) }) {
             let all = contributions(groups(ofSection: place))
             guard all.count == sections[place].sum.count else { return }
-            // New rows come last: the sections before them stay full.
+            // New rows come last, so the sections before them stay full.
             let parts = stride(from: 0, to: all.count, by: most).map { start in
                 var part = Section(first: start == 0 ? sections[place].first : all[start].number)
                 for group in all[start..<min(start + most, all.count)] { part.sum.insert(group.contribution) }
@@ -129,13 +130,13 @@ struct ItemSetDigest: Equatable {
 
     // MARK: Sealed form
 
-    /// The record's format is the file's (``ItemSchema/version``).
+    /// The record's format is the file format (``ItemSchema/version``).
     private static func context(_ storeID: [UInt8], _ version: Int) -> [UInt8] {
         Array("touchstone \(version) item set ".utf8) + storeID
     }
 
-    /// Six numbers for each section: where it begins, how many groups it has, and its sum; the first one has the generation
-    /// instead of where it begins.
+    /// Six numbers for each section: its first group, its number of groups, and its sum; the first section has the
+    /// generation in place of its first group.
     func sealed(
         with key: AEADKey,
         storeID: [UInt8],
@@ -154,7 +155,7 @@ struct ItemSetDigest: Equatable {
         }
     }
 
-    /// Opens a sealed digest; nil when it is not authentic.
+    /// Opens a sealed digest; nil if it is not authentic.
     init?(
         opening sealed: [UInt8],
         with key: AEADKey,
@@ -187,26 +188,26 @@ struct ItemSetDigest: Equatable {
     }
 }
 
-/// The set as the last commit left it, in memory.
+/// The set in memory, as of the last commit.
 struct ItemSetState {
-    /// Nil before the first unlock, or when the recorded one is damaged: then nothing says which rows are the newest,
-    /// and none is read.
+    /// Nil before the first unlock, or if the recorded digest is damaged: then no row can be proved current, and none is
+    /// read.
     var digest: ItemSetDigest?
-    /// Those of the sections that were read.
+    /// The tags of the sections read so far.
     var tags = ItemTags()
-    /// The places of the digest's sections whose tags were not read yet; as long as there are any, no tag changes.
+    /// The indexes of the digest's sections whose tags are unread; while there are any, no tag changes.
     var unread: Set<Int> = []
 
-    /// Whether the tags say which rows there are, and which there are not.
+    /// Whether all tags were read, so that they determine which rows exist.
     var isWhole: Bool { unread.isEmpty }
 
-    /// The generation as the last commit left it.
+    /// The generation as of the last commit.
     var generation: UInt64? { digest?.generation }
 }
 
-/// How far the items were looked through in the background.
+/// The progress of the background sweep over the items.
 struct ItemSetSweep {
-    /// The last row that was looked at.
+    /// The last row that was checked.
     var row = Int64.min
     var report = ItemStore.unknown
 }

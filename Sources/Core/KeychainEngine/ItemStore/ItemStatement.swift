@@ -1,17 +1,18 @@
 internal import CSQLite
 
-/// A prepared statement, stepped in place: what it reads are SQLite's own bytes, with no copy and no object for a row,
-/// which costs more than finding and opening an item.
+/// A prepared statement that lends SQLite's own bytes, without copies or an object per row.
+///
+/// Those would cost more than finding and opening an item.
 @safe
 final class ItemStatement {
-    /// What digests and references fit into.
+    /// The size in bytes of a place, sufficient for digests and references.
     private static let placeByteCount = 16
 
     private let handle: OpaquePointer
-    /// A place for each short value, where SQLite reads it with no copy of its own.
+    /// A place for each short value, which SQLite reads without a copy of its own.
     private let places: UnsafeMutableRawBufferPointer
 
-    /// Compiles one statement; it must be let go before its connection is closed.
+    /// Compiles one statement; it must be released before its connection is closed.
     init(_ sql: String, on connection: OpaquePointer?) throws {
         var handle: OpaquePointer?
         let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
@@ -39,7 +40,7 @@ final class ItemStatement {
             unsafe sqlite3_bind_blob64(handle, index, place.baseAddress, UInt64(octets.count), nil)
             return
         }
-        // SQLite keeps a copy.
+        // SQLite makes a copy.
         let transient = unsafe unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         unsafe sqlite3_bind_blob64(handle, index, octets.baseAddress, UInt64(octets.count), transient)
     }
@@ -59,9 +60,9 @@ final class ItemStatement {
 
     // MARK: Running
 
-    /// Goes to the next row.
+    /// Steps to the next row.
     ///
-    /// - Returns: false when there is none; the statement can then be bound and run again.
+    /// - Returns: false if there is none; the statement can then be bound and run again.
     func step() throws -> Bool {
         switch unsafe sqlite3_step(handle) {
         case SQLITE_ROW: return true
@@ -75,7 +76,7 @@ final class ItemStatement {
         }
     }
 
-    /// Runs a statement that answers with no row.
+    /// Runs a statement that returns no rows.
     func run() throws {
         while try step() {}
     }
@@ -86,18 +87,18 @@ final class ItemStatement {
         while try step(), try body() {}
     }
 
-    /// Gives up what is left of the rows.
+    /// Discards the remaining rows.
     func reset() {
         unsafe sqlite3_reset(handle)
     }
 
-    /// The row at hand.
+    /// The present row.
     var columns: ItemColumns { unsafe ItemColumns(handle) }
 }
 
-/// The columns of the row that a statement is at, from 0; good until it moves on.
+/// The columns of a statement's present row, from 0; valid until the statement moves on.
 ///
-/// Owns nothing, so that a row is handed on without counting references.
+/// Owns nothing, so that a row is passed on without reference counting.
 @safe
 struct ItemColumns {
     /// `sqlite3_stmt *`.
@@ -105,7 +106,7 @@ struct ItemColumns {
 
     fileprivate init(_ handle: OpaquePointer) { unsafe self.handle = handle }
 
-    /// The bytes, good until the next step; nil for NULL and whatever else a damaged page may hold.
+    /// The bytes, valid until the next step; nil for NULL and for any other type on a damaged page.
     func octets(_ column: CInt) -> UnsafeRawBufferPointer? {
         guard unsafe sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
         let start = unsafe sqlite3_column_blob(handle, column)
@@ -114,7 +115,7 @@ struct ItemColumns {
 
     func isNull(_ column: CInt) -> Bool { unsafe sqlite3_column_type(handle, column) == SQLITE_NULL }
 
-    /// The text; nil for whatever else.
+    /// The text; nil for any other type.
     func text(_ column: CInt) -> String? {
         guard unsafe sqlite3_column_type(handle, column) == SQLITE_TEXT,
             let text = unsafe sqlite3_column_text(handle, column)

@@ -2,9 +2,9 @@ internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// Looking through all items: at once where somebody asks, and little by little after the first unlock.
+/// Checks all items: at once on request, and in small steps after the first unlock.
 extension ItemStore {
-    /// Reads every item and the set's record; the data of items that need no user are opened too.
+    /// Reads every item and the set's record; also opens the data of items that need no authentication.
     func check(_ context: ItemContext) -> StoreReport {
         var report = Self.unknown
         report.isSetAuthentic = false
@@ -20,7 +20,7 @@ extension ItemStore {
             try ItemDatabase.translatingErrors {
                 _ = try ItemRow.forEach(database, after: .min, atMost: .max) { row in
                     count += 1
-                    // Comparing with the tags was the first half.
+                    // Comparing with the tags is the first half.
                     progress?.note(rows + count, of: 2 * rows)
                     inspect(row, context, readsData: true, &report)
                 }
@@ -36,12 +36,12 @@ extension ItemStore {
         return report
     }
 
-    /// How many rows are looked at before requests have their turn: a third of a millisecond.
+    /// The rows checked before requests get their turn: a third of a millisecond.
     private static let sweptAtOnce = 32
 
-    /// Looks at the next rows of those that were there at the first unlock.
+    /// Checks the next of the rows that existed at the first unlock.
     ///
-    /// - Returns: what was found when these were the last, nil while there are more.
+    /// - Returns: the report after the last rows; nil while there are more.
     func sweep(_ context: ItemContext) -> StoreReport? {
         guard var sweep = sweepState, !needsReopening else { return health }
         do throws(KeychainError) {
@@ -61,7 +61,7 @@ extension ItemStore {
             }
             try replaceKeys(stale, context)
             guard let last else {
-                // Each row that is there is one of the set's: as many as there are is all of them.
+                // Every row found has a tag in the set, so an equal count means that all are present.
                 if try counts().count != itemSet.tags.count { sweep.report.isSetAuthentic = false }
                 sweep.report.faults = health.faults
                 if sweep.report.damaged > 0 { forgetStructure() }
@@ -81,10 +81,10 @@ extension ItemStore {
         }
     }
 
-    /// Judges one row, which has all columns, and counts it.
+    /// Checks one row, which has all columns, and counts it.
     ///
-    /// A row that is another state of an item, or one that was deleted, opens like any other: it is an item, and the set
-    /// is not authentic.
+    /// An outdated state of an item, or a deleted item, opens like any other row: it counts as an item, and the set as
+    /// not authentic.
     private func inspect(
         _ row: ItemRow?,
         _ context: ItemContext,
@@ -113,7 +113,7 @@ extension ItemStore {
         }
     }
 
-    /// Nothing seen, nothing wrong.
+    /// The initial report: nothing checked, no faults.
     static let unknown = StoreReport(items: 0, invalidated: 0, damaged: 0, isSetAuthentic: true, faults: [])
     static let setIsDamaged = "the record of the set of items is damaged"
 
@@ -125,6 +125,6 @@ extension ItemStore {
 }
 
 extension StoreReport {
-    /// Whether nothing was found.
+    /// Whether no faults were found.
     var isWell: Bool { damaged == 0 && isSetAuthentic && faults.isEmpty }
 }

@@ -2,16 +2,16 @@ internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// What an item needs before it is opened.
+/// What must happen before an item can be opened.
 enum ItemOpening {
     case open(AccessControl)
     case needsUser(AccessControl)
     case invalidated
     case never(AuthenticationError)
 
-    /// Judges an item by the authorisation at hand.
+    /// Judges an item by the given authorisation.
     ///
-    /// Says what may be tried: the keys decide what opens.
+    /// It decides only what is attempted: the keys decide what opens.
     init(_ header: OpenedHeader, authorization: ItemAuthorization, epoch: UInt64) throws(KeychainError) {
         guard let current = header.accessControl(atEpoch: epoch) else {
             self = .invalidated
@@ -38,8 +38,8 @@ extension ItemStore {
 
     /// Reads the next page of a search.
     ///
-    /// While not all tags were read, one item that is found is proved by the tags of its own section; that there is none,
-    /// or no more, by all of them.
+    /// While some tags are unread, an item that is found is proved by the tags of its own section; that there is none, or
+    /// no further one, is proved only by all tags.
     func page(
         _ search: ItemSearch,
         _ context: ItemContext,
@@ -69,16 +69,16 @@ extension ItemStore {
                 try readWholeSet(context)
             }
         }
-        // Only a partial look comes to nothing.
+        // Only a partial search returns nil.
         guard let outcome = try page(from: search.source, isPartial: false) else {
             throw KeychainError(.internalComponent)
         }
         return outcome
     }
 
-    /// Reads the next page from some rows.
+    /// Reads the next page from a source.
     ///
-    /// - Returns: nil when `isPartial` and no item was found.
+    /// - Returns: nil if `isPartial` and no item was found.
     private func page(
         _ search: ItemSearch,
         from source: ItemSearch.Source,
@@ -117,12 +117,12 @@ extension ItemStore {
                         return try reader.take(row, header, into: page) && page.count < most
                     }
                 } catch is AEAD.NotAuthentic {
-                    // One item is wanted: another that is whole may be it.
+                    // If one item is wanted, another intact row may be it.
                     reader.isDamageSeen = true
                     return search.limit == 1
                 }
             }
-            // Who wants all is not given less.
+            // A search for all items must not return fewer: fail if the index may be incomplete.
             if source.needsIndex, search.limit > 1, cursor == nil, try mayHideItems(context) {
                 throw KeychainError.damaged
             }
@@ -151,7 +151,7 @@ extension ItemStore {
     }
 }
 
-/// Takes matching items into a page, or notes why not.
+/// Takes matching items into a page, or records why it cannot.
 private struct PageReader {
     let context: ItemContext
     let authorization: ItemAuthorization
@@ -182,7 +182,7 @@ private struct PageReader {
         self.key = key
     }
 
-    /// - Returns: whether to go on.
+    /// - Returns: whether to continue.
     mutating func take(_ row: ItemRow, _ header: OpenedHeader, into page: ItemPage) throws -> Bool {
         let control: AccessControl
         switch try ItemOpening(header, authorization: authorization, epoch: context.epoch) {
@@ -205,7 +205,7 @@ private struct PageReader {
                 guard authenticationUI == .allow else {
                     throw KeychainError(.interactionNotAllowed)
                 }
-                // From here on nothing is returned: all controls are collected, so that the user is asked at once.
+                // From here on no item is returned: collect all controls, so that the user is prompted once.
                 if !needed.contains(current) { needed.append(current) }
                 neededCount += 1
                 return neededCount < limit

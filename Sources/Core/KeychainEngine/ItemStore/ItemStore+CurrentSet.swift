@@ -1,10 +1,10 @@
 internal import KeychainModel
 
-/// What becomes of items when the enrolled set that opened them is gone.
+/// Updates items after the enrolled set that they were bound to was replaced.
 extension ItemStore {
-    /// Deletes the wraps of items whose enrolled set is gone; their key was destroyed before.
+    /// Deletes the wraps for replaced enrolled sets; their key was destroyed before.
     ///
-    /// - Returns: how many items can never be opened again.
+    /// - Returns: the number of items that can never be opened again.
     func dropCurrentSetWraps(_ context: ItemContext) throws(KeychainError) -> Int {
         try reopenIfNeeded(context)
         try readWholeSet(context)
@@ -18,15 +18,15 @@ extension ItemStore {
         return stale.count { $0.keys == nil }
     }
 
-    /// A row's other wraps.
+    /// The new wraps of a row.
     struct Rewrapped {
         let row: Int64
         let keys: [UInt8]?
-        /// Nil where the row was not what the set says of it before: it does not become so by this.
+        /// Nil if the row did not match its tag before: new wraps must not make it valid.
         let tag: ItemTag?
     }
 
-    /// The wraps that are to take the place of a row's; nil where nothing is to be changed.
+    /// The new wraps of a row; nil if nothing changes.
     ///
     /// For rows with all columns.
     func rewrapped(_ row: ItemRow, _ context: ItemContext) throws -> Rewrapped? {
@@ -36,7 +36,7 @@ extension ItemStore {
         return Rewrapped(row: row.id, keys: keys, tag: tag)
     }
 
-    /// Gives rows other wraps, or none.
+    /// Replaces or removes the wraps of rows.
     func replaceKeys(_ changes: [Rewrapped], _ context: ItemContext) throws(KeychainError) {
         guard !changes.isEmpty else { return }
         func replace() throws {

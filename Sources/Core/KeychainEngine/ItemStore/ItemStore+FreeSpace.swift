@@ -2,25 +2,27 @@ internal import CLinux
 internal import Glibc
 internal import KeychainModel
 
-/// Keeps room for what has to work on a full disk: a change lies in the log first and in the file later, so
-/// that a disk full of log would leave no room to bring it into the file, and none to delete anything.
+/// Keeps disk space for operations that must work on a full disk.
+///
+/// A change is in the log first and in the file later, so a disk filled by the log would have no space to write it back,
+/// and none to delete items.
 extension ItemStore {
-    /// What a few deletions write to the log before it is emptied.
+    /// Bytes that a few deletions write to the log before it is emptied.
     static let reserve = 64 * 1024
-    /// By how much the log is made longer at once: the next flush takes it along.
+    /// The most bytes by which the log is extended at once: the next flush includes them.
     private static let mostRoomInLog = 256 * 1024
-    /// What an item changes beside its own bytes: pages of seven indexes, and the set.
+    /// Bytes that a change writes besides the item itself: pages of seven indexes, and the set.
     private static let pagesBeside = 16 * 1024
 
-    /// Empties the log while there is room for it, and refuses to add where there would be none afterwards.
+    /// Empties the log while there is space for it, and refuses additions that would leave too little space.
     ///
-    /// Others may fill the disk at any time: then SQLite's own refusal counts.
-    /// - Returns: the changes that there is room for; the others have failed with `errSecDiskFull`.
+    /// Other programs may fill the disk at any time: then SQLite's own error counts.
+    /// - Returns: the changes for which there is space; the others have failed with `errSecDiskFull`.
     func admit(_ writes: [PendingWrite]) throws(KeychainError) -> [PendingWrite] {
         let growth = writes.reduce(0) { $0 + $1.growth }
-        // Each byte once in the log and once in the file.
+        // Each byte is written once to the log and once to the file.
         guard try room() < logLength + 2 * growth + Self.reserve else { return writes }
-        // What the log holds stays in it when this fails.
+        // If this fails, the records stay in the log.
         try? emptyLog()
         guard growth > 0 else { return writes }
         let growthOfFile = max(0, growth - (try freeByteCount()))
@@ -31,11 +33,11 @@ extension ItemStore {
         return writes.filter { $0.growth == 0 }
     }
 
-    /// Makes the log longer once more, by zeros, when the last change did: up to twice as long, and no longer than
-    /// it gets.
+    /// Extends the log with zeros if the last change made it longer: to at most twice its length, and within its usual
+    /// maximum.
     ///
-    /// A flush of bytes that a file has room for takes half the time of one that makes it longer. SQLite takes a
-    /// record of zeros for the log's end. Best effort: a log that is shorter works as well.
+    /// A flush of bytes within the file's length takes half the time of one that extends it. SQLite takes a record of
+    /// zeros for the end of the log. Best effort: a shorter log works as well.
     func lengthenLog() {
         let former = logLength
         guard database.usedLogByteCount > former else { return }
@@ -47,7 +49,7 @@ extension ItemStore {
         let log = unsafe openat(directory.descriptor, StoreFile.itemsLog.rawValue, flags)
         guard log >= 0 else { return }
         defer { Glibc.close(log) }
-        // By single pages: the kernel keeps what is written together as one, and counts all of it at each change.
+        // Page by page: the kernel keeps bytes written together as one unit, and accounts for all of it at each change.
         let zeros = [UInt8](repeating: 0, count: 4096)
         var place = length
         while place < length + count {
@@ -58,7 +60,7 @@ extension ItemStore {
         }
     }
 
-    /// What deletions left free in the file.
+    /// The bytes that deletions left free in the file.
     private func freeByteCount() throws(KeychainError) -> Int {
         try database.pageCounts().free * ItemSchema.pageByteCount
     }
@@ -68,7 +70,7 @@ extension ItemStore {
         guard unsafe fstatvfs(directory.descriptor, &status) == 0 else {
             throw FileError.keychainError(errno)
         }
-        // File systems that count no blocks have no end that could be told.
+        // File systems that report no blocks have no known limit.
         guard status.f_blocks > 0 else { return .max }
         let (octets, isTooMany) = UInt64(status.f_bavail).multipliedReportingOverflow(
             by: UInt64(status.f_frsize)
@@ -76,18 +78,18 @@ extension ItemStore {
         return isTooMany ? .max : Int(clamping: octets)
     }
 
-    /// Brings the log into the file.
+    /// Checkpoints the log into the file.
     func emptyLog() throws(KeychainError) {
         defer { logLength = logByteCount() }
         try database.checkpoint()
     }
 
-    /// How long the log is, be it of records or of zeros.
+    /// The length of the log in bytes, records and zeros alike.
     func logByteCount() -> Int {
         max(0, Int(unsafe clinux_length(directory.descriptor, StoreFile.itemsLog.rawValue)))
     }
 
-    /// What the change may add to the file.
+    /// The most bytes that a change may add to the file.
     fileprivate static func growth(of octets: Int) -> Int { octets + octets / 8 + pagesBeside }
 }
 

@@ -1,21 +1,21 @@
 internal import KeychainModel
 
-/// The generation, which hardware counts too: an older copy of the whole file shows.
+/// The generation, which hardware counts as well: an older copy of the whole file is detected by it.
 extension ItemStore {
-    /// What a commit does with a generation that is to grow.
+    /// What a commit does if the generation is due to grow.
     enum Counting {
-        /// Has it grow: hardware then has to follow before anything is reported done.
+        /// Increments it: hardware must follow before any change is reported as done.
         case on
-        /// Leaves that to a later commit: there is no hardware, or it has yet to follow an earlier one.
+        /// Leaves that to a later commit: there is no hardware, or it has yet to follow an earlier increment.
         case later
-        /// Changes nothing.
+        /// Rolls the commit back.
         case refused
     }
 
-    /// After how many commits the generation grows at the latest; each wears the hardware's memory.
+    /// The most commits between two increments; each increment wears the hardware's memory.
     static let mostUncountedCommits = 100
 
-    /// Whether the generation is to grow with the next commit that may count on.
+    /// Whether the generation must grow with the next commit that may increment it.
     var isCountDue: Bool { hasRemovedProtected || commitsSinceCount >= Self.mostUncountedCommits }
 
     func hasCounted() {
@@ -23,7 +23,7 @@ extension ItemStore {
         commitsSinceCount = 0
     }
 
-    /// Gives the store a generation, durably.
+    /// Sets the generation, durably.
     func set(generation: UInt64, _ context: ItemContext) throws(KeychainError) {
         try reopenIfNeeded(context)
         guard let digest = itemSet.digest, digest.generation != generation else { return }

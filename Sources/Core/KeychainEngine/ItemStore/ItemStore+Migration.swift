@@ -1,9 +1,10 @@
 internal import KeychainModel
 internal import Primitives
 
-/// A file of format 1, whose record of the set is a sum over the attributes of each item.
+/// Migrates a file of format 1, whose record of the set is a sum over the attributes of each item.
 extension ItemStore {
-    /// Gives the file the present record, all or nothing; one that does not fit its own record stays as it is.
+    /// Replaces the record with the present format, all or nothing; a file that does not match its record stays
+    /// unchanged.
     ///
     /// - Returns: whether it has the tags of all rows now.
     func migrate(_ context: ItemContext) throws(KeychainError) -> Bool {
@@ -52,7 +53,8 @@ extension ItemStore {
 }
 
 extension ItemRow {
-    /// What the row contributes to the record of format 1: its reference, its generation and its attributes' tag.
+    /// The row's contribution to the record of format 1: its reference, its generation and its attributes' authentication
+    /// tag.
     fileprivate func formerContribution(_ context: ItemContext) throws -> SIMD4<UInt64> {
         try open(in: context) { header in
             guard hasDigests(of: header) else { throw AEAD.NotAuthentic() }

@@ -1,24 +1,24 @@
 internal import KeychainModel
 
-/// Reading the tags: all of them at the first unlock where they are one section, else each section when it is needed.
+/// Reads the tags: at the first unlock if there is one section, otherwise each section when it is needed.
 ///
-/// What was read stays in memory, and so nothing that is written to the file later changes an answer.
+/// Tags stay in memory after they were read, so that later writes to the file by others cannot change an answer.
 extension ItemStore {
-    /// Takes up a recorded digest, and the tags of a store of one section.
+    /// Adopts a recorded digest, and reads the tags of a store of one section.
     func takeSet(_ digest: ItemSetDigest?, _ context: ItemContext) throws(KeychainError) {
         guard let digest else { throw loseSet() }
         itemSet = ItemSetState(digest: digest, unread: Set(digest.sections.indices))
         if digest.sections.count == 1 { try readWholeSet(context) }
     }
 
-    /// Has the tag of a row in memory, if it has one.
+    /// Ensures that the section of a row has been read.
     func readSection(of row: Int64, _ context: ItemContext) throws(KeychainError) {
         guard !itemSet.isWhole, let digest = itemSet.digest else { return }
         let place = digest.section(of: ItemTags.group(of: row))
         if itemSet.unread.contains(place) { try readSection(place, context) }
     }
 
-    /// Has all tags in memory: before anything changes, and before it is said that something is not there.
+    /// Ensures that all tags have been read: before any change, and before an item is reported missing.
     func readWholeSet(_ context: ItemContext) throws(KeychainError) {
         guard !itemSet.isWhole, let digest = itemSet.digest else { return }
         let count = digest.sections.reduce(0 as UInt64) { $0 &+ $1.sum.count }
@@ -30,7 +30,7 @@ extension ItemStore {
         }
     }
 
-    /// ``readWholeSet(_:)``; a set that is not what was recorded has no digest then.
+    /// ``readWholeSet(_:)``, except that a damaged set is not an error: the digest is nil afterwards.
     func readWholeSetIfSound(_ context: ItemContext) throws(KeychainError) {
         do throws(KeychainError) {
             try readWholeSet(context)
@@ -39,7 +39,7 @@ extension ItemStore {
         }
     }
 
-    /// Reads one section of those that were not read yet.
+    /// Reads one of the unread sections.
     func readNextSection(_ context: ItemContext) throws(KeychainError) {
         if let place = itemSet.unread.min() { try readSection(place, context) }
     }
@@ -53,7 +53,7 @@ extension ItemStore {
             }
         } catch {
             guard error.status == .decode else {
-                // A part of the section may be among the tags.
+                // A part of the section may be among the tags already.
                 itemSet = ItemSetState()
                 needsReopening = true
                 throw error
@@ -65,7 +65,7 @@ extension ItemStore {
         if itemSet.isWhole { rows.start(after: itemSet.tags.last) }
     }
 
-    /// Nothing says any more which rows are the newest: from here on none is read.
+    /// Discards the set after damage: no row can be proved current, and from here on none is read.
     private func loseSet() -> KeychainError {
         itemSet = ItemSetState()
         sweepState = nil

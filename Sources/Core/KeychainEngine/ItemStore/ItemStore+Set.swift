@@ -3,12 +3,12 @@ internal import Primitives
 
 /// The record of the set in the file: the tags of the rows in groups, and the sealed digest over them.
 extension ItemStore {
-    /// The sealed digest comes after all groups, on the page of the last one: adding an item changes one page for both.
+    /// The sealed digest follows all groups, on the page of the last one: adding an item changes one page for both.
     private static let digestRow = Int64.max
 
-    /// Runs `body` in a transaction that records the tags which it changed; false takes all of it back.
+    /// Runs `body` in a transaction and records the tags it changed; rolls back if it returns false.
     ///
-    /// Tags change where all of them were read (``readWholeSet(_:)``) alone.
+    /// Tags may change only after all of them were read (``readWholeSet(_:)``).
     func changeSet(_ context: ItemContext, _ body: () throws -> Bool) throws(KeychainError) {
         let former = itemSet.digest
         var written = WrittenSet()
@@ -35,15 +35,15 @@ extension ItemStore {
         isDone = isWritten
     }
 
-    /// What a transaction recorded.
+    /// The changes that a transaction recorded.
     private struct WrittenSet {
-        /// What the changed groups contribute now; nil for those that went.
+        /// The new contributions of the changed groups; nil for removed groups.
         var groups: [(number: Int64, contribution: SIMD4<UInt64>?)] = []
-        /// The file's format.
+        /// The file format.
         var version = 0
     }
 
-    /// Writes the groups that changed, and the digest; inside a transaction.
+    /// Writes the changed groups and the digest; inside a transaction.
     private func writeSet(
         with recordKey: AEADKey,
         _ digestKey: KeyedDigest,
@@ -94,7 +94,7 @@ extension ItemStore {
         try statement.run()
     }
 
-    /// Records that there is nothing yet.
+    /// Records an empty set.
     func writeEmptySet(with setKey: Key, storeID: [UInt8], generation: UInt64) throws(KeychainError) {
         var empty = ItemSetDigest()
         empty.generation = generation
@@ -106,7 +106,7 @@ extension ItemStore {
         }
     }
 
-    /// The recorded digest; nil when it is not authentic.
+    /// The recorded digest; nil if it is not authentic.
     func readDigest(_ context: ItemContext) throws(KeychainError) -> ItemSetDigest? {
         let key = context.setRecord
         return try ItemDatabase.translatingErrors {
@@ -128,7 +128,7 @@ extension ItemStore {
         }
     }
 
-    /// Whether the file records the set that is in memory, all of which was read.
+    /// Whether the file's record equals the set in memory, all of which was read.
     func isSetRecorded(_ context: ItemContext) throws(KeychainError) -> Bool {
         guard let digest = try readDigest(context), digest == itemSet.digest else { return false }
         return try ItemDatabase.translatingErrors {
@@ -142,7 +142,7 @@ extension ItemStore {
 
     /// Reads the tags of one section.
     ///
-    /// - Returns: whether they are those that the digest is of; the others are among the tags too then.
+    /// - Returns: whether they match the digest; tags that do not match are then among `tags` as well.
     func readSection(
         _ place: Int,
         of digest: ItemSetDigest,

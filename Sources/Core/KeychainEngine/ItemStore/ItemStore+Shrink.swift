@@ -1,15 +1,15 @@
 internal import Glibc
 internal import KeychainModel
 
-/// Gives the disk back what deletions left free: the items are written to a new file, which takes the old one's place.
+/// Returns free space to the disk: writes the items to a new file, which replaces the old one.
 ///
-/// A vacuum in SQLite's own way writes all of them to memory, to the log and to the file; one that goes on in parts needs
-/// another layout, which costs each change some pages.
+/// SQLite's `VACUUM` writes all pages to memory, to the log and to the file; an incremental vacuum needs a different
+/// layout, which costs each change some pages.
 extension ItemStore {
-    /// Less than this stays for what comes.
+    /// The least free pages worth returning; fewer are kept for later changes.
     private static let leastFreePages = 1024
 
-    /// Whether enough of the file is free to write the rest of it anew.
+    /// Whether enough of the file is free to justify rewriting it.
     var isShrinkDue: Bool {
         guard !needsReopening, itemSet.digest != nil, let (free, all) = try? database.pageCounts() else {
             return false
@@ -17,15 +17,15 @@ extension ItemStore {
         return free >= Self.leastFreePages && free * 4 >= all
     }
 
-    /// The bytes of the file that are in use.
+    /// The bytes of the file that are in use; nil if unknown.
     var usedByteCount: Int? {
         (try? database.pageCounts()).map { ($0.all - $0.free) * ItemSchema.pageByteCount }
     }
 
-    /// Writes the items to a new file and goes on with that.
+    /// Writes the items to a new file and continues with that.
     ///
-    /// - Throws: ``KeychainError`` with the cause ``DriverCause/interrupted`` when `isAwaited` says, before the end, that
-    ///   somebody else is: then nothing was changed.
+    /// - Throws: ``KeychainError`` with the cause ``DriverCause/interrupted`` if `isAwaited` returns true before the end,
+    ///   because a request is waiting: then nothing was changed.
     func shrink(_ context: ItemContext, isAwaited: () -> Bool) throws(KeychainError) {
         try emptyLog()
         guard let used = usedByteCount, try room() > used + Self.reserve else { return }
@@ -37,10 +37,10 @@ extension ItemStore {
             try? directory.removeItems(.newItems)
             throw error
         }
-        // From here on nothing in memory is believed until it was read anew.
+        // From here on the state in memory is invalid until it is read again.
         needsReopening = true
         database.shut()
-        // The log is gone, durably, before there is a file that it does not belong to.
+        // The log must be durably gone before another file takes the place of the one it belongs to.
         guard logByteCount() == 0 else { throw KeychainError(.io) }
         _ = unsafe unlinkat(directory.descriptor, StoreFile.itemsLog.rawValue, 0)
         try directory.sync()
@@ -51,7 +51,7 @@ extension ItemStore {
 }
 
 extension ItemDatabase {
-    /// How many pages there are, and how many of them hold nothing.
+    /// The number of free pages and of all pages.
     func pageCounts() throws(KeychainError) -> (free: Int, all: Int) {
         try Self.translatingErrors {
             (try number("PRAGMA freelist_count"), try number("PRAGMA page_count"))
@@ -60,6 +60,6 @@ extension ItemDatabase {
 }
 
 extension DriverCause {
-    /// Somebody else came first.
+    /// A waiting request interrupted the operation.
     static let interrupted = DriverCause(domain: "store", code: "interrupted")
 }

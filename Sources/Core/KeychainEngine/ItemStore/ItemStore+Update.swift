@@ -2,10 +2,11 @@ internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// Changing items that are there.
+/// Changes existing items.
 extension ItemStore {
     func run(_ update: ItemUpdate, _ context: ItemContext) throws -> UpdateOutcome {
-        // Mostly there is one: it is sealed anew where it is read. Those of a wide update would take too much memory.
+        // Usually one item: it is resealed while it is read. Resealing all items of a wide update first would take too
+        // much memory.
         var first: Result<Resealed, any Error>?
         let found = try find(update.search, authorization: update.authorization, context) { row, header in
             guard first == nil else { return }
@@ -26,7 +27,7 @@ extension ItemStore {
     /// A row's new content.
     private struct Resealed {
         let item: SealedItem
-        /// Whether its digests are others now.
+        /// Whether its digests changed.
         let isFoundElsewhere: Bool
     }
 
@@ -53,7 +54,7 @@ extension ItemStore {
         try statement.run()
     }
 
-    /// Leaves the digests, which are the same: naming them would have SQLite write every index anew.
+    /// Omits the unchanged digests: naming their columns would make SQLite rewrite every index.
     private func replaceContent(_ item: SealedItem) throws {
         let statement = try database.statement(
             "UPDATE items SET attributes = ?, keys = ?, data = ? WHERE id = ?"
@@ -88,7 +89,7 @@ extension ItemStore {
             )
         else { throw KeychainError(.authFailed) }
         var content = try ItemContent(header)
-        // A constraint to an enrolled set that is gone does not come back with a change.
+        // A constraint to a replaced enrolled set is not restored by a change.
         content.accessControl = update.changes.value.accessControl ?? control
         content.attributes.merge(update.changes.value.attributes) { $1 }
         let group = try update.group
@@ -100,7 +101,7 @@ extension ItemStore {
         var old: SecretBytes?
         if unsafe row.data != nil {
             defer { itemKey.clear() }
-            // Who cannot open an item cannot replace what is in it.
+            // A caller that cannot open an item cannot replace its data.
             try row.takeKey(
                 into: itemKey,
                 header,
@@ -118,7 +119,7 @@ extension ItemStore {
             old = SecretBytes(copying: moved)
         }
         let reference = unsafe Array(row.reference)
-        // Without attributes, the group among them, the item stays where it is found.
+        // Without changed attributes, including the group, the digests stay the same.
         let isFoundAlike = update.changes.value.attributes.isEmpty
         let digests = isFoundAlike ? LookupDigests(octets: unsafe Array(header.digests)) : nil
         func seal(_ data: borrowing SecretBytes?) throws(KeychainError) -> Resealed {

@@ -3,10 +3,10 @@ internal import Primitives
 internal import SecretMemory
 
 extension ItemStore {
-    /// Commits all of `writes` together, durably; each has its result then.
+    /// Commits all `writes` together, durably, and sets their results.
     ///
-    /// One that fails takes back its own changes only; a commit that fails, those of all. One that would count on
-    /// where that is refused takes them back too, and leaves no result.
+    /// A write that fails rolls back only its own changes; a commit that fails rolls back all. With `counting` refused, a
+    /// commit that would have to increment the generation is rolled back too, and its writes have no result.
     func commit(_ writes: [PendingWrite], _ context: ItemContext, counting: Counting = .later) {
         do throws(KeychainError) {
             try reopenIfNeeded(context)
@@ -60,7 +60,7 @@ extension ItemStore {
         } catch {
             itemSet.tags.rollBack(to: mark)
             write.result = .failure(KeychainError(inStore: error))
-            // Some failures end the whole transaction: then nobody's change is there.
+            // Some failures roll back the whole transaction: then no change of the batch remains.
             if alone || !database.isInsideTransaction { throw error }
         }
     }
@@ -82,7 +82,7 @@ extension ItemStore {
 
     // MARK: Add
 
-    /// Refuses an item whose primary key is taken, and removes an invalidated one that has it.
+    /// Refuses an item whose primary key is taken, and removes an invalidated item that has it.
     func makeRoom(for item: SealedItem, besides own: Int64?, _ context: ItemContext) throws {
         let name = item.digests[.name]
         var old: [OldRow] = []
@@ -123,7 +123,7 @@ extension ItemStore {
     private func delete(_ search: ItemSearch, _ context: ItemContext) throws -> Int {
         let found = try find(search, authorization: nil, context)
         for row in found.valid + found.invalidated { try remove(row) }
-        // Who knows nothing of items that are gone for good deleted none of them.
+        // Invalidated items count only if the query names them; other callers do not know of them.
         let namesInvalidated = search.query.returns.contains(.invalidated)
         return found.valid.count + (namesInvalidated ? found.invalidated.count : 0)
     }
@@ -138,10 +138,10 @@ extension ItemStore {
         noteDeleted(1)
     }
 
-    /// A row that is to be changed or to go.
+    /// A row that is to be changed or deleted.
     struct OldRow {
         let id: Int64
-        /// Whether its access control demands anything: bringing it back would undo a decision.
+        /// Whether it has constraints: restoring it would undo a decision.
         let isProtected: Bool
 
         init(_ row: ItemRow, _ header: OpenedHeader) {
@@ -158,8 +158,8 @@ extension ItemStore {
 
     /// Finds all items of a search.
     ///
-    /// Without an authorisation no item is opened, and none is asked for; `whenOpen` is called with those that one
-    /// opens.
+    /// Without an authorisation no item is opened and no authentication is requested; `whenOpen` is called for items that
+    /// the authorisation opens.
     func find(
         _ search: ItemSearch,
         authorization: ItemAuthorization?,
@@ -171,7 +171,7 @@ extension ItemStore {
         func take(_ row: ItemRow) throws -> Bool {
             do {
                 guard row.isCurrent(itemSet.tags) else { throw AEAD.NotAuthentic() }
-                // Changing an item seals its data anew, or that it has none.
+                // A change seals the item's data again, or its absence, so check that first.
                 if authorization != nil { try checkAbsentData(of: row, context) }
                 try row.open(in: context) { header in
                     guard search.matches(row, header) else { return }
@@ -208,7 +208,7 @@ extension ItemStore {
 }
 
 extension SealedItem {
-    /// Binds the columns from `scope` to `data`, in the order of the schema, and the row's number.
+    /// Binds the columns from `scope` to `data` in the order of the schema, and the row number.
     func bindColumns(of statement: ItemStatement) {
         unsafe digests.octets.withUnsafeBytes { octets in
             for part in LookupDigests.Part.columns {
@@ -226,7 +226,7 @@ extension SealedItem {
         statement.bind(9, row)
     }
 
-    /// What the set says of it.
+    /// The item's tag for the set.
     func tag(key: KeyedDigest) -> ItemTag {
         let columns = LookupDigests.Part.columns.count * LookupDigests.digestByteCount
         let mark = data.map { data in

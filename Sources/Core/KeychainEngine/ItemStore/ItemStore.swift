@@ -2,39 +2,39 @@ internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// The items of a keychain in their file; knows how to find and seal them, not who may ask.
+/// The items of a keychain in their file; finds and seals them, but does not decide which caller may access them.
 ///
 /// Belongs to one actor.
 final class ItemStore {
     let directory: StoreDirectory
     var database: ItemDatabase
-    /// What the last commit said of all items.
+    /// The set of all items, as of the last commit.
     var itemSet = ItemSetState()
-    /// How far the items were looked through since the first unlock; nil when there is nothing more to look at.
+    /// The progress of the sweep since the first unlock; nil if it has ended.
     var sweepState: ItemSetSweep?
     let limits: StoreLimits
-    /// How the rows compared with what is said of them; nil until they were.
+    /// The result of comparing the rows with their tags; nil before.
     var comparison: StoreComparison?
-    /// What is known of the items since the first unlock.
+    /// The faults found since the first unlock.
     var health = ItemStore.unknown
-    /// What SQLite says of its own structures; nil until it was asked.
+    /// The result of SQLite's integrity check; nil before.
     private var integrityFaults: [String]?
     /// The numbers of new rows.
     let rows = RowNumbers()
-    /// After a write that failed on the disk nothing in memory is believed until it was read anew.
+    /// After a failed write to the disk, the state in memory is invalid until it is read again.
     var needsReopening = false
-    /// Whether the present commit removed an item whose access control demands something.
+    /// Whether the present commit removed an item with constraints.
     var hasRemovedProtected = false
     /// Commits since the generation grew.
     var commitsSinceCount = 0
-    /// The bytes of the log when it was last looked at.
+    /// The length of the log in bytes, when last read.
     var logLength = 0
-    /// Where the keys of items are opened, one after the other; empty between two searches.
+    /// Holds one item's key at a time during a search; empty between searches.
     let itemKey = AEADKeyPlace()
     /// Records that were deleted or replaced since the log was last emptied.
     private var deletedCount = 0
 
-    /// Opens the items that are there.
+    /// Opens the existing items.
     init(
         directory: StoreDirectory,
         limits: StoreLimits = StoreLimits()
@@ -54,7 +54,7 @@ final class ItemStore {
         self.database = database
     }
 
-    /// Makes an empty store in the place of whatever is there.
+    /// Creates an empty store, replacing an existing one.
     static func make(
         in directory: StoreDirectory,
         storeID: [UInt8],
@@ -70,8 +70,7 @@ final class ItemStore {
         return store
     }
 
-    /// Whether a directory without a keybag holds items all the same; what a set-up that was cut short left behind
-    /// does not count.
+    /// Whether a directory without a keybag has items nevertheless; files of an interrupted set-up do not count.
     static func hasItems(in directory: StoreDirectory) throws(KeychainError) -> Bool {
         guard let size = try directory.size(of: .items) else { return false }
         do throws(KeychainError) {
@@ -82,15 +81,15 @@ final class ItemStore {
             }
         } catch {
             guard error.status == .decode else { throw error }
-            // A new file has a page for each table and index; half of one cannot be opened, nor can a damaged one.
+            // A new file has a page for each table and index; half a file cannot be opened, nor can a damaged one.
             return size > 32 * ItemSchema.pageByteCount
         }
     }
 
-    /// Reads what speaks for all items, once it can be opened; the items themselves are looked through later
-    /// (``sweep(_:)``), and each when it is used.
+    /// Reads the record of the set after an unlock; the items themselves are checked later (``sweep(_:)``), and each when
+    /// it is used.
     ///
-    /// - Returns: whether all is well as far as is known now.
+    /// - Returns: whether no fault is known so far.
     func load(_ context: ItemContext) -> Bool {
         itemSet = ItemSetState()
         sweepState = nil
@@ -105,7 +104,7 @@ final class ItemStore {
             }
             try takeSet(try readDigest(context), context)
             sweepState = ItemSetSweep()
-            // Those of a large store are counted in the background.
+            // The rows of a large store are counted in the background.
             let (count, last): (Int?, Int64) = itemSet.isWhole ? try counts() : (nil, try lastRow())
             if let count { health.isSetAuthentic = itemSet.tags.count == count }
             rows.start(after: last > Self.lastRow ? 0 : last)
@@ -116,10 +115,10 @@ final class ItemStore {
         return health.isWell
     }
 
-    /// More rows were never made: a greater number is not ours.
+    /// The greatest row number that this program assigns.
     private static let lastRow = Int64(1) << 48
 
-    /// How many rows there are, and the number of the last.
+    /// The number of rows, and the number of the last one.
     func counts() throws(KeychainError) -> (count: Int, last: Int64) {
         try ItemDatabase.translatingErrors {
             var result = (count: 0, last: Int64(0))
@@ -132,7 +131,7 @@ final class ItemStore {
         }
     }
 
-    /// The number of the last row, with no look at the others.
+    /// The number of the last row, without reading the others.
     private func lastRow() throws(KeychainError) -> Int64 {
         try ItemDatabase.translatingErrors {
             var last: Int64 = 0
@@ -145,7 +144,7 @@ final class ItemStore {
         }
     }
 
-    /// Opens the file anew after a failed write, and looks through it as at the first unlock.
+    /// Reopens the file after a failed write, and loads it as at the first unlock.
     func reopenIfNeeded(_ context: ItemContext) throws(KeychainError) {
         guard needsReopening else { return }
         database.shut()
@@ -155,15 +154,15 @@ final class ItemStore {
         _ = load(context)
     }
 
-    /// Closes the file, with nothing left in the log.
+    /// Empties the log and closes the file.
     func close() {
         settleLog()
         database.shut()
     }
 
-    /// Brings what the log holds into the file: nothing is in the log alone then.
+    /// Checkpoints the log, so that no record is in the log alone.
     ///
-    /// What fails is tried again.
+    /// A failure is retried later.
     func settleLog() {
         guard !needsReopening, logByteCount() > 0 else { return }
         do throws(KeychainError) {
@@ -176,7 +175,7 @@ final class ItemStore {
 
     // MARK: Deleted records
 
-    /// How many deleted records may stay in the log before it is emptied at once.
+    /// The most deleted records in the log before it is emptied at once.
     private static let mostDeletedRecords = 256
 
     func noteDeleted(_ count: Int) {
@@ -187,7 +186,7 @@ final class ItemStore {
 
     var isPurgeDue: Bool { deletedCount > Self.mostDeletedRecords }
 
-    /// Empties the log, so that deleted records are in no file any more; what fails is tried again.
+    /// Empties the log, so that no file has deleted records; a failure is retried later.
     func purge() {
         guard deletedCount > 0, !needsReopening else { return }
         do throws(KeychainError) {
@@ -200,8 +199,7 @@ final class ItemStore {
 
     // MARK: Structure
 
-    /// Asks SQLite, once, whether its own structures are whole: an entry that is gone would make an item look
-    /// absent.
+    /// Runs SQLite's integrity check, once: a missing index entry would make an item appear absent.
     func structureFaults() throws(KeychainError) -> [String] {
         if let integrityFaults { return integrityFaults }
         let answers = try ItemDatabase.translatingErrors {
@@ -212,13 +210,13 @@ final class ItemStore {
         return faults
     }
 
-    /// Has SQLite asked anew.
+    /// Makes the next call run the integrity check again.
     func forgetStructure() {
         integrityFaults = nil
     }
 }
 
-/// Numbers of rows that are not there yet; each is given once.
+/// Assigns row numbers, each once.
 final class RowNumbers: Sendable {
     private let last = Guarded<Int64>(0)
 

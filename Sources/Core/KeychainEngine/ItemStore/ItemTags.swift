@@ -1,26 +1,26 @@
 internal import Primitives
 
-/// What the sealed record of the set says of one row: any other row, and any other state of the same, has another.
+/// The fingerprint of one row in the sealed record of the set: any other row or state of the row has a different one.
 struct ItemTag: Equatable {
-    /// The end of the sealed attributes' authentication tag, which each sealing makes anew: cheap to compare at each
-    /// look.
+    /// The end of the sealed attributes' authentication tag, which changes with each sealing: cheap to compare at each
+    /// read.
     ///
-    /// Attributes that were altered do not open; attributes of another time have another tag.
+    /// Modified attributes do not open; attributes of another sealing have another tag.
     var attributes: UInt64
     /// The digest of its name (``LookupDigests/name``).
     var name: UInt64
-    /// A keyed digest over the row's number, its reference, what it is found by, its wraps, and the length and nonce of
-    /// its data.
+    /// A keyed digest of the row number, the reference, the look-up digests, the wraps, and the length and nonce of the
+    /// data.
     var rest: UInt64
 
     static let byteCount = 24
 
-    /// What tells sealed data from others.
+    /// The fields that distinguish one sealing of data from another.
     struct DataMark {
         let count: Int
         let nonce: (UInt64, UInt32)
 
-        /// `start` are the first bytes, 12 at least.
+        /// Reads the nonce; `start` is the first 12 bytes at least.
         init(count: Int, start: UnsafeRawBufferPointer) {
             self.count = count
             nonce =
@@ -33,7 +33,7 @@ struct ItemTag: Equatable {
         }
     }
 
-    /// `digests` are those that have a column, in their order; zeros stand for none.
+    /// `digests` are the digests that have columns, in order; zeros stand for NULL.
     init(
         row: Int64,
         reference: UnsafeRawBufferPointer,
@@ -63,7 +63,7 @@ struct ItemTag: Equatable {
             append(row.littleEndian)
             unsafe append(reference)
             unsafe append(digests)
-            // -1 stands for none.
+            // -1 stands for nil.
             append(Int64(keysCount).littleEndian)
             append(Int64(data?.count ?? -1).littleEndian)
             append(data?.nonce.0 ?? 0)
@@ -82,27 +82,27 @@ struct ItemTag: Equatable {
         rest = number(16)
     }
 
-    /// What a row's attributes are compared by.
+    /// The part of sealed attributes that tags compare.
     static func end(of attributes: UnsafeRawBufferPointer) -> UInt64 {
         guard attributes.count >= 8 else { return 0 }
         return unsafe attributes.loadUnaligned(fromByteOffset: attributes.count - 8, as: UInt64.self)
     }
 }
 
-/// The tags of all rows, as they are in memory: what is there is known without the file.
+/// The tags of all rows in memory: which rows exist is known without reading the file.
 ///
 /// They are recorded in groups of 16 rows; a change writes one group of some hundred bytes.
 ///
-/// The first unlock reads all of them where they are one section (``ItemSetDigest``): 2.3 ms of the processor for 10,000
-/// rows (release, AMD64). Of a larger store, a section is read when it is needed, and the rest in the background.
+/// The first unlock reads all tags if there is one section (``ItemSetDigest``): 2.3 ms of CPU time for 10,000 rows
+/// (release, AMD64). In a larger store, a section is read when it is needed, and the rest in the background.
 struct ItemTags {
     private static let rowBits: Int64 = 4
 
-    /// A group as it is recorded: which of its rows there are (4 bytes), and the tag of each.
+    /// A group as recorded: a bit mask of its rows (4 bytes), and the tag of each.
     struct Group {
         fileprivate var present: UInt32 = 0
         fileprivate var tags: [ItemTag] = []
-        /// What it contributes to the set's digest as it was last recorded; nil where it was not.
+        /// Its contribution to the set's digest as last recorded; nil if it was not recorded.
         var contribution: SIMD4<UInt64>?
 
         var isEmpty: Bool { present == 0 }
@@ -116,17 +116,17 @@ struct ItemTags {
     private var groups: [Int64: Group] = [:]
     private(set) var count = 0
     private(set) var names = RowsByName()
-    /// What changed since the last commit, and what it was before.
+    /// The changes since the last commit, with the former tags.
     private var changes: [(row: Int64, former: ItemTag?)] = []
 
-    /// The tag of a row; nil where there is none.
+    /// The tag of a row; nil if there is none.
     subscript(_ row: Int64) -> ItemTag? {
         guard let group = groups[row >> Self.rowBits] else { return nil }
         let (bit, index) = group.place(of: row)
         return group.present & bit == 0 ? nil : group.tags[index]
     }
 
-    /// The last row; 0 where there is none.
+    /// The last row; 0 if there is none.
     var last: Int64 {
         guard let number = groups.lazy.filter({ !$0.value.isEmpty }).map(\.key).max(),
             let group = groups[number]
@@ -134,7 +134,7 @@ struct ItemTags {
         return number << Self.rowBits + Int64(31 - group.present.leadingZeroBitCount)
     }
 
-    /// All rows, in no order.
+    /// All rows, unordered.
     var rows: [Int64] {
         groups.flatMap { number, group in
             (0..<16).filter { group.present & (1 << UInt32($0)) != 0 }.map { number << Self.rowBits + $0 }
@@ -143,23 +143,23 @@ struct ItemTags {
 
     // MARK: Changes
 
-    /// Gives a row a tag, or none where it goes.
+    /// Sets the tag of a row; nil removes the row.
     mutating func set(_ tag: ItemTag?, row: Int64) {
         changes.append((row, put(tag, row)))
     }
 
-    /// How much has changed since the last commit, to be taken back to.
+    /// The number of changes since the last commit, for ``rollBack(to:)``.
     var mark: Int { changes.count }
 
-    /// Takes back what changed since a mark.
+    /// Rolls back the changes since a mark.
     mutating func rollBack(to mark: Int = 0) {
         while changes.count > mark, let change = changes.popLast() { _ = put(change.former, change.row) }
     }
 
-    /// What changed is durable.
+    /// Call this when the changes are durable.
     mutating func keep() { changes.removeAll(keepingCapacity: true) }
 
-    /// The numbers of groups that changed since the last commit.
+    /// The numbers of the groups changed since the last commit.
     var changedGroups: Set<Int64> { Set(changes.lazy.map { $0.row >> Self.rowBits }) }
 
     private mutating func put(_ tag: ItemTag?, _ row: Int64) -> ItemTag? {
@@ -170,7 +170,7 @@ struct ItemTags {
         return former
     }
 
-    /// Static: a method of the value would hold its groups meanwhile, and all of them would be copied at each change.
+    /// Static: a mutating method would hold `groups` meanwhile, and each change would copy all of them.
     private static func put(_ tag: ItemTag?, _ row: Int64, in group: inout Group) -> ItemTag? {
         let (bit, index) = group.place(of: row)
         guard group.present & bit == 0 else {
@@ -192,10 +192,10 @@ struct ItemTags {
 
     // MARK: Recorded form
 
-    /// What a group contributes to the set's digest as it was last recorded.
+    /// The contribution of a group to the set's digest, as last recorded.
     func contribution(of number: Int64) -> SIMD4<UInt64>? { groups[number]?.contribution }
 
-    /// What the groups of a range contribute, as they were last recorded.
+    /// The contributions of the groups in a range, as last recorded.
     func contributions(in range: Range<Int64>) -> [Int64: SIMD4<UInt64>] {
         groups.reduce(into: [:]) { found, group in
             if range.contains(group.key) { found[group.key] = group.value.contribution }
@@ -210,7 +210,7 @@ struct ItemTags {
         if contribution == nil { groups[number] = nil }
     }
 
-    /// A group as it is recorded; nil where it has no rows.
+    /// A group in its recorded form; nil if it has no rows.
     func encoded(_ number: Int64) -> [UInt8]? {
         guard let group = groups[number], !group.isEmpty else { return nil }
         var octets: [UInt8] = []
@@ -224,9 +224,9 @@ struct ItemTags {
         return octets
     }
 
-    /// Takes a recorded group, whose contribution was computed.
+    /// Reads a recorded group, with its computed contribution.
     ///
-    /// - Returns: false when it is none.
+    /// - Returns: false if it is malformed.
     mutating func take(
         _ octets: UnsafeRawBufferPointer,
         number: Int64,

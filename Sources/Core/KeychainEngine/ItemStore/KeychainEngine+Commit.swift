@@ -1,6 +1,6 @@
 internal import KeychainModel
 
-/// How changes become durable: together where several wait, alone where the engine is free.
+/// Makes changes durable: waiting ones together, a single one at once if the engine is idle.
 extension KeychainEngine {
     /// Queues a change and waits until it is durable.
     func commit(
@@ -13,12 +13,12 @@ extension KeychainEngine {
         return try result.get()
     }
 
-    /// Queues a change: whatever is queued when the engine gets to it is committed together.
+    /// Queues a change; all changes queued by the time the engine commits are committed together.
     func queue(_ write: PendingWrite) {
         pendingWrites.append(write)
         guard !isCommitDue else { return }
         isCommitDue = true
-        // Lets those in who wait for this actor already: they share the commit.
+        // Lets callers that already wait for this actor join the commit.
         executor.performBehindOthers { self.assumeIsolated { $0.commitPending() } }
     }
 
@@ -34,7 +34,7 @@ extension KeychainEngine {
                 if !isGenerationBehind {
                     store.commit(writes, context, counting: isGenerationInStep ? .refused : .later)
                 }
-                // Hardware has to follow where there is no result: no thread waits for that.
+                // A write without a result needs the hardware to follow first, which no thread may block for.
                 for write in held { write.tell() }
                 writes.removeAll(where: \.holdsThread)
             }
@@ -47,15 +47,15 @@ extension KeychainEngine {
         }
         guard isGenerationBehind else { return finish(writes) }
         Task {
-            // What is reported done stays done, whatever is put back later.
+            // Report changes as done only now, so that restoring an older file cannot undo them unnoticed.
             await settleGeneration()
             finish(writes)
         }
     }
 
-    /// Commits a change alone, which nobody shares a commit with while the engine is free.
+    /// Commits a single change while the engine is idle.
     ///
-    /// - Returns: nil where hardware would have to follow first: nothing was done then.
+    /// - Returns: nil if the hardware would have to follow first: then nothing was done.
     func commitAtOnce(
         _ operation: PendingWrite.Operation
     ) throws(KeychainError) -> PendingWrite.Outcome? {
@@ -91,8 +91,8 @@ extension KeychainEngine {
         store?.purge()
     }
 
-    /// Brings the log into the file once no more changes come, and gives the disk back what deletions left free: what is
-    /// in one place alone is lost with that place.
+    /// Checkpoints the log once changes pause, and returns free space to the disk: what is only in one of the two files
+    /// is lost with that file.
     private func settleLater() {
         lastCommit = .now
         guard settling == nil else { return }
@@ -103,7 +103,7 @@ extension KeychainEngine {
         }
     }
 
-    /// - Returns: whether to wait once more.
+    /// - Returns: whether to wait again.
     private func settle() -> Bool {
         guard ContinuousClock.now - lastCommit >= delays.idle else { return true }
         settling = nil
@@ -113,7 +113,7 @@ extension KeychainEngine {
         do throws(KeychainError) {
             try store.shrink(context) { executor.isAwaited }
         } catch {
-            // Whoever came in between goes first; without a change nothing is tried again.
+            // A request was waiting and goes first; without new changes there is no retry.
             return error.cause == .interrupted
         }
         return false

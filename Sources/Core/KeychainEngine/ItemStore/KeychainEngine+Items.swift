@@ -5,7 +5,7 @@ internal import SecretMemory
 extension KeychainEngine: ItemVault {
     /// Stores a new item durably.
     ///
-    /// It is sealed on the caller's own thread, while the engine may be at work for others, which then commits it.
+    /// Sealed on the caller's thread, while the engine may be working for others; the engine then commits it.
     public nonisolated func add(
         _ item: consuming NewItem,
         group: AccessGroup
@@ -21,8 +21,10 @@ extension KeychainEngine: ItemVault {
         return Self.page(of: item.value, try result.get())
     }
 
-    /// Seals an item on this thread and has the engine commit it; `whenDone` is told what it was sealed to once it is
-    /// durable.
+    /// Seals an item on this thread and has the engine commit it; `whenDone` gets the sealed item once it is durable.
+    ///
+    /// It gets nil if nothing was committed because hardware must follow first and a write with `holdsThread` must not
+    /// wait for it.
     private nonisolated func bring(
         _ item: Box<NewItem>,
         _ group: AccessGroup,
@@ -31,7 +33,7 @@ extension KeychainEngine: ItemVault {
         whenDone: @escaping @Sendable (Result<SealedItem, KeychainError>?) -> Void
     ) {
         let sealing = sealing.withLock { $0 }
-        // What fails here is tried again by the engine, and then told.
+        // A failure here is repeated by the engine, which then reports it.
         let early = try? sealing?.seal(item.value, group, password)
         executor.perform {
             self.assumeIsolated { engine in
@@ -51,8 +53,8 @@ extension KeychainEngine: ItemVault {
         }
     }
 
-    /// Stores a new item, where no key has to be derived; while the engine is at work for others, this thread waits
-    /// for a commit with theirs.
+    /// Stores a new item if no key has to be derived; while the engine works for others, this thread waits for a shared
+    /// commit.
     public nonisolated func addAtOnce(
         _ item: consuming NewItem,
         group: AccessGroup
@@ -66,7 +68,7 @@ extension KeychainEngine: ItemVault {
             return try engine.commitAtOnce(.add(sealed)) == nil ? nil : sealed
         }
         if let alone { return alone.map { Self.page(of: item.value, $0) } }
-        // The engine's own thread would wait for itself.
+        // Waiting on the engine's own thread would deadlock.
         guard executor.isIsolatingCurrentContext() != true else { return nil }
         let answer = BlockingFuture<Result<SealedItem, KeychainError>?>()
         bring(item, group, nil, holdsThread: true) { answer.give($0) }
@@ -80,7 +82,7 @@ extension KeychainEngine: ItemVault {
         guard item.data.octetCount <= ItemLimits.longestData else { throw KeychainError(.dataTooLarge) }
     }
 
-    /// What the caller wants to know of an item that it added.
+    /// The fields of the added item that the caller requested.
     private static func page(
         of item: borrowing NewItem,
         _ sealed: SealedItem
@@ -97,7 +99,7 @@ extension KeychainEngine: ItemVault {
         return page.finish(next: nil)
     }
 
-    /// Finds items of these groups and opens those that the authorisation is enough for.
+    /// Finds items of these groups and opens those that the authorisation covers.
     public func copy(
         _ query: ItemQuery,
         groups: [AccessGroup],
@@ -112,7 +114,7 @@ extension KeychainEngine: ItemVault {
         return try page(query, groups, authorization, password, after: cursor)
     }
 
-    /// Finds an item, where the engine is free and no key has to be derived.
+    /// Finds an item if the engine is idle and no key has to be derived.
     public nonisolated func copyAtOnce(
         _ query: ItemQuery,
         groups: [AccessGroup],
@@ -127,14 +129,14 @@ extension KeychainEngine: ItemVault {
         }
     }
 
-    /// Runs `body` on this thread where the engine is free; nil where it is not.
+    /// Runs `body` on this thread if the engine is idle; nil if it is not.
     private nonisolated func atOnce<R: ~Copyable & Sendable>(
         _ body: @Sendable (isolated KeychainEngine) throws(KeychainError) -> R?
     ) throws(KeychainError) -> R? {
         try ifFree(body) ?? nil
     }
 
-    /// ``atOnce(_:)``, where what `body` returns is told from that the engine is not free.
+    /// ``atOnce(_:)``, with a result that distinguishes a nil of `body` from a busy engine.
     private nonisolated func ifFree<R: ~Copyable & Sendable>(
         _ body: @Sendable (isolated KeychainEngine) throws(KeychainError) -> R?
     ) throws(KeychainError) -> R?? {
@@ -209,7 +211,7 @@ extension KeychainEngine: ItemVault {
         return outcome
     }
 
-    /// Changes all items that match, where the engine is free and nothing has to be asked or derived.
+    /// Changes all items that match if the engine is idle and neither a prompt nor a derived key is needed.
     public nonisolated func updateAtOnce(
         _ query: ItemQuery,
         groups: [AccessGroup],
@@ -246,7 +248,7 @@ extension KeychainEngine: ItemVault {
         return try Self.countOfDeleted(try await commit(.delete(search)))
     }
 
-    /// Deletes all items that match, where the engine is free.
+    /// Deletes all items that match if the engine is idle.
     public nonisolated func deleteAtOnce(
         _ query: ItemQuery,
         groups: [AccessGroup]
@@ -261,12 +263,12 @@ extension KeychainEngine: ItemVault {
 
     private static func countOfDeleted(_ outcome: PendingWrite.Outcome) throws(KeychainError) -> Int {
         guard case .deleted(let count) = outcome else { throw KeychainError(.param) }
-        // Only items that were gone already: they are gone from the file now too.
+        // Only items that were already invalidated matched; they are deleted from the file as well.
         guard count > 0 else { throw KeychainError(.itemNotFound, cause: .invalidated) }
         return count
     }
 
-    /// Writes back and closes the files; the keybag is locked, and nothing works after.
+    /// Writes the log back and closes the files; the keybag is locked, and no later call succeeds.
     public func close() {
         standing.close()
         purge?.cancel()
@@ -279,15 +281,15 @@ extension KeychainEngine: ItemVault {
 }
 
 extension KeychainEngine {
-    /// What the store needs of the keybag now.
+    /// The context of the open keybag, for the store.
     func context() throws(KeychainError) -> ItemContext {
         guard let context = standing.context else { throw standing.refusal }
         return context
     }
 
-    /// The items, unless they cannot be reached.
+    /// The store, unless it cannot be reached.
     func reachableStore() throws(KeychainError) -> ItemStore {
-        // Asked for each call, and so without a copy of the error where there is none.
+        // Runs for each call, so the error is copied only if there is one.
         if case .some(let storeFault) = storeFault { throw storeFault }
         guard let store else { throw .damaged }
         return store
@@ -297,14 +299,14 @@ extension KeychainEngine {
         let store = try reachableStore()
         try store.reopenIfNeeded(context)
         if store.sweepState != nil { sweepLater() }
-        // Nothing would say which rows are the newest.
+        // Without the digest no row can be proved current.
         guard store.itemSet.digest != nil else {
             throw KeychainError(.decode, cause: .setDamaged, remedy: .check)
         }
         return store
     }
 
-    /// Derives an application password's key; one salt for a store, so that one derivation serves a request.
+    /// Derives an application password's key; the salt is per store, so that one derivation serves a whole request.
     func stretch(_ password: ApplicationPassword) async -> Key? {
         guard let record else { return nil }
         let octets = password.withOctets { Key(SecretBytes(copying: $0)) }
@@ -315,7 +317,7 @@ extension KeychainEngine {
 
     // MARK: Add
 
-    /// The key of an application password, where an access control wants one.
+    /// The key of an application password, if an access control needs one.
     private nonisolated func passwordKey(
         for control: AccessControl,
         _ given: ApplicationPassword?
@@ -328,7 +330,7 @@ extension KeychainEngine {
 
     private func checkMayAdd(_ control: AccessControl) throws(KeychainError) {
         if case .notSetUp = standing, control.accessibility == .whenPasscodeSetThisDeviceOnly {
-            // Apple's answer to an item that wants a passcode to be set.
+            // Apple's error for an item that requires a passcode to be set.
             throw KeychainError(.authFailed, cause: .notSetUp, remedy: .setPasscode)
         }
         _ = try context()
@@ -342,7 +344,7 @@ extension KeychainEngine {
         try checkMayAdd(item.accessControl)
         let context = try context()
         let store = try usableStore(context)
-        // A new item has the number of no other, of one that is missing neither.
+        // A new row must not reuse any number, including one of a missing row.
         try store.readWholeSet(context)
         let sealing = ItemSealing(context: context, rows: store.rows, wallClock: wallClock)
         self.sealing.withLock { $0 = sealing }

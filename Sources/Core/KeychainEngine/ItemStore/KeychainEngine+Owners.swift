@@ -1,22 +1,22 @@
 public import KeychainModel
 internal import Primitives
 
-/// Whose items there are, by their groups.
+/// The owners of items: which access groups have items.
 extension KeychainEngine: ItemOwners {
-    /// How many rows are read before other requests have their turn: about a millisecond.
+    /// The rows read before other requests get their turn: about a millisecond.
     private static let rowsAtOnce = 128
-    /// How many groups one statement looks into.
+    /// The most groups that one statement searches.
     private static let groupsAtOnce = 32
 
-    /// Whether another group than these may hold items, as far as is known without a look at the store.
+    /// Whether groups other than these may have items, as far as known without reading the store.
     public nonisolated func mayHaveOthers(than groups: [AccessGroup]) -> Bool {
         !knownGroups.isComplete || !knownGroups.programs(outside: groups).isEmpty
     }
 
-    /// The program outside `groups` in whose own group an item has the primary attributes that `query` names.
+    /// The program outside `groups` whose own group has an item with the primary attributes of `query`.
     ///
-    /// All items are looked at once after the daemon's start, a little at a time, to know the groups; later a group
-    /// costs what a look-up in its index costs, and at most 256 are asked.
+    /// To learn the groups, all items are read once after the daemon's start, in small steps; afterwards a group costs
+    /// one index look-up, and at most 256 groups are searched.
     public func owner(of query: ItemQuery, outside groups: [AccessGroup]) async -> AccessGroup? {
         do throws(KeychainError) {
             if !knownGroups.isComplete {
@@ -37,7 +37,7 @@ extension KeychainEngine: ItemOwners {
             }
             return nil
         } catch {
-            // The look-up's own answer stands.
+            // Return the look-up's own error unchanged.
             return nil
         }
     }
@@ -68,7 +68,7 @@ extension KeychainEngine: ItemOwners {
         return name.flatMap { AccessGroup($0) }
     }
 
-    /// All groups that hold items, by name.
+    /// All groups that have items, by name.
     public func owners() async throws(KeychainError) -> [ItemOwner] {
         var owners: [String: ItemOwner] = [:]
         try await forEachItem { header in
@@ -89,7 +89,7 @@ extension KeychainEngine: ItemOwners {
         var items: [OwnedItem] = []
         try await forEachItem(in: group) { row, header in
             let content = try ItemContent(header)
-            // What cannot be opened any more stays where it is.
+            // An invalidated item stays in its group.
             guard header.accessControl(atEpoch: try context().epoch) != nil,
                 let reference = PersistentReference(octets: unsafe Array(row.reference))
             else { return }
@@ -113,7 +113,7 @@ extension KeychainEngine: ItemOwners {
         try await forEachItem(in: nil) { _, header in try body(header) }
     }
 
-    /// Opens the attributes of all items, of one group or of all; what is damaged is left to `check`.
+    /// Opens the attributes of all items, of one group or of all groups; damaged rows are left to ``check()``.
     private func forEachItem(
         in group: AccessGroup?,
         _ body: (ItemRow, OpenedHeader) throws -> Void

@@ -3,13 +3,13 @@ public import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// The way back for items that are not as they were left: what is good is kept, and the person who has the passcode says
-/// that this is the state of now.
+/// Repairs the items after damage or tampering: keeps what is valid, once the user, with the passcode, accepts it as the
+/// present state.
 extension KeychainEngine {
-    /// Looks for what is not as it was left; with `accepting`, makes what is good of it the present state.
+    /// Looks for damaged and outdated items; with `accepting`, makes the valid ones the present state.
     ///
-    /// The former files stay beside the new one. An older copy of the whole store is no damage: the recovery code speaks
-    /// for it.
+    /// The former files are kept beside the new one. An older copy of the whole store is not damage: only the recovery
+    /// code can accept it.
     public func repair(
         proof: AuthenticationProof,
         accepting: Bool
@@ -17,12 +17,12 @@ extension KeychainEngine {
         await enterKeybag()
         defer { leaveKeybag() }
         let record = try authenticRecord()
-        // The proof is good for the key that it holds, not for saying so.
+        // The proof counts by the key it holds, not by its claim.
         guard standing.keybagKey != nil else { throw .locked }
         guard let key = proof.passcodeKey, PasscodeConstraint.publicKey(of: key) == record.passcodePublicKey
         else { throw KeychainError(.authFailed) }
         if let storeFault, storeFault.cause == .rolledBack { throw storeFault }
-        // Items that could not be read at the unlock were not compared with hardware's counter then.
+        // If the items could not be read at the unlock, they were not compared with the hardware's counter then.
         let asked = countedGeneration == nil ? try await hardwareGeneration(of: record) : nil
         let counted = countedGeneration ?? asked
         let context = try context()
@@ -44,7 +44,7 @@ extension KeychainEngine {
         repair.keptAside = aside
         if let counted {
             if storeFault == nil { try await compareGenerations(with: counted, adopting: isAdopting) }
-            // The former file is not to come back.
+            // Restoring the former file must be detected.
             await countOn()
         }
         report(
@@ -55,9 +55,9 @@ extension KeychainEngine {
         return repair
     }
 
-    /// The items to look at: those that are open, or a copy of them with what their damaged log holds.
+    /// The items to examine: the open store, or a copy with the content of its damaged log.
     ///
-    /// - Returns: the items, and whether all that a damaged log held was put right; nil where it is whole.
+    /// - Returns: the items, and whether a damaged log was restored exactly; nil if the log is intact.
     private func repairSource(_ context: ItemContext) throws(KeychainError) -> (ItemStore, Bool?) {
         if let store {
             try store.reopenIfNeeded(context)
@@ -71,9 +71,9 @@ extension KeychainEngine {
         return (saved, salvaged.isExact)
     }
 
-    /// Goes on with the new file; the former ones are kept.
+    /// Switches to the new file; the former files are kept.
     ///
-    /// - Returns: the name of the former file.
+    /// - Returns: the new name of the former file.
     private func replaceItems(_ context: ItemContext) throws(KeychainError) -> String {
         sweep?.cancel()
         sweep = nil
@@ -90,14 +90,14 @@ extension KeychainEngine {
         return aside
     }
 
-    /// The cause that the use of an item would be refused with; nil where nothing is known to be wrong.
+    /// The cause with which the use of items would fail; nil if no fault is known.
     public func itemsFault() -> DriverCause? {
         if let storeFault { return storeFault.cause ?? .damaged }
         guard !storeFaults().isEmpty else { return nil }
         return store?.itemSet.digest == nil ? .setDamaged : .damaged
     }
 
-    /// What is known to be wrong with the items, in words; empty where nothing is.
+    /// The known faults of the items, as text; empty if there are none.
     public func storeFaults() -> [String] {
         if let storeFault {
             switch storeFault.cause {
@@ -118,7 +118,7 @@ extension KeychainEngine {
 }
 
 extension ItemStore {
-    /// Opens a copy of the file of items with another log.
+    /// Opens a copy of the items file with another log.
     fileprivate convenience init(saving log: [UInt8], in directory: StoreDirectory) throws(KeychainError) {
         try directory.makeEmpty(.savedItems)
         guard let size = try directory.size(of: .items),
@@ -139,15 +139,15 @@ extension ItemStore {
         )
     }
 
-    /// Removes a copy that was looked through.
+    /// Removes an examined copy.
     fileprivate func discard() {
         database.shut()
         try? directory.removeItems(.savedItems)
     }
 
-    /// Looks at each row, and at what is said of those that are not there: the first of `parts` parts of the work.
+    /// Examines each row and each tag without a row: the first of `parts` parts of the work.
     ///
-    /// - Returns: what is wrong, and the numbers of the rows that are good.
+    /// - Returns: the findings, and the numbers of the valid rows.
     fileprivate func findings(
         _ context: ItemContext,
         parts: Int
@@ -175,7 +175,7 @@ extension ItemStore {
             guard error.status == .decode else { throw error }
             repair.isFileDamaged = true
         }
-        // A page that cannot be read hides those behind it from a walk, not from a look at each.
+        // An unreadable page hides later rows from a scan, but not from a look-up of each row.
         for row in itemSet.tags.rows.sorted() where !seen.contains(row) {
             do throws(KeychainError) {
                 try ItemDatabase.translatingErrors {
@@ -218,7 +218,7 @@ extension ItemStore {
         return (finding, item)
     }
 
-    /// Whether the data open, where nobody has to be asked.
+    /// Whether the data can be opened; true for an item that needs authentication.
     private func isReadable(_ id: Int64, _ context: ItemContext) throws -> Bool {
         var isReadable = false
         do {
@@ -240,7 +240,7 @@ extension ItemStore {
         return isReadable
     }
 
-    /// Writes rows to a new file, with a record of them.
+    /// Writes rows to a new file, with a new record of the set.
     fileprivate func write(
         _ good: [Int64],
         generation: UInt64,
@@ -282,7 +282,7 @@ extension ItemStore {
 }
 
 extension ItemRow {
-    /// The row as it is, found by what it is sealed with.
+    /// The row unchanged, with the look-up digests from its sealed header.
     fileprivate func sealedAgain(_ context: ItemContext) throws -> SealedItem {
         try open(in: context) { header in
             SealedItem(

@@ -1,15 +1,15 @@
 public import KeychainModel
 
-/// Looking through the items: what is not as it was left is found before it is used.
+/// Sweeps the items, so that damage and tampering are found before an item is used.
 extension KeychainEngine {
-    /// Reads at the first unlock what speaks for all items.
+    /// Reads the record of the set at the first unlock.
     func openStore(isFirst: Bool) {
         guard isFirst, let store, let context = try? context() else { return }
         if !store.load(context) { reportTampering(store.health) }
         sweepLater()
     }
 
-    /// Deletes the wraps of items whose enrolled set is gone.
+    /// Deletes the wraps of items bound to a replaced enrolled set.
     func invalidateItems() -> Int {
         guard let store, let context = try? context() else { return 0 }
         let count = (try? store.dropCurrentSetWraps(context)) ?? 0
@@ -17,7 +17,7 @@ extension KeychainEngine {
         return count
     }
 
-    /// Reads every item and the set's digest, and reports what is not authentic.
+    /// Reads every item and the set's digest, and reports rows that are not authentic.
     public func check() async -> StoreReport {
         do throws(KeychainError) {
             let context = try context()
@@ -31,10 +31,10 @@ extension KeychainEngine {
         }
     }
 
-    /// How long requests have the daemon to themselves between two looks, which take a tenth of that.
+    /// How long requests have the daemon to themselves between two sweep steps, which take a tenth of that.
     private static let sweepPause = Duration.milliseconds(4)
 
-    /// Looks through all items in the background, once in a run: some at a time, requests in between.
+    /// Starts the background sweep of all items, once per run: a few rows at a time, with requests in between.
     func sweepLater() {
         guard sweep == nil else { return }
         sweep = Task(priority: .background) { [weak self, delays] in
@@ -45,7 +45,7 @@ extension KeychainEngine {
         }
     }
 
-    /// - Returns: whether there is more to look at.
+    /// - Returns: whether rows are left to check.
     private func sweepOn() -> Bool {
         guard let store, store.sweepState != nil, let context = try? context() else {
             sweep = nil
@@ -57,14 +57,14 @@ extension KeychainEngine {
         return false
     }
 
-    /// What a request came upon is told as what a look through all items finds.
+    /// Reports damage found by a request in the same way as a sweep does.
     func noteDamage(_ error: KeychainError) {
         guard error.status == .decode, let store else { return }
         store.health.damaged = max(1, store.health.damaged)
         reportTampering(store.health)
     }
 
-    /// Tells once in a run that the items are not as they were left.
+    /// Reports once per run that items were damaged or tampered with.
     private func reportTampering(_ found: StoreReport) {
         guard !isTamperingReported else { return }
         isTamperingReported = true

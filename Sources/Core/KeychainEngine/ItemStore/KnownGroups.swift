@@ -1,19 +1,19 @@
 internal import KeychainModel
 internal import SecretMemory
 
-/// The names of access groups that were seen, from any thread: where else an item that was not found may be.
+/// The known names of access groups, usable from any thread: other groups in which a missing item may be.
 final class KnownGroups: Sendable {
-    /// The most that are kept; beyond, one may be left out of an answer.
+    /// The most names kept; beyond, a group may be missing from an answer.
     private static let most = 256
 
     private struct State {
         var names: Set<String> = []
-        /// Whether all items were looked at since the keys came.
+        /// Whether all items were read since the first unlock.
         var isComplete = false
     }
     private let state = Guarded(State())
 
-    /// Notes a group that has an item.
+    /// Records a group that has an item.
     func note(_ name: String) {
         state.withLock { state in
             guard state.names.count < Self.most else { return }
@@ -21,12 +21,12 @@ final class KnownGroups: Sendable {
         }
     }
 
-    /// All items were looked at.
+    /// Records that all items were read.
     func complete() { state.withLock { $0.isComplete = true } }
 
     var isComplete: Bool { state.withLock { $0.isComplete } }
 
-    /// The groups of programs, by their paths, that are not among `groups`.
+    /// The own groups of programs, named by their paths, that are not among `groups`.
     func programs(outside groups: [AccessGroup]) -> [String] {
         state.withLock { state in
             state.names.filter { name in name.hasPrefix("/") && !groups.contains { $0.name == name } }

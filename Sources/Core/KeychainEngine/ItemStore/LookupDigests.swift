@@ -2,47 +2,47 @@ internal import CBOR
 internal import KeychainModel
 internal import Primitives
 
-/// The keyed digests by which an item is found: HMAC-SHA256, truncated to 8 bytes, so that the file tells neither
-/// an attribute nor that two items of different groups share one.
+/// The keyed digests by which an item is found: HMAC-SHA256 truncated to 8 bytes, so that the file reveals neither an
+/// attribute nor that two items of different groups share one.
 ///
-/// They only say where to look: an item is what its sealed attributes say.
+/// They only locate rows: the sealed attributes are authoritative.
 struct LookupDigests: Equatable {
     static let digestByteCount = 8
     static let byteCount = Part.allCases.count * digestByteCount
     fileprivate static let none = [UInt8](repeating: 0, count: digestByteCount)
 
-    /// What a digest is of; those with a column come first, in the columns' order.
+    /// The content of a digest; those with a column come first, in the order of the columns.
     enum Part: Int, CaseIterable {
         /// Class and group.
         case scope
-        /// The attribute most look-ups name: account, or a key's tag.
+        /// The attribute named by most look-ups: account, or a key's tag.
         case first
-        /// What names the item in its scope: the primary key but for synchronizable and token.
+        /// The name of an item in its scope: the primary key without synchronizable and token.
         case name
-        /// The attribute that is named next: service, server, or a key's label.
+        /// The attribute named next most often: service, server, or a key's label.
         case second
         /// The user-visible label.
         case label
         /// Synchronizable and token: with ``name``, the primary key.
         case variant
 
-        /// Those that have a column.
+        /// The digests that have a column.
         static let columns = Part.allCases.dropLast()
 
-        /// Where it stands among all six.
+        /// Its position among all six digests.
         var range: Range<Int> {
             let start = rawValue * LookupDigests.digestByteCount
             return start..<(start + LookupDigests.digestByteCount)
         }
     }
 
-    /// All six; zeros stand for none.
+    /// All six digests; zeros stand for none.
     let octets: [UInt8]
 
     subscript(_ part: Part) -> [UInt8] { Array(octets[part.range]) }
 }
 
-/// Makes digests with the keybag's look-up key.
+/// Computes digests with the keybag's look-up key.
 struct LookupDigester {
     private let digest: KeyedDigest
 
@@ -71,14 +71,14 @@ struct LookupDigester {
         digest("name", itemClass, group) { $0.write(attributes, Self.nameKeys(of: itemClass)) }
     }
 
-    /// A missing attribute has a digest too: with it, ``name(_:_:_:)`` is found in one index.
+    /// A missing attribute has a digest, too, so that one index on this and ``name(_:_:_:)`` finds every row.
     func first(_ attributes: ItemAttributes, _ itemClass: ItemClass, _ group: String) -> [UInt8] {
         digest("first", itemClass, group) { writer in
             if let key = Self.firstKey(of: itemClass) { writer.write(attributes, key) }
         }
     }
 
-    /// The digest of one attribute; nil where it is missing or empty.
+    /// The digest of one attribute; nil if it is missing or empty.
     func value(
         of attribute: AttributeKey,
         in attributes: ItemAttributes,
@@ -90,9 +90,9 @@ struct LookupDigester {
         return digest(label, itemClass, group) { $0.write(value) }
     }
 
-    /// What hides the number of a row in a reference.
+    /// The mask that hides the row number in a reference.
     func mask(_ random: [UInt8]) -> UInt64 {
-        // No text starts with such a byte: no other digest has this input.
+        // No encoded text starts with this byte, so no other digest has the same input.
         unsafe ([0xFF] + random).withUnsafeBytes { unsafe digest.words(of: $0).x }
     }
 
@@ -112,12 +112,12 @@ struct LookupDigester {
 
     private static let variantKeys: [AttributeKey] = [.synchronizable, .tokenID]
 
-    /// The attributes that name an item of a class.
+    /// The attributes that make up the name of an item of a class.
     static func nameKeys(of itemClass: ItemClass) -> [AttributeKey] {
         nameKeys[Int(ItemHeader.code(of: itemClass))]
     }
 
-    /// By the codes of the classes, from 1.
+    /// Indexed by the codes of the classes, from 1.
     private static let nameKeys: [[AttributeKey]] = {
         let others = [.accessGroup] + variantKeys
         return ItemClass.allCases.reduce(into: Array(repeating: [], count: ItemClass.allCases.count + 1)) {
@@ -125,7 +125,7 @@ struct LookupDigester {
         }
     }()
 
-    /// An attribute of the primary key, so that who knows all of that knows this one.
+    /// An attribute of the primary key, so that a query with the whole primary key has this one, too.
     static func firstKey(of itemClass: ItemClass) -> AttributeKey? {
         switch itemClass {
         case .genericPassword, .internetPassword: .account
@@ -144,30 +144,30 @@ struct LookupDigester {
 }
 
 extension CBORWriter where Sink == [UInt8] {
-    /// Writes the values of `keys`; missing and empty ones are the same.
+    /// Writes the values of `keys`; missing and empty ones are written alike.
     fileprivate mutating func write(_ attributes: ItemAttributes, _ keys: [AttributeKey]) {
         writeArrayHead(count: keys.count)
         for key in keys { write(attributes, key) }
     }
 
-    /// Writes the value of `key`; null when it is missing or empty.
+    /// Writes the value of `key`; null if it is missing or empty.
     fileprivate mutating func write(_ attributes: ItemAttributes, _ key: AttributeKey) {
         if let value = attributes[key], !value.isBlank { write(value) } else { writeNull() }
     }
 }
 
 extension CBORWriter where Sink == [UInt8] {
-    /// Writes to an array with room for `capacity` bytes.
+    /// Writes to an array with reserved capacity for `capacity` bytes.
     init(capacity: Int) {
         var octets: [UInt8] = []
         octets.reserveCapacity(capacity)
-        // Held twice, it would be copied at the first byte.
+        // A second reference would cause a copy at the first byte.
         self.init(consume octets)
     }
 }
 
 extension AttributeValue {
-    /// Empty, zero or false: the same as missing in a primary key.
+    /// Whether it is empty, zero or false: equivalent to missing in a primary key.
     var isBlank: Bool {
         switch self {
         case .string(let text): text.isEmpty

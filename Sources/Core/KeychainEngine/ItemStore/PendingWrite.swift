@@ -17,13 +17,13 @@ final class PendingWrite {
     }
 
     let operation: Operation
-    /// Whether a thread waits for it, which is not held up for hardware.
+    /// Whether a thread blocks until the write is done; it must not wait for hardware.
     let holdsThread: Bool
     var result: Result<Outcome, KeychainError>?
     private let whenDone: ((Result<Outcome, KeychainError>?) -> Void)?
 
-    /// `whenDone` gets nil when the change was not committed because the TPM's counter must advance first, which a write with
-    /// `holdsThread` does not wait for: it is tried again as a task.
+    /// `whenDone` gets nil if the change was not committed because the TPM's counter must advance first, which a write
+    /// with `holdsThread` does not wait for: the caller retries it as a task.
     init(
         _ operation: Operation,
         holdsThread: Bool = false,
@@ -34,7 +34,7 @@ final class PendingWrite {
         self.whenDone = whenDone
     }
 
-    /// Tells who waits.
+    /// Reports the result to the caller.
     func tell() { whenDone?(result) }
 }
 
@@ -53,7 +53,7 @@ extension Result {
     }
 }
 
-/// What an update does to the items it finds.
+/// An update of all items that a search finds.
 final class ItemUpdate {
     let search: ItemSearch
     let groups: [AccessGroup]
@@ -80,9 +80,9 @@ final class ItemUpdate {
 }
 
 extension ItemUpdate {
-    /// The group that the items go to; nil where they stay.
+    /// The group the items move to; nil if they stay.
     ///
-    /// - Throws: `errSecMissingEntitlement` for a group that is not the caller's.
+    /// - Throws: `errSecMissingEntitlement` for a group that the caller may not use.
     var group: AccessGroup? {
         get throws(KeychainError) {
             guard let value = changes.value.attributes[.accessGroup] else { return nil }
@@ -95,7 +95,7 @@ extension ItemUpdate {
     }
 }
 
-/// A value without copies, shared by the engine and its caller.
+/// A noncopyable value shared by the engine and its caller.
 final class Box<Value: ~Copyable & Sendable>: Sendable {
     let value: Value
 

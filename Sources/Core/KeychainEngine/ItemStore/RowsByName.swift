@@ -1,13 +1,13 @@
-/// The rows of each name, of all rows that there are: a look-up by name goes to its rows without an index, and what
-/// is not here is not there.
+/// The rows by name: a look-up by name needs no index, and a name that is missing here has no row.
 ///
-/// Names are their digests (``LookupDigests/name``); two names may share one, and the row itself decides.
+/// Names are represented by their digests (``LookupDigests/name``); two names may have the same digest, and the row
+/// itself decides.
 struct RowsByName {
     private var first: [UInt64: Int64] = [:]
-    /// The rows of names that have more than one, all of them in order.
+    /// The rows of names that have more than one, in ascending order.
     private var several: [UInt64: [Int64]] = [:]
 
-    /// The rows of a name, in the order of their numbers.
+    /// The rows of a name, in ascending order.
     subscript(name: [UInt8]) -> [Int64] {
         let name = Self.number(name)
         guard let row = first[name] else { return [] }

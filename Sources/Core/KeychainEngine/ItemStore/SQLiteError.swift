@@ -1,21 +1,21 @@
 internal import CSQLite
 internal import KeychainModel
 
-/// What SQLite says of a call that failed.
+/// A failed SQLite call.
 struct SQLiteError: Error {
     /// The extended result code.
     let code: CInt
 
     init(_ code: CInt) { self.code = code }
 
-    /// Of the last call on a connection; without one it was closed.
+    /// The error of the last call on a connection; nil stands for a closed one.
     init(of connection: OpaquePointer?) {
         code = unsafe connection == nil ? SQLITE_MISUSE : sqlite3_extended_errcode(connection)
     }
 }
 
 extension KeychainError {
-    /// What a failure in the store means to whoever asked; errors that are ours already stay as they are.
+    /// Converts a failure in the store to an error for the caller; a ``KeychainError`` stays as it is.
     init(inStore error: any Error) {
         if let error = error as? KeychainError {
             self = error
@@ -30,7 +30,7 @@ extension KeychainError {
         case SQLITE_FULL: self.init(.diskFull, cause: cause)
         case SQLITE_IOERR: self.init(.io, cause: cause)
         case SQLITE_READONLY, SQLITE_PERM: self.init(.readOnly, cause: cause)
-        // Our statements and the schema are known good: SQLITE_ERROR is a header that SQLite cannot follow.
+        // Our statements and schema are valid, so SQLITE_ERROR means a file header that SQLite cannot process.
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_MISMATCH, SQLITE_ERROR: self = .damaged
         case SQLITE_NOMEM: self.init(.allocate, cause: cause)
         case SQLITE_CONSTRAINT: self.init(.duplicateItem, cause: cause)

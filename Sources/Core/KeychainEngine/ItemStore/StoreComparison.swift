@@ -1,34 +1,34 @@
 internal import KeychainModel
 internal import Primitives
 
-/// What comparing all rows with the set's tags came to.
+/// The result of comparing all rows with the set's tags.
 struct StoreComparison {
     enum Fault {
-        /// The set knows no such row: it was deleted, or made outside.
+        /// The set has no such row: it was deleted, or inserted from outside.
         case unknown
-        /// Its attributes are not those of now: those of another time, or altered.
+        /// Its attributes are outdated or were modified.
         case attributes
-        /// It is not found by what it is sealed with.
+        /// Its look-up columns differ from its sealed digests.
         case columns
-        /// Its attributes are those of now; its wraps or data are not.
+        /// Its attributes are current, but its wraps or data are not.
         case content
     }
 
-    /// The rows that are not what the set says of them.
+    /// The rows that do not match their tags.
     var faults: [Int64: Fault] = [:]
-    /// Rows that the set knows and the table does not have.
+    /// Rows that have a tag but are not in the table.
     var missing: Set<Int64> = []
-    /// What of the file cannot be read, or does not lead to the rows.
+    /// Parts of the file that cannot be read, and indexes that do not match the rows.
     var structure: [String] = []
 
-    /// Whether a search may come upon less than there is.
+    /// Whether a search may find fewer items than exist.
     var mayMiss: Bool {
         !missing.isEmpty || !structure.isEmpty || faults.contains { $0.value != .content }
     }
 
     var isWhole: Bool { faults.isEmpty && missing.isEmpty && structure.isEmpty }
 
-    /// A row was removed, or replaced, by a change of ours.
+    /// Forgets a row that this program removed or replaced.
     mutating func forget(_ row: Int64) {
         faults[row] = nil
         missing.remove(row)
@@ -37,9 +37,9 @@ struct StoreComparison {
 
 extension ItemStore {
     /// Compares all rows with their tags and all indexes with the rows, once after the file was opened: before a search
-    /// may say that there is nothing, or that there is no more.
+    /// may report that there is no item, or no further one.
     ///
-    /// Nothing is opened for it; it takes about a microsecond for each row and for each of its entries in an index.
+    /// No row is decrypted; it takes about a microsecond for each row and each index entry.
     func compared(_ context: ItemContext) throws(KeychainError) -> StoreComparison {
         if let comparison { return comparison }
         try readWholeSet(context)
@@ -61,7 +61,7 @@ extension ItemStore {
         var last = Int64.min
         let progress = WorkProgress.current
         _ = try ItemRow.forEach(database, hasData: false, after: .min, atMost: .max) { row in
-            // A row that cannot be read at all is missed below.
+            // An unreadable row is detected below as missing.
             guard let row, row.id > last else { return }
             last = row.id
             row.add(to: &sums)
@@ -83,10 +83,10 @@ extension ItemStore {
         }
     }
 
-    /// Has the whole tag of a row compared that has no data: one wrong bit makes data look absent, and nothing that is
-    /// sealed says whether an item has any.
+    /// Compares the whole tag of a row without data: one wrong bit makes data look absent, and the sealed attributes do
+    /// not say whether an item has data.
     ///
-    /// - Throws: ``AEAD/NotAuthentic`` when the row is not what the set says of it.
+    /// - Throws: ``AEAD/NotAuthentic`` if the row does not match its tag.
     func checkAbsentData(of row: ItemRow, _ context: ItemContext) throws {
         guard unsafe row.data == nil else { return }
         var isWhole = false
@@ -96,14 +96,14 @@ extension ItemStore {
         guard isWhole else { throw AEAD.NotAuthentic() }
     }
 
-    /// Whether a search may come upon less than there is: nothing is said to be absent then.
+    /// Whether a search may find fewer items than exist, so that no item may be reported missing.
     func mayHideItems(_ context: ItemContext) throws(KeychainError) -> Bool {
         try compared(context).mayMiss
     }
 }
 
 extension ItemRow {
-    /// How the row differs from what the set says of it; nil where it does not.
+    /// How the row differs from its tag; nil if it matches.
     func fault(
         _ tags: ItemTags,
         _ database: ItemDatabase,
@@ -126,7 +126,7 @@ enum ItemIndex: String, CaseIterable {
     case second = "items_second"
     case label = "items_label"
 
-    /// The columns of the table that it is over.
+    /// The table's columns in the index.
     fileprivate var columns: [LookupDigests.Part] {
         switch self {
         case .scope: [.scope]
@@ -148,7 +148,7 @@ enum ItemIndex: String, CaseIterable {
         }
     }
 
-    /// The sum over the entries; nil where they are in no order, so that some would not be found.
+    /// The sum over the entries; nil if they are not in order, so that look-ups would miss some.
     fileprivate func sum(in database: ItemDatabase, seed: UInt64) throws -> UInt64? {
         var sum: UInt64 = 0
         var last: (words: [UInt64], row: Int64)?
@@ -175,10 +175,10 @@ enum ItemIndex: String, CaseIterable {
     }
 }
 
-/// For each index the sum of a digest of each entry that it should have: one that lacks an entry, or has another, has
-/// another sum.
+/// For each index, the sum of the digests of the entries it should have: an index that lacks an entry, or has a different
+/// one, has a different sum.
 ///
-/// Keyed anew in each comparison, so that nobody can make two that are alike.
+/// Keyed with a new random seed for each comparison, so that an attacker cannot construct colliding entries.
 private struct IndexSums {
     let seed = UInt64.random(in: 0...UInt64.max)
     private var sums = [UInt64](repeating: 0, count: ItemIndex.allCases.count)
@@ -192,7 +192,7 @@ private struct IndexSums {
         self[index] &+= Self.entry(words, row, seed)
     }
 
-    /// Swift's `Hasher` is SipHash, keyed by chance in each process.
+    /// Swift's `Hasher` is SipHash with a random key in each process.
     static func entry(_ words: [UInt64], _ row: Int64, _ seed: UInt64) -> UInt64 {
         var hasher = Hasher()
         hasher.combine(seed)
@@ -203,13 +203,13 @@ private struct IndexSums {
 }
 
 extension ItemRow {
-    /// Adds what the indexes should have of the row; for rows with all columns.
+    /// Adds the entries that the indexes should have for the row; for rows with all columns.
     fileprivate func add(to sums: inout IndexSums) {
         for index in ItemIndex.allCases {
             let words = index.columns.compactMap { part in
                 unsafe lookup(part).map { unsafe RowsByName.number($0).byteSwapped }
             }
-            // A missing value is in no index.
+            // A NULL value is in no index.
             guard words.count == index.columns.count else { continue }
             sums.add(words, id, to: index)
         }

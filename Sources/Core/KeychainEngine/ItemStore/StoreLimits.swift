@@ -1,19 +1,19 @@
 internal import KeychainModel
 
-/// How large the store's parts and the store get.
+/// The size limits of the store and its parts.
 struct StoreLimits {
-    /// How many groups a section of the set has at most.
+    /// The most groups of a section of the set.
     let groupsInSection: Int
-    /// How many items there may be before an add is refused.
+    /// The most items; further additions are refused.
     let items: Int
 
-    /// Nil stands for what a daemon has.
+    /// Creates limits; nil stands for a daemon's default.
     init(groupsInSection: Int? = nil, items: Int? = nil) {
         self.groupsInSection = groupsInSection ?? ItemSetDigest.mostGroups
         self.items = items ?? ItemLimits.mostItems
     }
 
-    /// Refuses more items than there may be.
+    /// Refuses more items than allowed.
     func check(items count: Int) throws(KeychainError) {
         guard count <= items else {
             throw KeychainError(.diskFull, cause: DriverCause(.storeFull, detail: "\(items)"))

@@ -6,11 +6,11 @@ internal import SecretMemory
 
 /// Keeps the counts of failed attempts in a file of two slots, written in turn.
 ///
-/// Its blocks are there from the start, so that a full disk cannot stop a count; a torn write leaves the other
-/// slot; and each slot carries its number and a code, so that neither can be made up. What was saved since the start is
-/// also known in memory, which an older copy of the file does not change.
+/// Its blocks are allocated from the start, so that a full disk cannot prevent a count; a torn write leaves the other
+/// slot intact; and each slot has a sequence number and an authentication code, so that it cannot be forged. The last
+/// saved counts are also kept in memory, where an older copy of the file does not affect them.
 public final class AttemptFile: AttemptStore {
-    /// Slots lie in pages of their own: a torn sector touches one of them.
+    /// Slots are in separate pages: a torn sector affects only one of them.
     private static let slotDistance = 4096
     private static let slotByteCount = 512
     private static let codeByteCount = KeyedDigest.byteCount
@@ -21,17 +21,17 @@ public final class AttemptFile: AttemptStore {
         let record: AttemptRecord
     }
 
-    /// What this run knows of the file.
+    /// The state of the file as known to this process.
     private struct Known {
-        /// What was read or written last; nil before the first time.
+        /// The slot read or written last; nil before the first access.
         var newest: Slot?
-        /// What may be there in its place: it was written, and nobody knows whether it arrived.
+        /// The slot that may be in its place: it was written, and whether it reached the disk is unknown.
         var unsure: Slot?
-        /// The file that held it, where that was not touched since.
+        /// The file version that held it, if unchanged since.
         var version: FileVersion?
-        /// Whether the file was ever found to hold something else.
+        /// Whether the file was ever found to hold other counts.
         var isTamperedWith = false
-        /// Whether that was told, and the file could not be written anew yet.
+        /// Whether that was logged, and the file could not be rewritten yet.
         var isTold = false
     }
 
@@ -39,34 +39,34 @@ public final class AttemptFile: AttemptStore {
     private let audit: (any AuditLog)?
     private let gate = Guarded(Known())
 
-    /// Keeps the counts of this directory's keybag; `audit` hears of a file that was put back.
+    /// Keeps the counts of this directory's keybag; `audit` gets an event if the file was tampered with.
     public init(directory: StoreDirectory, audit: (any AuditLog)? = nil) {
         self.directory = directory
         self.audit = audit
     }
 
-    /// Whether, since the start, the file was found to be older than what was saved, gone, or another one.
+    /// Whether the file was found to be older than the last save, missing, or different since the start.
     public func isTamperedWith() -> Bool { gate.withLock { $0.isTamperedWith } }
 
-    /// What an item, or a keybag that is replaced, needs of the disk at least, in bytes.
+    /// The least free space, in bytes, for storing an item or replacing a keybag.
     private static let leastRoom: UInt = 64 * 1024
 
-    /// Why nothing can be saved: the directory's disk can only be read, or, where that counts, is full; nil when it can.
+    /// Why nothing can be saved: the file system is read-only or, with `needingRoom`, full; nil if saving is possible.
     public func fault(needingRoom: Bool) -> KeychainError? {
         var status = statvfs()
         guard unsafe fstatvfs(directory.descriptor, &status) == 0 else {
             return FileError.keychainError(errno)
         }
         if status.f_flag & UInt(ST_RDONLY) != 0 { return FileError.keychainError(EROFS) }
-        // A file system without a size says 0 of 0.
+        // A file system without a size limit reports 0 of 0 blocks.
         let isFull = status.f_blocks > 0 && status.f_bavail * status.f_frsize < Self.leastRoom
         return needingRoom && isFull ? FileError.keychainError(ENOSPC) : nil
     }
 
     /// The counts as last saved; zeros before there is a keybag.
     ///
-    /// What this run saved counts for more than what the file says now: an older file, another one and none at all are
-    /// told as tampering, and the file is written anew.
+    /// Counts saved by this process take precedence over the file: an older, different or missing file is reported as
+    /// tampering, and the file is rewritten.
     public func load() throws(KeychainError) -> AttemptRecord {
         try gate.withLock { known throws(KeychainError) in
             if let newest = known.newest, let version = known.version,
@@ -101,20 +101,20 @@ public final class AttemptFile: AttemptStore {
         }
     }
 
-    /// Makes the file anew with these counts.
+    /// Creates the file anew with these counts.
     func reset(_ record: AttemptRecord = AttemptRecord()) throws(KeychainError) {
         try gate.withLock { known throws(KeychainError) in try make(record, after: nil, &known) }
     }
 
-    /// What holds now: what this run knows, or, before it knows anything, what the file says; nil before there is a
-    /// keybag.
+    /// The present counts: those known to this process or, before the first access, those in the file; nil before there
+    /// is a keybag.
     private func current(_ known: inout Known) throws(KeychainError) -> Slot? {
         known.version = nil
         guard let newest = known.newest else {
             known.newest = try read(&known.version)
             return known.newest
         }
-        // Damaged is as good as gone.
+        // Treat a damaged file like a missing one.
         let found = try? read(&known.version)
         if let found, found == newest { return newest }
         if let found, found == known.unsure {
@@ -132,12 +132,12 @@ public final class AttemptFile: AttemptStore {
             )
             known.isTold = true
         }
-        // Where it cannot be written now, the next count is refused, and the one after it tries again.
+        // If it cannot be written now, the next count is refused, and the one after it tries again.
         try? make(newest.record, after: newest, &known)
         return known.newest
     }
 
-    /// The newest slot of the file; nil when there is neither file nor keybag.
+    /// The newest slot of the file; nil if there is neither a file nor a keybag.
     private func read(_ version: inout FileVersion?) throws(KeychainError) -> Slot? {
         guard let file = try directory.openFile(StoreFile.attempts.rawValue, O_RDONLY) else {
             guard try !directory.has(StoreFile.keybag.rawValue) else { throw .damaged }

@@ -3,10 +3,10 @@ internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// 32 random bytes of this keychain alone, in a file only its user can read.
+/// 32 random bytes that belong to this keychain, in a file that only its user can read.
 ///
-/// Authenticates the records that are read before a passcode is known, and stands for the hardware where there
-/// is none. Read when it is needed, so that no copy stays in memory.
+/// Authenticates the records that are read before a passcode is entered, and takes the place of hardware where there is
+/// none. Read for each use, so that no copy stays in memory.
 struct DeviceKeyFile {
     private let directory: StoreDirectory
     private let file: AtomicFile
@@ -16,7 +16,7 @@ struct DeviceKeyFile {
         file = AtomicFile(.deviceKey, in: directory, longest: Key.byteCount)
     }
 
-    /// The key for one use; nil when there is no file.
+    /// The key derived for one purpose; nil if there is no file.
     func key(_ label: String) throws(KeychainError) -> Key? {
         guard var octets = try file.read() else { return nil }
         let isWhole = octets.count == Key.byteCount
@@ -25,7 +25,7 @@ struct DeviceKeyFile {
         return unsafe device.withUnsafeBytes { unsafe KeyDerivation.derive(label, from: $0, salt: []) }
     }
 
-    /// Makes the file where there is none.
+    /// Creates the file if it does not exist.
     func make() throws(KeychainError) {
         guard try !directory.has(StoreFile.deviceKey.rawValue) else { return }
         var octets = RandomBytes.array(count: Key.byteCount)

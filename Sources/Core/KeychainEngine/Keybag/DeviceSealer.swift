@@ -2,8 +2,9 @@ internal import Glibc
 public import KeychainModel
 public import SecretMemory
 
-/// Seals with the TPM where there is one, and opens what either sealed: a keybag that was made in software goes on
-/// as it is until its passcode is changed or it is migrated.
+/// Seals with the TPM if there is one, and opens both kinds of seals.
+///
+/// A keybag created in software stays in use as it is until its passcode is changed or it is migrated.
 public struct DeviceSealer: KeySealer {
     private enum Kind: UInt8 {
         case file = 1
@@ -14,14 +15,14 @@ public struct DeviceSealer: KeySealer {
     private let hardware: (any KeySealer)?
     private let obstacle: CInt?
 
-    /// Seals with hardware where it is there; `obstacle` says why it is not, as `errno` does.
+    /// Seals with hardware if available; `obstacle` is the `errno` that says why it is not.
     public init(file: FileKeySealer, hardware: (any KeySealer)?, obstacle: CInt? = nil) {
         self.file = file
         self.hardware = hardware
         self.obstacle = obstacle
     }
 
-    /// How strong a seal is, and why.
+    /// The strength of a seal and the reasons.
     public func assurance(of blob: [UInt8]?) async -> AssuranceReport {
         guard let blob else { return await (hardware ?? file).assurance(of: nil) }
         guard let (sealer, inner) = try? sealer(of: blob) else {
@@ -44,21 +45,21 @@ public struct DeviceSealer: KeySealer {
         return AssuranceReport(report.assurance, reasons: report.reasons + [reason])
     }
 
-    /// Whether a new seal would be no better.
+    /// Whether a new seal would not be better.
     public func isBest(_ blob: [UInt8]) async -> Bool {
         guard let (sealer, inner) = try? sealer(of: blob) else { return false }
         guard hardware == nil || blob.first == Kind.hardware.rawValue else { return false }
         return await sealer.isBest(inner)
     }
 
-    /// Seals a new secret with the best there is.
+    /// Seals a new secret with the best available sealer.
     public func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {
         let kind = hardware == nil ? Kind.file : .hardware
         let sealed = try await (hardware ?? file).seal(authorization: authorization)
         return SealedDeviceSecret(blob: [kind.rawValue] + sealed.blob, secret: sealed.secret.copy())
     }
 
-    /// Brings back the secret of a blob of either kind.
+    /// Unseals the secret of a blob of either kind.
     public func unseal(
         _ blob: [UInt8],
         authorization: borrowing SecretBytes
@@ -67,19 +68,19 @@ public struct DeviceSealer: KeySealer {
         return try await sealer.unseal(inner, authorization: authorization)
     }
 
-    /// What the hardware counted; nothing counts for a blob of a file.
+    /// The hardware's count of failures; nil for a blob sealed with a file.
     public func countedFailures(of blob: [UInt8]) async throws(KeychainError) -> Int? {
         let (sealer, inner) = try sealer(of: blob)
         return try await sealer.countedFailures(of: inner)
     }
 
-    /// Destroys what hardware holds beside a blob of either kind.
+    /// Destroys what the hardware holds besides the given blob.
     public func removeLeftovers(keeping blob: [UInt8]?) async {
         let isHardware = blob?.first == Kind.hardware.rawValue
         await hardware?.removeLeftovers(keeping: isHardware ? blob.map { Array($0.dropFirst()) } : nil)
     }
 
-    /// Destroys what a blob of either kind stands for.
+    /// Destroys the secret that a blob of either kind stands for.
     public func destroy(_ blob: [UInt8]) async {
         guard let (sealer, inner) = try? sealer(of: blob) else { return }
         await sealer.destroy(inner)

@@ -2,30 +2,30 @@ internal import CBOR
 internal import KeychainModel
 internal import Primitives
 
-/// When former epochs of the enrolled set ended: the day on which items of theirs died.
+/// The end times of former epochs of the enrolled set, at which items bound to them were invalidated.
 ///
-/// In the keybag it is a CBOR map from an epoch to microseconds since 1970, sealed under a key of its own.
+/// In the keybag they are a CBOR map from the epoch to microseconds since 1970, sealed under a key of its own.
 struct EpochEnds: Equatable {
-    /// The ends that are remembered; the oldest are forgotten first.
+    /// The most end times kept; the oldest are forgotten first.
     private static let most = 64
     /// The longest sealed form, in bytes.
     static let longestSealed = 2048
 
     private(set) var times: [UInt64: Int64] = [:]
 
-    /// When an epoch ended; nil when that is not known.
+    /// When an epoch ended; nil if that is unknown.
     subscript(_ epoch: UInt64) -> Int64? { times[epoch] }
 
-    /// Notes the end of an epoch.
+    /// Records the end of an epoch.
     mutating func end(_ epoch: UInt64, at time: Int64) {
         times[epoch] = time
         while times.count > Self.most, let oldest = times.keys.min() { times[oldest] = nil }
     }
 
-    /// None is known.
+    /// Creates an empty map.
     init() {}
 
-    /// Opens what a record holds; what is not authentic is as good as forgotten, since it rules nothing.
+    /// Opens the map of a record; a map that is not authentic counts as empty, since nothing depends on it.
     init(of record: KeybagRecord, metadata: Key?) {
         guard let metadata, !record.epochEnds.isEmpty else { return }
         let opened = try? unsafe AEAD.open(
@@ -45,7 +45,7 @@ struct EpochEnds: Equatable {
         times = opened ?? [:]
     }
 
-    /// The form that goes into a record.
+    /// The sealed form for a record.
     func sealed(for record: KeybagRecord, metadata: Key) -> [UInt8] {
         var writer = CBORWriter([UInt8]())
         writer.writeMapHead(count: times.count)
@@ -71,15 +71,15 @@ struct EpochEnds: Equatable {
 }
 
 extension KeybagRecord {
-    /// Whether a change came while the keybag was locked, and left the set that was seen without its key.
+    /// Whether the enrolled set was replaced while the keybag was locked, so that the new set has no key yet.
     var needsCurrentSetKey: Bool {
         enrolment != nil && hasFingers && keys[KeybagKeyName.biometryCurrentSet.rawValue] == nil
     }
 
-    /// Begins the next epoch of the enrolled set: there is no key for the current set any more.
+    /// Begins the next epoch of the enrolled set; the current set has no key afterwards.
     ///
     /// - Parameters:
-    ///   - metadata: the keybag's metadata key; without it the time is not noted.
+    ///   - metadata: the keybag's metadata key; without it the end time is not recorded.
     ///   - time: microseconds since 1970.
     mutating func endEpoch(metadata: Key?, at time: Int64) {
         keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil

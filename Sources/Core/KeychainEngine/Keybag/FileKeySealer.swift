@@ -2,10 +2,10 @@ public import KeychainModel
 internal import Primitives
 public import SecretMemory
 
-/// Seals the device part of a keybag where there is no hardware for it: with a file beside the keybag.
+/// Seals the device part of a keybag with a file beside it, where there is no hardware.
 ///
-/// What it gives: a copied keybag alone opens nothing. What it does not: whoever can read one file of the user that runs
-/// the daemon can read the other, and guesses are limited by the cost of the passcode's derivation alone.
+/// Protection: a copied keybag alone cannot be opened. No protection: a program that can read one file of the user that
+/// runs the daemon can read the other one, and only the cost of the passcode's derivation limits guesses.
 public struct FileKeySealer: KeySealer {
     private let deviceKey: DeviceKeyFile
     private let isKeptFromOwner: Bool
@@ -13,15 +13,15 @@ public struct FileKeySealer: KeySealer {
     /// Seals with the device key of this directory.
     ///
     /// - Parameters:
-    ///   - directory: where the keybag is.
-    ///   - isKeptFromOwner: whether the daemon runs as another user than the keychain's owner, whose programs cannot
-    ///     read its files then.
+    ///   - directory: the directory of the keybag.
+    ///   - isKeptFromOwner: whether the daemon runs as a user other than the keychain's owner, so that the owner's
+    ///     programs cannot read its files.
     public init(directory: StoreDirectory, isKeptFromOwner: Bool = false) {
         deviceKey = DeviceKeyFile(directory: directory)
         self.isKeptFromOwner = isKeptFromOwner
     }
 
-    /// Software, in a file of the user, or of the daemon's own account.
+    /// Software, with a file of the user or of the daemon's own account.
     public func assurance(of blob: [UInt8]?) async -> AssuranceReport {
         guard !isKeptFromOwner else {
             return AssuranceReport(
@@ -39,10 +39,10 @@ public struct FileKeySealer: KeySealer {
         )
     }
 
-    /// There is no better file.
+    /// Always: there is no better file.
     public func isBest(_ blob: [UInt8]) async -> Bool { true }
 
-    /// Makes a new secret and seals it.
+    /// Creates a new secret and seals it.
     public func seal(authorization: borrowing SecretBytes) async throws(KeychainError) -> SealedDeviceSecret {
         try deviceKey.make()
         let secret = Key.random()
@@ -54,7 +54,7 @@ public struct FileKeySealer: KeySealer {
         return SealedDeviceSecret(blob: blob, secret: secret.copy())
     }
 
-    /// Brings back the secret of a blob.
+    /// Unseals the secret of a blob.
     public func unseal(
         _ blob: [UInt8],
         authorization: borrowing SecretBytes
@@ -67,10 +67,10 @@ public struct FileKeySealer: KeySealer {
         }
     }
 
-    /// Nothing is kept outside the blob.
+    /// Does nothing: no state exists outside the blob.
     public func removeLeftovers(keeping blob: [UInt8]?) async {}
 
-    /// Nothing is kept outside the blob.
+    /// Does nothing: no state exists outside the blob.
     public func destroy(_ blob: [UInt8]) async {}
 
     private static let context = Array("touchstone 1 device secret".utf8)

@@ -1,6 +1,6 @@
 public import KeychainModel
 
-/// A driver's notes beside the keybag.
+/// The notes of a hardware driver, stored beside the keybag.
 public struct HardwareNotesFile: HardwareNotes {
     private let file: AtomicFile
 

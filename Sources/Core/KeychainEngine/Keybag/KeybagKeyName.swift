@@ -19,7 +19,7 @@ enum KeybagKeyName: UInt8, CaseIterable {
     /// Opens items for the fingers of one enrolled set.
     case biometryCurrentSet = 33
 
-    /// The keys that open items for a state of the keybag alone.
+    /// The keys for items that depend only on the keybag's state.
     static let classKeys = allCases.filter { ClassKeyName(rawValue: $0.rawValue) != nil }
 
     init(_ name: ClassKeyName) {
@@ -32,7 +32,7 @@ enum KeybagKeyName: UInt8, CaseIterable {
         }
     }
 
-    /// Whether a lock leaves the key in memory.
+    /// Whether the key stays in memory after a lock.
     var survivesLock: Bool {
         switch self {
         case .biometryAny, .biometryCurrentSet: false
@@ -42,9 +42,9 @@ enum KeybagKeyName: UInt8, CaseIterable {
     }
 }
 
-/// The keys of a keybag that is open, or was since the start.
+/// The keys of a keybag that is open, or was opened since the start.
 ///
-/// Those that survive a lock are always there.
+/// The keys that survive a lock are always present.
 struct KeyRing {
     /// Seals attributes.
     let metadata: Key
@@ -53,14 +53,14 @@ struct KeyRing {
     /// Digests the set of items.
     let itemSet: Key
     private var others: [KeybagKeyName: Key]
-    /// Whether the current set's key is held back, because nobody can tell now whether the set is still the same.
+    /// Whether the current set's key is withheld, because the set cannot be compared with the known one now.
     var withholdsCurrentSet = false
 
-    /// Opens all keys; the one of the current set may be missing: destroyed by a change of the enrolled set that came
-    /// while the keybag was locked.
+    /// Unwraps all keys; only the current set's key may be missing: a change of the enrolled set while the keybag was
+    /// locked destroys it.
     ///
-    /// - Parameter open: opens the wrapped key of a name; nil where the keybag has none.
-    /// - Throws: ``KeychainError`` with `errSecDecode` when another key is missing.
+    /// - Parameter open: unwraps the key of a name; nil if the keybag has none.
+    /// - Throws: ``KeychainError`` with `errSecDecode` if another key is missing.
     init(opening open: (KeybagKeyName) throws(KeychainError) -> Key?) throws(KeychainError) {
         var keys: [KeybagKeyName: Key] = [:]
         for name in KeybagKeyName.allCases { keys[name] = try open(name) }
@@ -85,13 +85,13 @@ struct KeyRing {
         }
     }
 
-    /// Opens items for the fingers of the enrolled set; nil while it is locked, and while there is none.
+    /// The key for items bound to the enrolled set; nil while locked, and if there is none.
     var currentSet: Key? {
         get { others[.biometryCurrentSet] }
         set { others[.biometryCurrentSet] = newValue }
     }
 
-    /// The keys that may outlive a lock.
+    /// The keys that may stay in memory after a lock.
     func survivingLock() -> KeyRing {
         var ring = self
         ring.others = others.filter { $0.key.survivesLock }
@@ -105,8 +105,8 @@ struct KeyRing {
         return key
     }
 
-    /// The key that something new is bound to the enrolled fingers with: there is none while no finger is enrolled,
-    /// or none was seen.
+    /// The key that binds something new to the enrolled fingers; throws while no finger is enrolled, or the enrolment was
+    /// not read yet.
     func requireCurrentSet() throws(KeychainError) -> Key {
         if others[.whenUnlocked] != nil, currentSet == nil, !withholdsCurrentSet { throw .noCurrentSet }
         return try require(.biometryCurrentSet)
@@ -114,12 +114,12 @@ struct KeyRing {
 }
 
 extension KeychainError {
-    /// Nothing can be bound to fingers that nobody enrolled.
+    /// Nothing can be bound to enrolled fingers if there are none.
     static var noCurrentSet: KeychainError {
         KeychainError(AuthenticationError(.biometryNotEnrolled, cause: .noCurrentSet, remedy: .enrolFinger))
     }
 
-    /// Nothing is bound to fingers, or opened for them, that nobody can tell from others now.
+    /// The enrolled set cannot be compared now, so nothing is bound to it or opened for it.
     static var currentSetUntold: KeychainError {
         KeychainError(AuthenticationError(.biometryNotAvailable, cause: .brokerAway, remedy: .check))
     }

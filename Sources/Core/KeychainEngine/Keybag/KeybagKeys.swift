@@ -4,22 +4,22 @@ internal import SecretMemory
 
 /// Wraps and unwraps the keys of a record.
 enum KeybagKeys {
-    /// The key that stands for a passcode and this machine together.
+    /// The key derived from a passcode and this machine's device secret.
     static func passcodeKey(stretched: Key, device: Key, storeID: [UInt8]) -> Key {
         KeyDerivation.derive("keybag passcode", from: [stretched, device], salt: storeID)
     }
 
-    /// What the device's secret is bound to.
+    /// The authorisation that the device secret is sealed with.
     static func sealAuthorization(stretched: Key, storeID: [UInt8]) -> Key {
         KeyDerivation.derive("seal authorization", from: [stretched], salt: storeID)
     }
 
-    /// The key that stands for the passcode in items constrained to it.
+    /// The key that wraps the private half for items constrained to the passcode.
     static func constraintKey(passcodeKey: Key, storeID: [UInt8]) -> Key {
         KeyDerivation.derive("passcode private key", from: [passcodeKey], salt: storeID)
     }
 
-    /// The keys that the recovery code stands for.
+    /// The keys derived from the recovery code.
     static func recoveryKeys(code: Key, storeID: [UInt8]) -> (keybag: Key, constraint: Key) {
         (
             KeyDerivation.derive("keybag recovery", from: [code], salt: storeID),
@@ -27,8 +27,8 @@ enum KeybagKeys {
         )
     }
 
-    /// What wraps the keys of a record: the keybag key, and beside it, for the current set's key, the secret of
-    /// the enrolment epoch where hardware keeps one.
+    /// The keys that wrap the keys of a record: the keybag key and, for the current set's key, also the secret of the
+    /// enrolment epoch if hardware keeps one.
     struct Wrapping {
         let keybagKey: Key
         let epoch: Key?
@@ -39,9 +39,9 @@ enum KeybagKeys {
         }
     }
 
-    /// Opens all keys of a record.
+    /// Unwraps all keys of a record.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDecode` when one is missing or not authentic.
+    /// - Throws: ``KeychainError`` with `errSecDecode` if a key is missing or not authentic.
     static func unwrapAll(of record: KeybagRecord, with wrapping: Wrapping) throws(KeychainError) -> KeyRing {
         try KeyRing { (name) throws(KeychainError) in
             guard let wrapped = record.keys[name.rawValue] else { return nil }
@@ -67,7 +67,7 @@ enum KeybagKeys {
         record.keys[name.rawValue] = AEAD.seal(key, with: outer, authenticating: context)
     }
 
-    /// Opens a single wrapped key; nil when `key` is not its own.
+    /// Unwraps a single key; nil if `key` is not the one it was wrapped with.
     static func unwrap(_ wrapped: [UInt8], _ name: String, in record: KeybagRecord, with key: Key) -> Key? {
         try? AEAD.openKey(wrapped, with: key.symmetric, authenticating: record.context(name))
     }

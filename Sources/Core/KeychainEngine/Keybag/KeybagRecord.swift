@@ -2,69 +2,70 @@ internal import CBOR
 internal import KeychainModel
 internal import Primitives
 
-/// What the keybag file holds: wrapped keys and how to unwrap them; no secret in clear.
+/// The content of the keybag file: wrapped keys and the parameters to unwrap them; no secret in clear.
 ///
-/// The file is CBOR `[record, code]`: the record's bytes and an HMAC-SHA256 over them with a key from the
-/// device key, so that damage is told apart from a wrong passcode before any is tried.
+/// The file is CBOR `[record, code]`: the record's bytes and an HMAC-SHA256 over them with a key derived from the device
+/// key, so that damage is distinguished from a wrong passcode before a passcode is tried.
 struct KeybagRecord: Equatable {
-    /// Version 1 knew nothing of ``hasFingers`` and ``epochEnds``, version 2 nothing of ``enrolmentNames``.
+    /// Version 1 lacks ``hasFingers`` and ``epochEnds``, version 2 lacks ``enrolmentNames``.
     static let version: UInt64 = 3
     static let longestFile = 16 * 1024
     static let saltByteCount = 32
     static let storeIDByteCount = 16
 
-    /// Names the store for good; part of everything that is sealed in it.
+    /// The permanent identifier of the store; part of all its associated data.
     var storeID: [UInt8]
     var cost: PasscodeDerivation.Cost
     var salt: [UInt8]
-    /// How strong the seal was when the passcode was set.
+    /// The strength of the seal when the passcode was set.
     var assurance: Assurance
-    /// What the sealer gave.
+    /// The sealer's blob.
     var blob: [UInt8]
-    /// The keybag key under passcode and device secret.
+    /// The keybag key, wrapped under passcode and device secret.
     var passcodeWrap: [UInt8]
-    /// The keybag key under the recovery code.
+    /// The keybag key, wrapped under the recovery code.
     var recoveryWrap: [UInt8]
-    /// Keys under the keybag key, by name.
+    /// Keys wrapped under the keybag key, by name.
     var keys: [UInt8: [UInt8]]
-    /// Grows whenever the enrolled set changes.
+    /// Incremented whenever the enrolled set changes.
     var epoch: UInt64
-    /// The keyed digest of the enrolled set; nil while none was seen.
+    /// The keyed digest of the enrolled set; nil before the first observation.
     var enrolment: [UInt8]?
-    /// Whether that set has fingers: without them, and while none was seen, there is no key for the current set.
+    /// Whether that set has fingers; without fingers, or before the first observation, there is no key for the current
+    /// set.
     var hasFingers: Bool
-    /// The public half for items that are constrained to the passcode.
+    /// The public key for items constrained to the passcode.
     var passcodePublicKey: [UInt8]
-    /// The private half under the passcode alone.
+    /// The private key, wrapped under the passcode alone.
     var passcodePrivateWrap: [UInt8]
-    /// The private half under the recovery code.
+    /// The private key, wrapped under the recovery code.
     var passcodePrivateRecoveryWrap: [UInt8]
-    /// The counters that hardware keeps for this keybag; nil without hardware.
+    /// The hardware counters of this keybag; nil without hardware.
     var hardware: HardwareCounters?
-    /// When former epochs ended, sealed (``EpochEnds``); empty for none.
+    /// The end times of former epochs, sealed (``EpochEnds``); empty if there are none.
     var epochEnds: [UInt8] = []
-    /// The keyed digest of what can be seen of the enrolled set without its templates.
+    /// The keyed digest of the enrolled set without its templates.
     ///
-    /// The same as ``enrolment`` where they were not seen. Nil while no set was seen, and in a keybag of version 1 or 2
-    /// until the set is seen again.
+    /// Equal to ``enrolment`` if the templates were not read. Nil before the first observation, and in a keybag of
+    /// version 1 or 2 until the set is observed again.
     var enrolmentNames: [UInt8]?
 
-    /// Counters that hardware keeps, by the names it gave them.
+    /// The hardware counters of a keybag, as identified by the driver.
     struct HardwareCounters: Equatable {
-        /// Brings back the secret of the present enrolment epoch.
+        /// Identifies the secret of the present enrolment epoch.
         var epoch: [UInt8]
-        /// Counts the generations of the store.
+        /// Identifies the counter of the store's generations.
         var generation: [UInt8]
-        /// Whether the store was brought in step with that counter since it was made.
+        /// Whether the store was brought in step with that counter since its creation.
         var isAdopted = true
     }
 
-    /// What a wrapped key is bound to.
+    /// The associated data of a wrapped key.
     func context(_ name: String, epoch: UInt64 = 0) -> [UInt8] {
         Self.context(name, storeID: storeID, epoch: epoch)
     }
 
-    /// What the wrapped key `name` is bound to.
+    /// The associated data of the wrapped key `name`.
     func context(of name: KeybagKeyName) -> [UInt8] {
         context("key \(name.rawValue)", epoch: name == .biometryCurrentSet ? epoch : 0)
     }
@@ -87,9 +88,9 @@ extension KeybagRecord {
 
     /// Reads a file.
     ///
-    /// - Returns: the record, and whether its code is right for `key`.
-    /// - Throws: ``KeychainError`` with `errSecDecode` when it is no record, and `errSecNotAvailable` when a newer
-    ///   version of this program wrote it.
+    /// - Returns: the record, and whether its code is valid for `key`.
+    /// - Throws: ``KeychainError`` with `errSecDecode` if the file is not a keybag record, and `errSecNotAvailable` if a
+    ///   newer version of this program wrote it.
     static func read(_ file: [UInt8], key: Key?) throws(KeychainError) -> (KeybagRecord, isAuthentic: Bool) {
         let parts: (record: [UInt8], code: [UInt8])
         do {
@@ -203,7 +204,7 @@ extension KeybagRecord {
                 isAdopted: try reader.readBool()
             )
         }
-        // A keybag of version 1 has a key for whatever set it saw last.
+        // A keybag of version 1 has a key for the set it observed last.
         hasFingers = version == 1 ? true : try reader.readBool()
         if version > 1 { epochEnds = try Self.readOctets(&reader, 0...EpochEnds.longestSealed) }
         if version > 2, !(try reader.readNullIfPresent()) {
@@ -219,7 +220,7 @@ extension KeybagRecord {
 }
 
 extension KeychainError {
-    /// A newer version of this program wrote the file; it is left as it is.
+    /// A newer version of this program wrote the file, which stays unchanged.
     static var newerFormat: KeychainError {
         KeychainError(
             .notAvailable,

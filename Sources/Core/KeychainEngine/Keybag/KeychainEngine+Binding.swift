@@ -2,9 +2,9 @@ internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// Binding the keybag key to a passcode and to what seals here.
+/// Binds the keybag key to a passcode and to this machine's sealer.
 extension KeychainEngine {
-    /// What a passcode adds to a record.
+    /// The fields of a record that depend on the passcode.
     struct PasscodeBinding {
         let salt: [UInt8]
         let cost: PasscodeDerivation.Cost
@@ -23,7 +23,7 @@ extension KeychainEngine {
         }
     }
 
-    /// Binds the keybag key to a passcode and a new device secret, in the place of a former record's.
+    /// Binds the keybag key to a passcode and a new device secret, replacing those of a former record.
     func bind(
         _ passcode: Key,
         _ keybagKey: Key,
@@ -45,7 +45,7 @@ extension KeychainEngine {
         )
     }
 
-    /// Binds the keybag key to a passcode that was derived already, and a new device secret.
+    /// Binds the keybag key to an already derived passcode and a new device secret.
     func bind(
         _ stretched: Key,
         _ keybagKey: Key,
@@ -78,7 +78,7 @@ extension KeychainEngine {
         )
     }
 
-    /// Seals the keybag anew with the passcode that just opened it.
+    /// Seals the keybag again with the passcode that just opened it.
     func migrate(
         _ record: inout KeybagRecord,
         _ stretched: Key,

@@ -2,16 +2,16 @@ public import KeychainModel
 internal import Primitives
 public import SecretMemory
 
-/// What hardware counts for the keybag: the epoch of the enrolled set, and the generation of the store.
+/// The hardware counters of the keybag: the epoch of the enrolled set, and the generation of the store.
 extension KeychainEngine {
-    /// Counters that were just made.
+    /// Newly created counters.
     struct NewCounters {
         var names: KeybagRecord.HardwareCounters
         let epochSecret: Key
         let generation: UInt64
     }
 
-    /// Makes the counters of a new keybag; nil without hardware.
+    /// Creates the counters of a new keybag; nil without hardware.
     func makeCounters() async throws(KeychainError) -> NewCounters? {
         guard let counters else { return nil }
         let epoch = try await counters.makeEpoch()
@@ -30,21 +30,21 @@ extension KeychainEngine {
         }
     }
 
-    /// Has hardware destroy what a machine that stopped left there: what was made and is in no keybag.
+    /// Destroys hardware objects that an interrupted operation left behind and that no keybag refers to.
     func removeLeftovers(keeping record: KeybagRecord?) async {
         await sealer.removeLeftovers(keeping: record?.blob)
         await counters?.removeLeftovers(keeping: record?.hardware.map { [$0.epoch, $0.generation] } ?? [])
     }
 
-    /// Lets go of counters that no keybag names any more.
+    /// Destroys counters that no keybag refers to any more.
     func destroy(_ names: KeybagRecord.HardwareCounters?) async {
         guard let counters, let names else { return }
         await counters.destroyEpoch(names.epoch)
         await counters.destroyGeneration(names.generation)
     }
 
-    /// Counts the epoch on and names the new one in the record, of a new counter where the former is gone; nil
-    /// without hardware.
+    /// Advances the epoch and stores its name in the record, with a new counter if the former one is gone; nil without
+    /// hardware.
     func nextEpoch(of record: inout KeybagRecord) async throws(KeychainError) -> Key? {
         guard let counters, let names = record.hardware else { return nil }
         do throws(KeychainError) {
@@ -60,20 +60,20 @@ extension KeychainEngine {
         return Key(epoch.secret.copy())
     }
 
-    /// Whether the hardware's lockout could be given an owner.
+    /// Whether an authorisation for the hardware's lockout can be set.
     public func canProtectLockout() async throws(KeychainError) -> Bool {
         guard let counters else { return false }
         return try await !counters.hasLockoutAuthorization()
     }
 
-    /// Gives the hardware's lockout an owner: who knows the code's symbols, without the hyphens between them.
+    /// Sets the authorisation for the hardware's lockout: the code's symbols without hyphens.
     public func protectLockout(with code: borrowing SecretBytes) async throws(KeychainError) {
         guard let counters else { throw KeychainError(.unimplemented) }
         try await counters.setLockoutAuthorization(RecoveryCode.symbols(of: code))
         report(.lockoutProtected)
     }
 
-    /// What wraps the keys of a record whose epoch is the hardware's.
+    /// The wrapping keys of a record whose epoch is the hardware's present one.
     func wrapping(
         of record: KeybagRecord,
         _ keybagKey: Key
@@ -86,10 +86,10 @@ extension KeychainEngine {
         return KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: secret)
     }
 
-    /// As ``wrapping(of:_:)``; a record that is behind the hardware's epoch loses the current set's key.
+    /// Like ``wrapping(of:_:)``, but a record behind the hardware's epoch loses the current set's key.
     ///
-    /// That happens when the machine stopped between counting on and writing the keybag, and when an older copy
-    /// of the keybag was put back.
+    /// A record is behind if the machine stopped between advancing the epoch and writing the keybag, or if an older copy
+    /// of the keybag was restored.
     func epochInStep(
         of record: inout KeybagRecord,
         _ keybagKey: Key
@@ -105,10 +105,10 @@ extension KeychainEngine {
         return KeybagKeys.Wrapping(keybagKey: keybagKey, epoch: epoch)
     }
 
-    /// Writes a record with a new seal in the place of the former one, on this machine's hardware; the former
-    /// seal and its counters are destroyed once the new keybag is durable.
+    /// Writes a record with a new seal on this machine's hardware in place of the former one.
     ///
-    /// What the former hardware alone could open is gone: without it the current set's key is made anew.
+    /// The former seal and its counters are destroyed once the new keybag is durable. Secrets that only the former
+    /// hardware could open are lost: without it the current set gets a new key.
     func replace(
         _ former: KeybagRecord,
         with record: inout KeybagRecord,
@@ -132,9 +132,9 @@ extension KeychainEngine {
         if record.hardware != former.hardware { await destroy(former.hardware) }
     }
 
-    /// Takes the record's counters to this machine's hardware.
+    /// Moves the record's counters to this machine's hardware.
     ///
-    /// - Returns: counters that were made for it; nil when it has its own already, or there is no hardware.
+    /// - Returns: newly created counters; nil if they are already there, or there is no hardware.
     private func moveCounters(
         of record: inout KeybagRecord,
         _ keybagKey: Key
@@ -142,7 +142,7 @@ extension KeychainEngine {
         var former: KeybagKeys.Wrapping?
         do throws(KeychainError) {
             former = try await wrapping(of: record, keybagKey)
-            // Where it was is where it stays.
+            // The counters are already on this TPM: nothing to move.
             if let counters, let names = record.hardware {
                 _ = try await counters.generation(names.generation)
                 return nil
@@ -167,7 +167,7 @@ extension KeychainEngine {
         return made?.names
     }
 
-    /// The key of a record that seals its attributes; nil where it is not authentic.
+    /// The metadata key of a record; nil if it cannot be unwrapped.
     private func metadataKey(of record: KeybagRecord, _ keybagKey: Key) -> Key? {
         var others = record
         others.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil

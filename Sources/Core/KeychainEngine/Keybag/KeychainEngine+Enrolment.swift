@@ -3,28 +3,28 @@ public import KeychainModel
 internal import Primitives
 
 extension KeychainEngine {
-    /// Takes note of the enrolled fingers; the key of a set that is gone is destroyed before this returns.
+    /// Observes the enrolled fingers; if the set changed, its key is destroyed before this returns.
     public func observe(_ enrolment: Enrolment) async throws(KeychainError) -> EnrolmentObservation {
         await enterKeybag()
         defer { leaveKeybag() }
         let metadata = try context().keys.metadata
         guard var record else { throw standing.refusal }
         guard enrolment.binding != .untold else {
-            // Neither the same nor another: that is decided once the templates can be told.
+            // Whether the set changed is decided once the templates can be read.
             isCurrentSetUntold = true
             standing.withholdCurrentSet(true)
             return EnrolmentObservation(domainState: nil, changed: false, binding: .untold)
         }
         let (digest, names) = Self.digests(of: enrolment, metadata: metadata, storeID: record.storeID)
-        // Seen by its names until now, as in a keychain that was another mode's: the templates are believed once.
+        // So far known only without templates, as in a keychain moved from another mode: accept the templates once.
         let adopts = digest != names && record.enrolment == names
-        // Templates were compared, and cannot be read in this mode: the names are what is left to compare. The templates are
-        // remembered, so that who can read them again compares them with those.
+        // The known set includes templates, which cannot be read in this mode: compare without them. Keep the digest with
+        // templates, so that a mode that can read them again compares with it.
         let keepsTemplates =
             enrolment.binding == .names && record.enrolment != names && record.enrolmentNames == names
-        // Names alone do not show a finger that was enrolled again: the driver's count does, while it runs.
+        // Without templates, a finger that was enrolled again shows only in the driver's count, while the driver runs.
         let grew = (adopts || enrolment.binding == .names) && enrolment.completions > seenCompletions
-        // A set that nobody saw is never taken for the one that is seen now: what is bound to it dies too.
+        // A set that was never observed always counts as changed: items bound to it are invalidated too.
         let changed = record.enrolment != digest && !adopts && !keepsTemplates || grew
         if changed {
             try await destroyCurrentSet(
@@ -49,11 +49,11 @@ extension KeychainEngine {
             if let fresh { standing.setCurrentSetKey(fresh) }
         }
         seenCompletions = enrolment.completions
-        // Only now: the key of another set is gone.
+        // Only now, because the key of a different set is destroyed.
         isCurrentSetUntold = false
         standing.withholdCurrentSet(false)
         let stateKey = KeyDerivation.derive("domain state", from: [metadata], salt: record.storeID)
-        // By names and epoch, which another set of the same names has too: templates that were believed change no state.
+        // By fingers and epoch, which differ for another set of the same fingers; accepting templates changes no state.
         return EnrolmentObservation(
             domainState: KeyedDigest.of(names + Array("\(record.epoch)".utf8), key: stateKey),
             changed: changed,
@@ -68,7 +68,7 @@ extension KeychainEngine {
         names: [UInt8],
         hasFingers: Bool
     ) async throws(KeychainError) {
-        // Should the file not be written, no item is opened with the old key all the same.
+        // Even if the file cannot be written, the old key must open no more items.
         standing.setCurrentSetKey(nil)
         escrow = nil
         let isFirst = record.enrolment == nil
@@ -76,7 +76,7 @@ extension KeychainEngine {
         record.enrolment = enrolment
         record.enrolmentNames = names
         record.hasFingers = hasFingers
-        // Hardware first: from here on no copy of the old keybag brings the old key back.
+        // Hardware first: from here on no copy of the old keybag can restore the old key.
         let epoch = try await nextEpoch(of: &record)
         var fresh: Key?
         if hasFingers, let keybagKey = standing.keybagKey {
@@ -96,7 +96,7 @@ extension KeychainEngine {
         if count > 0 { report(.itemsInvalidated, detail: "\(count)") }
     }
 
-    /// The keyed digests that a set is remembered by: of all that is seen of it, and of what is seen without templates.
+    /// The keyed digests that identify a set: with and without its templates.
     static func digests(
         of enrolment: Enrolment,
         metadata: Key,
@@ -115,8 +115,9 @@ extension KeychainEngine {
         )
     }
 
-    /// Everything that is seen of the set, in one unambiguous form; a count of this run alone is left out, and no
-    /// finger is the same set on every sensor.
+    /// All observed properties of the set in an unambiguous encoding, without the count of this run.
+    ///
+    /// A set without fingers is the same on every sensor.
     static func canonical(_ enrolment: Enrolment) -> [UInt8] {
         guard !enrolment.isEmpty else { return canonicalNames(enrolment) }
         return canonical(
@@ -126,7 +127,7 @@ extension KeychainEngine {
         )
     }
 
-    /// The same of what can be seen without templates.
+    /// The same without templates.
     private static func canonicalNames(_ enrolment: Enrolment) -> [UInt8] {
         canonical(
             device: enrolment.isEmpty ? "" : enrolment.device,

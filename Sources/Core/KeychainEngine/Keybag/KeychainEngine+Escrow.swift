@@ -2,8 +2,9 @@ public import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// The keybag key in the keeping of hardware that forgets it with a restart: after a lock, a finger is enough to
-/// unlock again, and what is left in memory opens nothing without that very chip.
+/// The keybag key in escrow with hardware that forgets it at a restart.
+///
+/// After a lock, a finger is then enough to unlock again; the data left in memory is useless without that very chip.
 extension KeychainEngine {
     /// A key in escrow.
     struct Escrow {
@@ -34,11 +35,11 @@ extension KeychainEngine {
         report(.keybagUnlocked, factors: [.biometry])
     }
 
-    /// Lets go of the escrow.
+    /// Discards the escrow.
     public func forgetEscrow() { escrow = nil }
 
-    /// Gives the key of a keybag that was just unlocked into escrow; without hardware, or when it refuses, the
-    /// next unlocking needs the passcode.
+    /// Puts the key of a just unlocked keybag in escrow; without hardware, or if it refuses, the next unlock needs the
+    /// passcode.
     func renewEscrow(of keybagKey: Key) async {
         guard escrow == nil, let counters else { return }
         let authorization = Key.random()

@@ -1,41 +1,41 @@
 internal import KeychainModel
 
-/// The generation of the store, which hardware counts beside it: an older copy of the store is refused, and told
-/// apart from damage.
+/// The generation of the store, which the hardware counts as well: an older copy of the store is refused, and
+/// distinguished from damage.
 ///
-/// The store counts on first, with a commit, then the hardware: a machine that stops in between finds the store one
-/// ahead, and hardware follows. Between two counts an older copy of the same generation goes unnoticed; deleting what
-/// is protected, a new passcode and new fingers count at once, all else after a hundred commits.
+/// The store increments first, with a commit, then the hardware: after a crash in between, the store is one ahead, and
+/// the hardware follows. Between two increments an older copy of the same generation is not detected; deleting a
+/// protected item, a new passcode and new fingers increment at once, other changes after a hundred commits.
 extension KeychainEngine {
-    /// Whether store and hardware agree, so that the next commit may count on.
+    /// Whether store and hardware agree, so that the next commit may increment the generation.
     var isGenerationInStep: Bool {
         guard let countedGeneration else { return false }
         return store?.itemSet.generation == countedGeneration
     }
 
-    /// Whether the store counted on and hardware has yet to follow.
+    /// Whether the store was incremented and the hardware has yet to follow.
     var isGenerationBehind: Bool {
         guard let countedGeneration, let generation = store?.itemSet.generation else { return false }
         return generation > countedGeneration
     }
 
-    /// What hardware has counted for a record's store; nil without hardware.
+    /// The hardware's count for a record's store; nil without hardware.
     ///
-    /// - Throws: ``KeychainError`` when hardware does not answer, and when its counter is gone: then nothing says any
-    ///   more that the store is the newest, and the recovery code has to.
+    /// - Throws: ``KeychainError`` if the hardware does not answer, or if its counter is gone: then the store cannot be
+    ///   proved current, and the recovery code is needed.
     func hardwareGeneration(of record: KeybagRecord) async throws(KeychainError) -> UInt64? {
         guard let counters, let names = record.hardware else { return nil }
         return try await counters.generation(names.generation)
     }
 
-    /// Compares the store's generation with what hardware counted; the keys are in memory.
+    /// Compares the store's generation with the hardware's count; the keys must be in memory.
     ///
-    /// With `adopting` the store is what it is to be whatever it says: the counter is new, or the recovery code speaks
-    /// for the store.
+    /// With `adopting` the store is accepted whatever its generation: the counter is new, or the recovery code was
+    /// entered.
     func compareGenerations(with counted: UInt64, adopting: Bool) async throws(KeychainError) {
-        // Damage has its own answer.
+        // Damage is reported separately.
         guard let store, let context = try? context(), let generation = store.itemSet.generation else {
-            // What the recovery code says of them holds for their repair.
+            // The acceptance by the recovery code also applies to a later repair of the items.
             if adopting, var record, record.hardware?.isAdopted == true {
                 record.hardware?.isAdopted = false
                 try writeKeybag(record)
@@ -58,7 +58,7 @@ extension KeychainEngine {
         await settleGeneration()
     }
 
-    /// Counts on at once: something happened that no older copy may undo.
+    /// Increments the generation at once, after a change that no older copy may undo.
     func countOn() async {
         if growGeneration() { await settleGeneration() }
     }
@@ -70,7 +70,7 @@ extension KeychainEngine {
         return (try? store.set(generation: countedGeneration + 1, context)) != nil
     }
 
-    /// Has hardware follow a store that counted on; what fails is tried again with the next commit.
+    /// Advances the hardware's counter after the store's; a failure is retried with the next commit.
     func settleGeneration() async {
         guard !isSettlingGeneration, isGenerationBehind, let counters, let names = record?.hardware else {
             return
@@ -78,7 +78,7 @@ extension KeychainEngine {
         isSettlingGeneration = true
         defer { isSettlingGeneration = false }
         do throws(KeychainError) {
-            // Commits that came meanwhile could not count on.
+            // Commits made meanwhile could not increment the generation.
             repeat {
                 countedGeneration = try await counters.advanceGeneration(names.generation)
             } while store?.isCountDue == true && growGeneration()

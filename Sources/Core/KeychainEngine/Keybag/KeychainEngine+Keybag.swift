@@ -6,7 +6,7 @@ extension KeychainEngine: KeybagKeeper {
     /// The longest passcode, in bytes.
     static let longestPasscode = 1024
 
-    /// Where the keybag stands.
+    /// The keybag's state.
     public func state() -> KeybagState {
         if standing.isFileDamaged { return .damaged }
         return switch standing {
@@ -18,7 +18,7 @@ extension KeychainEngine: KeybagKeeper {
         }
     }
 
-    /// How strong its protection is, and why.
+    /// The strength of its protection and the reasons.
     public func assurance() async -> AssuranceReport {
         let report = await sealer.assurance(of: record?.blob)
         var reasons: [String] = []
@@ -34,12 +34,12 @@ extension KeychainEngine: KeybagKeeper {
         return AssuranceReport(.test, reasons: reasons + report.reasons)
     }
 
-    /// A new recovery code as text.
+    /// Creates a recovery code as text.
     public nonisolated func makeRecoveryCode() throws(KeychainError) -> SecretBytes {
         RecoveryCode.make()
     }
 
-    /// How many wrong passcodes hardware has counted; nil where none counts, and while the keybag is being changed.
+    /// The hardware's count of wrong passcodes; nil if the hardware does not count, or while the keybag is being changed.
     public func countedPasscodeFailures() async throws(KeychainError) -> Int? {
         guard !isKeybagBusy, let record else { return nil }
         return try await sealer.countedFailures(of: record.blob)
@@ -58,7 +58,7 @@ extension KeychainEngine: KeybagKeeper {
         do throws(KeychainError) {
             device = Key(try await sealer.unseal(record.blob, authorization: authorization.copy()))
         } catch {
-            // Hardware that is out of tries says so; that is no wrong passcode.
+            // Exhausted hardware is not a wrong passcode.
             guard error.status == .authFailed, error.cause != .exhausted else { throw error }
             return .wrong
         }
@@ -92,14 +92,14 @@ extension KeychainEngine: KeybagKeeper {
         return .opened(PasscodeKey(privateKey.copy()))
     }
 
-    /// Wipes the keys that must not outlive a lock.
+    /// Wipes the keys that must not stay in memory after a lock.
     public func lock() {
         guard standing.lock() else { return }
         store?.purge()
         report(.keybagLocked)
     }
 
-    /// Has the next right passcode move the keybag to the best seal that this machine has.
+    /// Makes the next right passcode move the keybag to this machine's best seal.
     public func migrateAtNextOpening() async throws(KeychainError) {
         guard let record else { throw standing.refusal }
         guard await !sealer.isBest(record.blob) else {
@@ -108,10 +108,10 @@ extension KeychainEngine: KeybagKeeper {
         isMigrating = true
     }
 
-    /// Takes a migration back that did not happen.
+    /// Cancels a migration that did not happen.
     public func abandonMigration() { isMigrating = false }
 
-    /// Puts a new passcode in the place of the old one, all or nothing.
+    /// Replaces the passcode, all or nothing.
     public func changePasscode(
         to passcode: consuming SecretBytes,
         proof: AuthenticationProof
@@ -121,11 +121,11 @@ extension KeychainEngine: KeybagKeeper {
         defer { leaveKeybag() }
         let former = try authenticRecord()
         guard let keybagKey = standing.keybagKey else { throw .locked }
-        // The proof is good for the key that it holds, not for saying so.
+        // The proof counts by the key it holds, not by its claim.
         guard let privateKey = proof.passcodeKey,
             PasscodeConstraint.publicKey(of: privateKey) == former.passcodePublicKey
         else { throw KeychainError(.authFailed) }
-        // New counters take the items for the newest: of items that cannot be read, or are older, nothing says so.
+        // New counters accept the items as current, which cannot be verified for items that are unreadable or older.
         if let storeFault, former.hardware != nil { throw storeFault }
         let secret = privateKey.withOctets { Key(SecretBytes(copying: $0)) }
         let binding = try await bind(
@@ -136,11 +136,11 @@ extension KeychainEngine: KeybagKeeper {
             storeID: former.storeID,
             cost: former.cost
         )
-        // What changed while the passcode was derived stays changed.
+        // Keep changes made while the passcode was derived.
         var record = try authenticRecord()
         binding.apply(to: &record)
         try await replace(former, with: &record, keybagKey: keybagKey)
-        // Gone with the hardware that held its epoch: the next observation makes another.
+        // Lost with the hardware that held its epoch: the next observation creates a new key.
         if record.needsCurrentSetKey { standing.setCurrentSetKey(nil) }
         if record.hardware?.isAdopted == false {
             if let counted = try await hardwareGeneration(of: record) {
@@ -152,7 +152,7 @@ extension KeychainEngine: KeybagKeeper {
         report(.passcodeChanged)
     }
 
-    /// Opens the keybag with its recovery code and puts a new passcode in place.
+    /// Opens the keybag with its recovery code and sets a new passcode.
     public func recover(
         code: borrowing SecretBytes,
         newPasscode: consuming SecretBytes
@@ -176,7 +176,7 @@ extension KeychainEngine: KeybagKeeper {
         var record = former
         binding.apply(to: &record)
         try await replace(former, with: &record, keybagKey: keybagKey)
-        // Counts were authenticated by the device key: with a new one, or damaged, they start anew.
+        // The counts were authenticated with the device key: if that is new, or they are damaged, reset them.
         if (try? attempts.load()) == nil { try attempts.reset() }
         try await unlock(record, with: keybagKey, isRecovered: true)
         report(.keybagRecovered)
@@ -184,7 +184,7 @@ extension KeychainEngine: KeybagKeeper {
 
     /// Whether a text is this keybag's recovery code.
     ///
-    /// - Throws: ``KeychainError`` with `errSecParam` when its check symbols say that it was mistyped.
+    /// - Throws: ``KeychainError`` with `errSecParam` if its check symbols show that it was mistyped.
     public func accepts(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> Bool {
         guard let code = RecoveryCode.parse(recoveryCode) else {
             throw KeychainError(.param, cause: .mistypedRecoveryCode, remedy: .retry)
@@ -202,7 +202,7 @@ extension KeychainEngine: KeybagKeeper {
 }
 
 extension KeychainEngine {
-    /// The keybag as it lies on the disk now: damage is found before a passcode is tried.
+    /// The keybag now on the disk: damage is detected before a passcode is tried.
     func authenticRecord() throws(KeychainError) -> KeybagRecord {
         switch try readKeybag() {
         case .missing:
@@ -222,7 +222,7 @@ extension KeychainEngine {
         return .damaged
     }
 
-    /// The keybag as it lies on the disk, its key, and the private half of the passcode's pair.
+    /// The keybag on the disk, its key, and the private key for items constrained to the passcode.
     func openWithRecovery(_ code: Key) throws(KeychainError) -> (KeybagRecord, Key, Key) {
         let record: KeybagRecord
         switch try readKeybag() {
@@ -250,9 +250,9 @@ extension KeychainEngine {
         return (record, keybagKey, privateKey)
     }
 
-    /// Takes the record's keys into memory, and gives it a key for the current set where a change destroyed it.
+    /// Loads the record's keys, and creates a key for the current set if a change destroyed it.
     ///
-    /// `isRecovered` says that the recovery code opened it, which is good for an older copy of the store too.
+    /// `isRecovered` says that the recovery code opened it, which also accepts an older copy of the store.
     func unlock(
         _ authentic: KeybagRecord,
         with keybagKey: Key,
@@ -266,7 +266,7 @@ extension KeychainEngine {
         if record != authentic { try writeKeybag(record) }
         let isFirst = standing.context == nil
         let isAdopting = isRecovered || record.hardware?.isAdopted == false
-        // Asked before there are keys: nothing is read before it was compared.
+        // Read before the keys are loaded, so that no item is read before the comparison.
         let counted = isFirst || isAdopting ? try await hardwareGeneration(of: record) : nil
         var keys = try KeybagKeys.unwrapAll(of: record, with: wrapping)
         keys.withholdsCurrentSet = isCurrentSetUntold
@@ -283,7 +283,7 @@ extension KeychainEngine {
 }
 
 extension DriverCause {
-    /// A keybag that was made without test parts, and a daemon that has some.
+    /// The keybag was created without test parts, and this daemon has some.
     public static let notForTests = DriverCause(domain: "keybag", code: "not for tests")
 }
 

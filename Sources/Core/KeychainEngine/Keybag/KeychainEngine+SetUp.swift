@@ -3,7 +3,7 @@ internal import Primitives
 public import SecretMemory
 
 extension KeychainEngine {
-    /// Makes the keybag, durably, and leaves it unlocked.
+    /// Creates the keybag, durably, and leaves it unlocked.
     public func setUp(
         passcode: consuming SecretBytes,
         recoveryCode: borrowing SecretBytes,
@@ -13,7 +13,7 @@ extension KeychainEngine {
         try await makeKeybag(passcode: passcode, code: code, enrolled: enrolled) { _, _ in }
     }
 
-    /// Makes the keybag after `fill` put items into its new store; one after the other, durably, the keybag last.
+    /// Creates the keybag after `fill` added items to its new store; durable in order, the keybag last.
     func makeKeybag(
         passcode: consuming SecretBytes,
         code: Key,
@@ -65,7 +65,7 @@ extension KeychainEngine {
         report(.keybagCreated, detail: binding.assurance.name)
     }
 
-    /// The record of a new keybag, with fresh keys in it.
+    /// The record of a new keybag, with new keys.
     private static func newRecord(
         _ storeID: [UInt8],
         _ binding: PasscodeBinding,
@@ -108,8 +108,7 @@ extension KeychainEngine {
         return record
     }
 
-    /// Makes the files and takes the keys into memory; the keybag comes last: without it, what else is there is
-    /// nothing yet.
+    /// Creates the files and loads the keys; the keybag is written last: without it, the other files do not count.
     private func save(
         _ record: KeybagRecord,
         _ ring: KeyRing,

@@ -2,13 +2,13 @@ internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// 128 random bits and a check of 12, as 28 symbols of Crockford's base 32 in groups of four.
+/// A recovery code: 128 random bits and 12 check bits, as 28 symbols of Crockford's base 32 in groups of four.
 enum RecoveryCode {
     static let symbolCount = 28
     private static let secretByteCount = 16
     private static let symbols = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
-    /// A new code as text.
+    /// Creates a code as text.
     static func make() -> SecretBytes {
         let secret = SecretBytes.random(count: secretByteCount)
         var text = SecretBuffer(minimumCapacity: symbolCount + 6)
@@ -35,9 +35,9 @@ enum RecoveryCode {
         return text.finish()
     }
 
-    /// The 16 bytes that a text stands for; nil when it was mistyped.
+    /// The 16 bytes of a code's text; nil if it was mistyped.
     ///
-    /// Letters may be small, O and I and L stand for the digits they look like, blanks and hyphens are skipped.
+    /// Lower-case letters are accepted, O, I and L mean the digits they look like, spaces and hyphens are skipped.
     static func parse(_ text: borrowing SecretBytes) -> Key? {
         var octets = SecretBuffer(minimumCapacity: secretByteCount + 2)
         var bits: UInt32 = 0
@@ -65,7 +65,7 @@ enum RecoveryCode {
         return Key(octets.finish())
     }
 
-    /// The symbols of a code's text alone.
+    /// A code's symbols without the hyphens.
     static func symbols(of text: borrowing SecretBytes) -> SecretBytes {
         var symbols = SecretBuffer(minimumCapacity: symbolCount)
         text.withOctets { text in

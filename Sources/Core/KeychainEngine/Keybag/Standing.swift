@@ -1,30 +1,30 @@
 internal import KeychainModel
 internal import Primitives
 
-/// Where the keybag stands.
+/// The state of the keybag.
 ///
-/// Keys are in memory in the two open cases and in no other, and what opens items (``ItemContext``) is made of them
-/// alone: with a keybag that was not opened there is nothing to call.
+/// Keys are in memory in the two open cases only, and the ``ItemContext`` that opens items exists only with them: without
+/// an opened keybag there is nothing to call.
 enum Standing {
     /// There is no keybag yet.
     case notSetUp
-    /// The file is not as it was written; with the record that was read before, where there was one.
+    /// The file is damaged; with the last record that was read, if any.
     case damaged(last: KeybagRecord?)
     /// Not unlocked since the start.
     case locked(KeybagRecord)
-    /// Locked again: what is readable after the first unlock stays readable.
+    /// Locked again: data available after the first unlock stays available.
     case halfOpen(OpenKeybag)
     /// Unlocked, with the key that wraps the others.
     case open(OpenKeybag, keybagKey: Key)
 }
 
-/// A keybag whose keys are in memory: all of them, or those that survive a lock.
+/// A keybag with keys in memory: all of them, or those that survive a lock.
 final class OpenKeybag: Sendable {
     let record: KeybagRecord
     let keys: KeyRing
     /// Opens and seals items with these keys.
     let context: ItemContext
-    /// The file was found damaged while this was in memory.
+    /// Whether the file was found damaged while the keys were in memory.
     let isFileDamaged: Bool
 
     convenience init(_ record: KeybagRecord, _ keys: KeyRing, isFileDamaged: Bool = false) {
@@ -38,12 +38,12 @@ final class OpenKeybag: Sendable {
         self.isFileDamaged = isFileDamaged
     }
 
-    /// The same with the file found damaged; whoever works with the keys goes on.
+    /// The same keybag with a damaged file; users of the keys are not affected.
     func withFileDamaged() -> OpenKeybag { OpenKeybag(record, keys, context, isFileDamaged: true) }
 }
 
 extension Standing {
-    /// The keybag as it was read or written last; nil when there is none or nothing of it could be read.
+    /// The last record read or written; nil if there is none or it could not be read.
     var record: KeybagRecord? {
         switch self {
         case .notSetUp: nil
@@ -53,7 +53,7 @@ extension Standing {
         }
     }
 
-    /// What opens and seals items; nil while no key is in memory.
+    /// The context that opens and seals items; nil while no key is in memory.
     var context: ItemContext? {
         switch self {
         case .notSetUp, .damaged, .locked: nil
@@ -66,7 +66,7 @@ extension Standing {
         if case .open(_, let keybagKey) = self { keybagKey } else { nil }
     }
 
-    /// Whether the file was found damaged, and was neither opened nor written since.
+    /// Whether the file was found damaged, and has been neither opened nor written since.
     var isFileDamaged: Bool {
         switch self {
         case .notSetUp, .locked: false
@@ -75,7 +75,7 @@ extension Standing {
         }
     }
 
-    /// What the use of items is refused with while ``context`` is nil.
+    /// The error for the use of items while ``context`` is nil.
     var refusal: KeychainError {
         switch self {
         case .notSetUp: .notSetUp
@@ -86,7 +86,7 @@ extension Standing {
 
     // MARK: Changes
 
-    /// The keybag was read again; the damage of its file is forgotten once it was opened or written.
+    /// Records that the keybag was read again; damage is forgotten only once the keybag is opened or written.
     mutating func read(_ found: KeybagRecord) {
         switch self {
         case .notSetUp, .locked: self = .locked(found)
@@ -96,7 +96,7 @@ extension Standing {
         }
     }
 
-    /// The keybag was written.
+    /// Records that the keybag was written.
     mutating func wrote(_ record: KeybagRecord) {
         switch self {
         case .notSetUp, .damaged, .locked: self = .locked(record)
@@ -104,7 +104,7 @@ extension Standing {
         }
     }
 
-    /// The file was found damaged.
+    /// Records that the file was found damaged.
     mutating func foundDamage() {
         switch self {
         case .notSetUp, .damaged, .locked: self = .damaged(last: record)
@@ -113,7 +113,7 @@ extension Standing {
         }
     }
 
-    /// Another key of the enrolled set, or none; a keybag that is locked keeps none.
+    /// Sets or removes the key of the enrolled set; a locked keybag has none.
     mutating func setCurrentSetKey(_ key: Key?) {
         guard case .open(let keybag, _) = self else { return }
         var keys = keybag.keys
@@ -121,7 +121,7 @@ extension Standing {
         replace(keybag.record, keys, isFileDamaged: keybag.isFileDamaged)
     }
 
-    /// Holds the key of the enrolled set back, or gives it free.
+    /// Withholds or releases the key of the enrolled set.
     mutating func withholdCurrentSet(_ isWithheld: Bool) {
         switch self {
         case .notSetUp, .damaged, .locked: return
@@ -133,9 +133,9 @@ extension Standing {
         }
     }
 
-    /// Lets go of the keys that must not outlive a lock; the last to let go wipes them.
+    /// Releases the keys that must not outlive a lock; they are wiped with their last reference.
     ///
-    /// - Returns: whether it was unlocked.
+    /// - Returns: whether the keybag was unlocked.
     mutating func lock() -> Bool {
         guard case .open(let keybag, _) = self else { return false }
         let keys = keybag.keys.survivingLock()
@@ -143,7 +143,7 @@ extension Standing {
         return true
     }
 
-    /// Lets go of all keys.
+    /// Releases all keys.
     mutating func close() {
         switch self {
         case .notSetUp, .damaged, .locked: break

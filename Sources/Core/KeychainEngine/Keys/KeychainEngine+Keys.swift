@@ -3,7 +3,7 @@ internal import Primitives
 public import SecretMemory
 
 extension KeychainEngine: KeyVault {
-    /// Makes a P-256 key; the user is not needed for it.
+    /// Creates a P-256 key without user authentication.
     public func makeKey(
         _ accessControl: AccessControl,
         group: AccessGroup,
@@ -41,7 +41,7 @@ extension KeychainEngine: KeyVault {
         EnclaveKey(try record(representation, in: groups).0, representation: representation)
     }
 
-    /// Uses a key, or tells what the user must show first.
+    /// Uses a key, or returns the access control that must be satisfied first.
     public func use(
         _ representation: [UInt8],
         for use: KeyUse,
@@ -68,7 +68,7 @@ extension KeychainEngine: KeyVault {
         }
     }
 
-    /// Has hardware vouch for a key.
+    /// Attests a key with the hardware.
     public func attest(
         _ representation: [UInt8],
         qualifyingData: [UInt8],
@@ -93,25 +93,25 @@ extension KeychainEngine: KeyVault {
         )
     }
 
-    /// Who vouches for this machine's keys.
+    /// The identity of the attester for this machine's keys.
     public func attestationIdentity() async throws(KeychainError) -> AttestationIdentity {
         guard let attester else { throw KeychainError(.unimplemented) }
         return try await attester.attestationIdentity()
     }
 
-    /// Answers a server's challenge to the attestation key.
+    /// Decrypts a server's challenge with the attestation key.
     public func activate(_ challenge: ActivationChallenge) async throws(KeychainError) -> SecretBytes {
         guard let attester else { throw KeychainError(.unimplemented) }
         return try await attester.activate(challenge)
     }
 
     private enum Opening {
-        /// The key, and what the hardware demands for it.
+        /// The key's record, and the authorisation that the hardware needs for it.
         case opened(PrivateKeyRecord, Key)
         case needs(AccessControl)
     }
 
-    /// Opens what the hardware demands for a key, where enough was shown for the operation.
+    /// Unwraps the authorisation that the hardware needs for a key, if the proofs suffice for the operation.
     private func open(
         _ representation: [UInt8],
         _ operation: AccessOperation,
@@ -119,7 +119,7 @@ extension KeychainEngine: KeyVault {
         _ authorization: ItemAuthorization
     ) async throws(KeychainError) -> Opening {
         let (record, control) = try record(representation, in: groups)
-        // Before anything is asked: the passcode that unlocks may be all that the key demands.
+        // Check for a locked keybag before any prompt: the passcode that unlocks it may be all that the key needs.
         _ = try context(for: control)
         switch control.decide(given: authorization.proofs, operation: operation) {
         case .granted: break
@@ -136,7 +136,7 @@ extension KeychainEngine: KeyVault {
         return .opened(record, key)
     }
 
-    /// Opens a representation and says what its use demands now.
+    /// Opens a representation and returns the present access control for its use.
     private func record(
         _ representation: [UInt8],
         in groups: [AccessGroup]
@@ -151,21 +151,21 @@ extension KeychainEngine: KeyVault {
         return (record, control)
     }
 
-    /// What made a key; those made in software before there was hardware stay in use.
+    /// The hardware or software that made a key; software keys made before there was hardware stay in use.
     private func hardware(of record: PrivateKeyRecord) throws(KeychainError) -> any PrivateKeyHardware {
         if record.isHardware == privateKeys.isHardware { return privateKeys }
         guard !record.isHardware else { throw KeychainError(.decode, cause: .otherHardware) }
         return SoftwarePrivateKeys()
     }
 
-    /// The keybag's keys, with that of the access control's class among them.
+    /// The keybag's context; throws if the access control's class key is not in memory.
     private func context(for control: AccessControl) throws(KeychainError) -> ItemContext {
         let context = try context()
         _ = try context.keys.require(KeybagKeyName(control.accessibility.classKey))
         return context
     }
 
-    /// The application password's key; nil where none is wanted.
+    /// The application password's key; nil if none is needed.
     private func passwordKey(
         for control: AccessControl,
         _ password: ApplicationPassword?

@@ -2,22 +2,22 @@ internal import CBOR
 internal import KeychainModel
 internal import Primitives
 
-/// What a private key's representation holds: what rules its use, and its authorisation wrapped for exactly that.
+/// The content of a private key's representation: its access rules, and the authorisation wrapped for exactly these.
 ///
-/// A representation is the format (1) and, sealed under the metadata key, CBOR `[header, wraps]`; the header is
-/// CBOR `[group, access control, epoch, hardware, public key, blob]`. The store and the header's bytes are
-/// associated data of the wraps, so that no part can be put under a weaker rule or beside another key.
+/// A representation is the format (1) and, sealed under the metadata key, CBOR `[header, wraps]`; the header is CBOR
+/// `[group, access control, epoch, hardware, public key, blob]`. The store and the header's bytes are associated data of
+/// the wraps, so that no part can be combined with weaker rules or another key.
 struct PrivateKeyRecord {
     static let format: UInt8 = 1
 
     let group: AccessGroup
     let accessControl: AccessControl
-    /// The enrolled set that the key is bound to; 0 when it is bound to none.
+    /// The enrolled set that the key is bound to; 0 if it is bound to none.
     let epoch: UInt64
-    /// Whether hardware made the key and keeps it.
+    /// Whether hardware created the key and keeps it.
     let isHardware: Bool
     let hardwareKey: HardwareKey
-    /// The authorisation that the hardware demands, wrapped as an item's key is.
+    /// The authorisation that the hardware needs, wrapped like an item's key.
     private let wraps: [UInt8]
 
     /// Wraps the authorisation of a new key.
@@ -47,10 +47,10 @@ struct PrivateKeyRecord {
         )
     }
 
-    /// The access control as far as it can still be met: a constraint to an enrolled set that is gone counts no
-    /// more where another is enough.
+    /// The access control without constraints that can no longer be met: one to a replaced enrolled set is dropped if
+    /// another constraint is sufficient.
     ///
-    /// - Returns: nil when the key is invalidated.
+    /// - Returns: nil if the key is invalidated.
     func accessControl(atEpoch current: UInt64) -> AccessControl? {
         guard epoch != 0, epoch != current else { return accessControl }
         let isOtherEnough = accessControl.constraints.contains {
@@ -61,15 +61,15 @@ struct PrivateKeyRecord {
         return try? AccessControl(accessibility: accessControl.accessibility, flags: flags)
     }
 
-    /// Opens the authorisation with what the proofs hold.
+    /// Unwraps the authorisation with the secrets in the proofs.
     ///
     /// - Parameters:
-    ///   - control: what ``accessControl(atEpoch:)`` left.
-    ///   - proofs: those that cover it; what they say is not enough, the keys are needed.
+    ///   - control: the result of ``accessControl(atEpoch:)``.
+    ///   - proofs: the proofs that cover it; their claims alone are not sufficient, the keys are needed.
     ///   - password: the application password's key.
-    ///   - context: the keybag's keys.
+    ///   - context: the open keybag's keys.
     /// - Returns: 32 bytes.
-    /// - Throws: ``KeychainError`` with `errSecAuthFailed` when proofs and password open nothing.
+    /// - Throws: ``KeychainError`` with `errSecAuthFailed` if proofs and password do not open it.
     func authorization(
         _ control: AccessControl,
         proofs: [AuthenticationProof],
@@ -88,7 +88,7 @@ struct PrivateKeyRecord {
         )
     }
 
-    /// The same key for another group, which is bound into the wraps too: they are opened and made anew.
+    /// The same key for another group; the group is bound into the wraps, so they are opened and made again.
     ///
     /// The parameters are those of ``authorization(_:proofs:password:in:)``.
     func moved(
@@ -133,7 +133,7 @@ struct PrivateKeyRecord {
 }
 
 extension PrivateKeyRecord {
-    /// The representation: what an app keeps.
+    /// The representation that an app stores.
     func sealed(in context: ItemContext) throws(KeychainError) -> [UInt8] {
         let metadata = context.keys.metadata
         var writer = CBORWriter([UInt8]())
@@ -152,7 +152,7 @@ extension PrivateKeyRecord {
 
     /// Opens a representation.
     ///
-    /// - Throws: ``KeychainError`` with `errSecDecode` for one that was not sealed for this store.
+    /// - Throws: ``KeychainError`` with `errSecDecode` if it was not sealed for this store.
     init(_ representation: [UInt8], in context: ItemContext) throws(KeychainError) {
         guard representation.count <= EnclaveKey.longestRepresentation, representation.first == Self.format
         else { throw .damaged }

@@ -3,7 +3,7 @@ public import KeychainModel
 internal import Primitives
 public import SecretMemory
 
-/// P-256 keys of this process, for machines without key hardware: sealed where they lie, opened for each use.
+/// P-256 keys in software, for machines without key hardware: sealed at rest, opened for each use.
 ///
 /// A blob is the format (1), the public key (65 bytes, X9.63) and the scalar, sealed under a key derived from
 /// the authorisation, with the public key as associated data.
@@ -16,12 +16,12 @@ public struct SoftwarePrivateKeys: PrivateKeyHardware {
     /// Makes keys in software.
     public init() {}
 
-    /// Never: the scalar is in the daemon's memory while it is used.
+    /// Always false: the scalar is in the daemon's memory while it is used.
     public var isHardware: Bool { false }
 
-    /// Makes a key.
+    /// Creates a key.
     public func makeKey(authorization: borrowing SecretBytes) async throws(KeychainError) -> HardwareKey {
-        // FIPS 186-5, A.2.2: random scalars until one is in range; nearly always the first is.
+        // FIPS 186-5, A.2.2: draw random scalars until one is in range; the first nearly always is.
         while true {
             let scalar = SecretBytes.random(count: Self.scalarByteCount)
             guard
@@ -82,7 +82,7 @@ public struct SoftwarePrivateKeys: PrivateKeyHardware {
         }
     }
 
-    /// Lends the scalar of a blob for the length of `body`.
+    /// Lends the scalar of a blob for the duration of `body`.
     private static func withScalar<R>(
         of blob: [UInt8],
         _ authorization: borrowing SecretBytes,
@@ -96,7 +96,7 @@ public struct SoftwarePrivateKeys: PrivateKeyHardware {
                 with: sealingKey(authorization).symmetric,
                 authenticating: context(publicKey)
             ) { scalar in
-                // The library frees nothing unwiped, and leaves numbers on the stack.
+                // The library wipes memory that it frees, but leaves numbers on the stack.
                 try LockedStack.wiping { try unsafe body(scalar) }
             }
         } catch let error as KeychainError {
@@ -119,7 +119,7 @@ public struct SoftwarePrivateKeys: PrivateKeyHardware {
     }
 }
 
-/// A digest that somebody else made, as swift-crypto signs it.
+/// A digest computed by the caller, in the form swift-crypto signs.
 private struct PresentedDigest<let count: Int>: Digest {
     static var byteCount: Int { count }
     let octets: [UInt8]

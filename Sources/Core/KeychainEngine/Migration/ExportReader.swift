@@ -2,7 +2,7 @@ internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// Reads an export from its start to its end, and refuses whatever is not as it was written.
+/// Reads an export from start to end, and refuses any deviation from the format.
 struct ExportReader {
     private let file: any ExportFile
     private let seal: ExportSeal
@@ -11,7 +11,7 @@ struct ExportReader {
     /// The items read so far.
     private(set) var items = 0
 
-    /// Starts to read.
+    /// Opens the head of an export.
     init(_ file: any ExportFile, code: Key) throws(KeychainError) {
         self.file = file
         seal = try ExportSeal(of: file, code: code)
@@ -19,7 +19,7 @@ struct ExportReader {
 
     /// Reads the first record.
     ///
-    /// - Returns: false when the code is another one, or the head is damaged: nobody can tell these apart.
+    /// - Returns: false if the code is wrong or the head is damaged, which cannot be distinguished.
     mutating func start() throws(KeychainError) -> Bool {
         let sealed = try sealedRecord()
         let record: SecretBytes
@@ -33,7 +33,7 @@ struct ExportReader {
         return true
     }
 
-    /// Calls `body` with one item after the other, to the end of the file, which must be where the export ends.
+    /// Calls `body` with each item in order; the file must end where the export ends.
     mutating func forEachItem(
         _ body: (ItemContent, borrowing SecretBytes?) throws(KeychainError) -> Void
     ) throws(KeychainError) {

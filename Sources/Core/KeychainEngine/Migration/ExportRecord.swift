@@ -2,7 +2,9 @@ internal import CBOR
 internal import KeychainModel
 internal import SecretMemory
 
-/// What a record of an export holds, as CBOR: `[0]` starts, so that a wrong code shows at once; then items,
+/// The content of an export's record, as CBOR.
+///
+/// `[0]` starts, so that a wrong code is detected at once; then items,
 /// `[1, class, group, attributes, access control, created, modified, data or null]`; `[2, number of items]` ends.
 enum ExportRecord: ~Copyable {
     case start
@@ -24,12 +26,12 @@ enum ExportRecord: ~Copyable {
         return writer.finish()
     }
 
-    /// An item's record up to its data: `dataByteCount` bytes are to follow, in place, where there are any.
+    /// An item's record up to its data; `dataByteCount` bytes of data, if any, must be appended.
     static func encoded(_ item: ItemContent, dataByteCount: Int?) -> SecretBuffer {
         var attributes = CBORWriter([UInt8]())
         attributes.write(item.attributes)
         let map = attributes.finish()
-        // Room for all of it: a buffer that grows holds everything twice for a moment.
+        // Reserve everything: a growing buffer holds its content twice for a moment.
         let room = map.count + item.group.utf8.count + (dataByteCount ?? 0) + 256
         var writer = WireWriter(SecretBuffer(minimumCapacity: room))
         writer.writeArrayHead(count: 8)

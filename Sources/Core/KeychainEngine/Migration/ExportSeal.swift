@@ -2,15 +2,15 @@ internal import KeychainModel
 internal import Primitives
 internal import SecretMemory
 
-/// How an export is sealed: a head of 40 bytes, then records, each its length (4 bytes, most significant first)
-/// and AES-256-GCM.
+/// The format of a sealed export: a head of 40 bytes, then records, each with its length (4 bytes, big-endian) and
+/// AES-256-GCM.
 ///
-/// The head is `TchSExp`, the version (1), and 32 random bytes: the salt of the key, which is derived from the
-/// recovery code. A record is bound to the head and to its own number, and the last one counts the items: cutting,
-/// reordering and mixing show. See ``ExportRecord`` for what records hold.
+/// The head is `TchSExp`, the version (1), and 32 random bytes: the salt of the key, which is derived from the recovery
+/// code. A record is bound to the head and to its own number, and the last one has the number of items: truncation,
+/// reordering and mixing are detected. See ``ExportRecord`` for the content of records.
 struct ExportSeal {
     static let headByteCount = 40
-    /// The longest record in clear: an item's data and attributes, with room for the rest.
+    /// The longest record in clear, in bytes: an item's data and attributes, with room for the rest.
     static let longestRecord =
         ItemLimits.longestData + ItemLimits.mostAttributes * ItemLimits.longestAttribute + (1 << 16)
     static let lengthByteCount = 4
@@ -22,12 +22,12 @@ struct ExportSeal {
     private let key: AEADKey
     private let label: [UInt8]
 
-    /// The seal of a new export.
+    /// Creates the seal of a new export.
     init(code: Key) {
         self.init(head: Self.magic + [Self.version] + RandomBytes.array(count: 32), code: code)
     }
 
-    /// The seal of the export that starts with `head`.
+    /// Creates the seal of an existing export from its head.
     init(of file: any ExportFile, code: Key) throws(KeychainError) {
         self.init(head: try Self.head(of: file), code: code)
     }
@@ -38,7 +38,7 @@ struct ExportSeal {
         label = Array("touchstone 1 export ".utf8) + SHA256.digest(of: head)
     }
 
-    /// Reads the start of an export.
+    /// Reads the head of an export.
     static func head(of file: any ExportFile) throws(KeychainError) -> [UInt8] {
         let head = try file.read(from: 0, upTo: headByteCount)
         guard head.starts(with: magic) else { throw KeychainError(.decode, cause: .notAnExport) }
@@ -47,7 +47,7 @@ struct ExportSeal {
         return head
     }
 
-    /// A record as it goes into the file.
+    /// Seals a record, with its length.
     func sealed(_ record: borrowing SecretBuffer, number: UInt64) -> [UInt8] {
         let sealed = unsafe record.withUnsafeBytes {
             unsafe AEAD.seal($0, with: key, authenticating: binding(number))
@@ -56,7 +56,7 @@ struct ExportSeal {
         return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: length >> UInt32($0)) } + sealed
     }
 
-    /// Opens a record, without its length.
+    /// Opens a record given without its length.
     func open(_ sealed: [UInt8], number: UInt64) throws(AEAD.NotAuthentic) -> SecretBytes {
         let binding = binding(number)
         guard sealed.count >= AEAD.overheadByteCount else { throw AEAD.NotAuthentic() }
@@ -81,6 +81,6 @@ struct ExportSeal {
 }
 
 extension KeychainError {
-    /// The export is not as it was written, or not all of it is there.
+    /// The export is damaged or incomplete.
     static var exportDamaged: KeychainError { KeychainError(.decode, cause: .exportDamaged) }
 }

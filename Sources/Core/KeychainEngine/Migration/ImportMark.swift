@@ -1,8 +1,9 @@
 internal import Glibc
 internal import KeychainModel
 
-/// Says that the items are those of an import that is not done: as long as it is there and no keybag is, they are
-/// no keychain that lost its keybag, and go at the next start.
+/// Marks the items as those of an unfinished import.
+///
+/// With the mark and without a keybag, they are not a keychain that lost its keybag, and are removed at the next start.
 struct ImportMark {
     private let directory: StoreDirectory
     private let file: AtomicFile
@@ -12,10 +13,10 @@ struct ImportMark {
         file = AtomicFile(.importMark, in: directory, longest: 0)
     }
 
-    /// Sets the mark, durably, before the first item is there.
+    /// Sets the mark, durably, before the first item is stored.
     func set() throws(KeychainError) { try file.replace(with: []) }
 
-    /// Ends an import: with a keybag it is done, without one its items go, and then the mark.
+    /// Ends an import: with a keybag it is complete; without one its items are removed, and then the mark.
     func settle() throws(KeychainError) {
         guard try directory.has(StoreFile.importMark.rawValue) else { return }
         if try !directory.has(StoreFile.keybag.rawValue) {

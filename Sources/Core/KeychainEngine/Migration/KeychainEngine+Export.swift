@@ -3,7 +3,7 @@ internal import Primitives
 public import SecretMemory
 
 extension KeychainEngine {
-    /// Seals all items that may leave this machine; nothing of the keychain changes.
+    /// Seals all exportable items; the keychain does not change.
     public func export(recoveryCode: borrowing SecretBytes) async throws(KeychainError) -> KeychainExport {
         guard let code = RecoveryCode.parse(recoveryCode) else {
             throw KeychainError(.authFailed, cause: .mistypedRecoveryCode)
@@ -21,7 +21,7 @@ extension KeychainEngine {
         return export
     }
 
-    /// All that opens the items of this keybag, but for the current set's key, whose items stay here.
+    /// The keys for the items of this keybag except the current set's key, whose items are not exported.
     private func recoveredKeys(_ code: Key) throws(KeychainError) -> RecoveredKeys {
         var (record, keybagKey, privateKey) = try openWithRecovery(code)
         record.keys[KeybagKeyName.biometryCurrentSet.rawValue] = nil
@@ -31,15 +31,15 @@ extension KeychainEngine {
     }
 }
 
-/// What the recovery code opened.
+/// The keys opened by the recovery code.
 struct RecoveredKeys {
     let context: ItemContext
-    /// Opens what demands the passcode.
+    /// Opens items that need the passcode.
     let passcodeKey: PasscodeKey
 }
 
 extension ItemStore {
-    /// Seals the items that may leave, one after the other.
+    /// Seals the exportable items one by one.
     fileprivate func export(
         with keys: RecoveredKeys,
         code: Key,
@@ -56,7 +56,7 @@ extension ItemStore {
             _ = try ItemRow.forEach(database, after: .min, atMost: .max) { row in
                 seen += 1
                 progress?.note(seen, of: itemSet.tags.count)
-                // An older state of an item is not the item.
+                // An outdated state of an item is not exported.
                 guard let row, try row.fault(itemSet.tags, database, keys.context) == nil,
                     let outcome = try? row.leaving(seal, UInt64(report.items) + 1, keys)
                 else { return report.leaveOut(.damaged) }
@@ -78,14 +78,14 @@ extension ItemStore {
     }
 }
 
-/// What becomes of an item that was opened.
+/// The outcome for an item that was opened.
 private enum Leaving {
     case sealed([UInt8])
     case stays(ExportReport.LeftOut)
 }
 
 extension ItemRow {
-    /// Seals the item for an export, or says why it stays.
+    /// Seals the item for an export, or returns why it is left out.
     fileprivate func leaving(
         _ seal: ExportSeal,
         _ number: UInt64,
@@ -108,7 +108,7 @@ extension ItemRow {
         }
     }
 
-    /// Opens the item's data, which are there, with what the recovery code opened.
+    /// Opens the item's data, which must exist, with the keys opened by the recovery code.
     private func appendData(
         _ count: Int,
         to record: inout SecretBuffer,
@@ -140,7 +140,7 @@ extension ItemRow {
 }
 
 extension ItemContent {
-    /// Why the item does not leave this keychain; nil when it does.
+    /// Why the item is not exported; nil if it is.
     fileprivate var reasonToStay: ExportReport.Reason? {
         let isToken = attributes[.tokenID].map { !$0.isBlank } ?? false
         if isToken || accessControl.flags.contains(.privateKeyUsage) { return .privateKey }
@@ -149,7 +149,7 @@ extension ItemContent {
         return accessControl.needsApplicationPassword ? .applicationPassword : nil
     }
 
-    /// What a person may know the item by.
+    /// A name by which the user may recognise the item.
     var name: String {
         for key in [AttributeKey.account, .label, .service, .server] {
             if case .string(let text)? = attributes[key], !text.isEmpty { return text }
@@ -159,7 +159,7 @@ extension ItemContent {
 }
 
 extension Accessibility {
-    /// Whether items of it stay on their device.
+    /// Whether items of this class stay on their device.
     fileprivate var isThisDeviceOnly: Bool {
         switch self {
         case .whenUnlocked, .afterFirstUnlock, .always: false

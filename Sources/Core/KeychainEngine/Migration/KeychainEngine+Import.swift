@@ -2,20 +2,20 @@ public import KeychainModel
 public import SecretMemory
 
 extension KeychainEngine: KeychainArchive {
-    /// An empty place for an export that comes in parts.
+    /// Creates an empty file for an export that is uploaded in parts.
     public func makeExportFile() async throws(KeychainError) -> any ExportFile {
         guard case .notSetUp = standing else { throw KeychainError(.duplicateItem) }
         return try UnnamedFile(in: directory)
     }
 
-    /// Looks at the start of an export.
+    /// Checks the head of an export.
     public func checkStart(of export: any ExportFile) async throws(KeychainError) {
         _ = try ExportSeal.head(of: export)
     }
 
-    /// Whether a text is an export's recovery code; with the right one, the export is read to its end.
+    /// Whether a text is an export's recovery code; if it is, the whole export is read and checked.
     ///
-    /// - Throws: also `errSecDiskFull` with ``KnownCause/storeFull`` when it has more items than a keychain may.
+    /// - Throws: also `errSecDiskFull` with ``KnownCause/storeFull`` if it has more items than a keychain may have.
     public func accepts(
         recoveryCode: borrowing SecretBytes,
         of export: any ExportFile
@@ -30,7 +30,7 @@ extension KeychainEngine: KeychainArchive {
         return true
     }
 
-    /// Makes the keybag and all items of an export, and leaves it unlocked.
+    /// Creates the keybag and all items of an export, and leaves it unlocked.
     public func setUp(
         from export: any ExportFile,
         passcode: consuming SecretBytes,
@@ -54,7 +54,7 @@ extension KeychainEngine: KeychainArchive {
             try? mark.settle()
             throw error
         }
-        // The keybag is there: a mark that stays goes at the next start.
+        // The keybag exists: a mark that cannot be removed now is removed at the next start.
         try? mark.settle()
         report(.keybagCreated, detail: "import of \(reader.items) items")
         return reader.items
@@ -62,11 +62,11 @@ extension KeychainEngine: KeychainArchive {
 }
 
 extension ItemStore {
-    /// How many items are committed together; all of them are in memory then.
+    /// The most items committed together, all of which are in memory.
     private static let itemsAtOnce = 256
     private static let octetsAtOnce = 8 << 20
 
-    /// Puts all items of an export into an empty store.
+    /// Adds all items of an export to an empty store.
     fileprivate func fill(from reader: inout ExportReader, _ context: ItemContext) throws(KeychainError) {
         var writes: [PendingWrite] = []
         var octets = 0

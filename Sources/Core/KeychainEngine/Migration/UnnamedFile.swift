@@ -2,15 +2,15 @@ internal import Glibc
 internal import KeychainModel
 internal import SecretMemory
 
-/// An export's bytes in a file that has no name any more: whatever ends its owner frees them too.
+/// An export in an unlinked file, which is freed with the process however that ends.
 final class UnnamedFile: ExportFile {
-    /// Left behind only by a crash between two system calls; empty.
+    /// Left behind, empty, only by a crash between two system calls.
     private static let name = "export.new"
 
     private let descriptor: CInt
     private let size = Guarded(0)
 
-    /// Makes an empty file on the disk of the store.
+    /// Creates an empty file on the disk of the store.
     init(in directory: StoreDirectory) throws(KeychainError) {
         unsafe unlinkat(directory.descriptor, Self.name, 0)
         let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
