@@ -87,7 +87,8 @@ enum TerminalStanding: Equatable {
 
     /// Whether this process is in the initial PID namespace.
     ///
-    /// There session 0 is that of the kernel threads, which have no terminal. In any other namespace session 0 is one whose leader is not visible.
+    /// There session 0 is that of the kernel threads, which have no terminal. In any other namespace session 0
+    /// is one whose leader is not visible.
     private static let isFirstNamespace: Bool = {
         var status = stat()
         // `PROC_PID_INIT_INO` (linux/proc_ns.h).
