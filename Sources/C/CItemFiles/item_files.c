@@ -5,37 +5,37 @@
 #include <string.h>
 
 enum {
-    /// As much of the log as is written at once.
+    /// How many bytes of the log are written at once.
     log_capacity = 64 * 1024,
-    /// As much of the main file as is read at once.
+    /// How many bytes of the main file are read at once.
     main_capacity = 16 * 1024,
-    /// How far apart two reads are that still go through the file: pages of a table stand between those of its indexes.
+    /// The greatest gap between two reads that counts as sequential: pages of a table lie between those of its
+    /// indexes.
     longest_step = 8 * 1024,
-    /// SQLite's smallest page: what is shorter is a look at the header.
+    /// SQLite's smallest page: a shorter read is of the header.
     smallest_page = 512,
-    /// The log's header, and where the pages' size and its salts are in it (sqlite.org/fileformat2, section 4.1).
+    /// The log's header, and the offsets of the page size and the salts in it (sqlite.org/fileformat2, section 4.1).
     log_header = 32,
     page_size_place = 8,
     salts_place = 16,
     salts_size = 8,
-    /// What comes before each page of the log, and where it says that a commit ends there.
+    /// The header before each page of the log, and the offset of its commit field.
     frame_header = 24,
     commit_place = 4,
 };
 
-/// The main file or its write-ahead log; SQLite's own file follows in the same memory.
+/// The main file or its write-ahead log; SQLite's own file object follows in the same memory.
 typedef struct {
     sqlite3_file base;
-    /// Bytes of the file from `start` on: of the log, what is still to be written; of the main file, what was read
-    /// ahead.
+    /// Buffered bytes of the file from `start` on: pending writes of the log, or read-ahead of the main file.
     unsigned char *octets;
     sqlite3_int64 start;
     int count;
     /// Where SQLite's last read of the main file ended.
     sqlite3_int64 last_end;
-    /// Other connections may write the main file too: nothing is read ahead.
+    /// Other connections may write the main file too: no read-ahead.
     bool is_shared;
-    /// Of the log: where its last commit ends, and which end was marked as flushed.
+    /// For the log: where its last commit ends, and the end that was last marked as flushed.
     sqlite3_int64 end, marked;
     unsigned char log_header[log_header];
 } File;
@@ -65,7 +65,7 @@ static int characteristics(sqlite3_file *file) { return OWN(xDeviceCharacteristi
 
 static int log_lock(sqlite3_file *file, int level) { return OWN(xLock, level); }
 
-/// What cannot be written is given up: SQLite takes the change back, and writes at the same place again.
+/// On failure the pending bytes are dropped: SQLite rolls the change back and writes at the same place again.
 static int write_out(sqlite3_file *file) {
     File *log = (File *)file;
     int count = log->count;
@@ -81,19 +81,20 @@ static void put(unsigned char *place, uint64_t number) {
     for (int index = 0; index < 8; index++) place[index] = (unsigned char)(number >> (56 - 8 * index));
 }
 
-/// Writes behind what was just flushed how far that goes; the next change takes the mark's place.
+/// Writes a mark after the bytes just flushed that says how far the flush reached; the next change overwrites it.
 ///
-/// Written after the flush and not flushed itself: where it is, the flush was done. So a record that is not what was
-/// written is told from one that never reached the disk (`ItemLog.swift`). SQLite takes it for the end of the log.
+/// Written after the flush and not flushed itself: its presence proves that the flush was done. This tells a record
+/// that was altered from one that never reached the disk (`ItemLog.swift`). SQLite takes the mark for the end of the
+/// log.
 static void mark_flushed(File *log) {
     if (log->end == log->marked) return;
     unsigned char mark[CITEMFILES_MARK_SIZE];
     memcpy(mark, CITEMFILES_MARK, 8);
     put(mark + 8, (uint64_t)log->end);
-    // Not where a frame has them.
+    // The salts are at another offset than in a frame, so that the mark is no valid frame.
     memcpy(mark + 16, log->log_header + salts_place, salts_size);
     put(mark + 24, citemfiles_mark_checksum(mark));
-    // Best effort: without it a change is as durable.
+    // Best effort: the change is equally durable without it.
     sqlite3_file *file = (sqlite3_file *)log;
     if (OWN(xWrite, mark, sizeof mark, log->end) == SQLITE_OK) log->marked = log->end;
 }
@@ -119,7 +120,7 @@ static int log_write(sqlite3_file *file, const void *octets, int count, sqlite3_
 
 static int log_read(sqlite3_file *file, void *octets, int count, sqlite3_int64 place) {
     int result = write_out(file) ?: OWN(xRead, octets, count, place);
-    // Of a log that is there, changes go on behind the others, with its salts.
+    // An existing log is continued with its salts, so its header is kept.
     if (result == SQLITE_OK && place == 0 && count == log_header) {
         memcpy(((File *)file)->log_header, octets, log_header);
     }
@@ -178,7 +179,7 @@ static int main_read(sqlite3_file *file, void *octets, int count, sqlite3_int64 
         }
         ahead->start = place;
         ahead->count = 0;
-        // A read that is cut short does not say how much there was: the file's last pages are read one by one.
+        // A short read does not say how many bytes there were: the file's last pages are read one by one.
         if (OWN(xRead, ahead->octets, main_capacity, place) != SQLITE_OK) return OWN(xRead, octets, count, place);
         ahead->count = main_capacity;
     }
@@ -196,7 +197,7 @@ static int main_truncate(sqlite3_file *file, sqlite3_int64 length) {
     return OWN(xTruncate, length);
 }
 
-/// What comes before it, others may have written.
+/// Another connection may have written the file while it was not locked.
 static int main_lock(sqlite3_file *file, int level) {
     forget(file);
     return OWN(xLock, level);
@@ -205,7 +206,7 @@ static int main_lock(sqlite3_file *file, int level) {
 static int main_sync(sqlite3_file *file, int flags) { return OWN(xSync, flags); }
 static int main_file_size(sqlite3_file *file, sqlite3_int64 *length) { return OWN(xFileSize, length); }
 
-/// The log's index is in shared memory only where the file is not one connection's own.
+/// SQLite puts the log's index into shared memory only if several connections may open the file.
 static int main_share(sqlite3_file *file, int region, int size, int extend, void volatile **memory) {
     ((File *)file)->is_shared = true;
     forget(file);
@@ -220,7 +221,7 @@ static void main_share_barrier(sqlite3_file *file) { OWN(xShmBarrier); }
 static int main_unshare(sqlite3_file *file, int removes) { return OWN(xShmUnmap, removes); }
 
 static const sqlite3_io_methods main_methods = {
-    // Without memory mapping.
+    // Version 2: no memory mapping (xFetch).
     .iVersion = 2,
     .xClose = close_file,
     .xRead = main_read,
@@ -250,7 +251,7 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     *opened = (File){.octets = malloc(is_log ? log_capacity : main_capacity), .last_end = -1};
     if (!opened->octets) return SQLITE_NOMEM;
     int result = own->xOpen(own, name, behind(file), flags, flags_out);
-    // A file with methods is closed by SQLite, whatever opening it came to.
+    // SQLite closes every file that has methods, even if opening it failed.
     if (behind(file)->pMethods) {
         opened->base.pMethods = is_log ? &log_methods : &main_methods;
     } else {
@@ -267,8 +268,8 @@ uint64_t citemfiles_mark_checksum(const unsigned char *mark) {
 
 int citemfiles_register(void) {
     static sqlite3_vfs vfs;
-    // Nobody asks how much memory SQLite has, and counting it takes a lock at each allocation. Refused where SQLite is
-    // in use already: it counts then.
+    // SQLite's memory statistics are not used, and counting takes a lock at each allocation. The call is refused if
+    // SQLite was initialised before; it then counts.
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     own = sqlite3_vfs_find(NULL);
     if (!own) return SQLITE_ERROR;

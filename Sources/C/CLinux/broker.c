@@ -43,7 +43,7 @@ intptr_t clinux_receive_packet(int socket, void *buffer, size_t count, int *desc
         char room[CMSG_SPACE(sizeof(int))];
     } control;
     struct msghdr message = {
-        // Not sizeof control, whose padding has room for a second descriptor, which nobody would close.
+        // Not sizeof control: its padding has room for a second descriptor, which would never be closed.
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_LEN(sizeof(int))};
     *descriptor = -1;
     ssize_t received = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Waits for the one byte that the daemon reports, and ends the program that was started with it.
+// Waits for the daemon's one-byte report and exits the launching process with that status.
 static _Noreturn void wait_for_report(int report, pid_t child) {
     unsigned char status = 1;
     ssize_t count;
@@ -39,7 +39,7 @@ int clinux_daemonize(void) {
         wait_for_report(report[0], child);
     }
     close(report[0]);
-    // A session of its own, and then a process that leads none: no terminal can become its controlling one.
+    // A new session, then a second fork: a process that is no session leader cannot acquire a controlling terminal.
     if (setsid() < 0) _exit(1);
     child = fork();
     if (child < 0) _exit(1);

@@ -15,7 +15,7 @@ int clinux_memfd(const char *name) { return memfd_create(name, MFD_CLOEXEC | MFD
 
 int clinux_keep_standard_descriptors(void) {
     if (close_range(3, ~0U, 0) != 0) return -1;
-    // Upwards: the lowest free number is the one that is missing.
+    // In ascending order: open(2) returns the lowest free number, which is the missing one.
     for (int descriptor = 0; descriptor <= 2; descriptor++) {
         if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDWR) != descriptor) return -1;
     }

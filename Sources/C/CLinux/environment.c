@@ -32,7 +32,7 @@ int clinux_restart_with_variables(const char *const *names) {
     }
 
     char **variables = calloc(kept + 1, sizeof *variables);
-    // What the kernel has, not what a library may have made of it: /proc/self/cmdline, its arguments apart by NUL.
+    // The arguments as the kernel has them, separated by NUL: a library may have changed its copy.
     FILE *file = fopen("/proc/self/cmdline", "re");
     if (variables == NULL || file == NULL) return -1;
     char **arguments = NULL;

@@ -12,7 +12,7 @@ size_t clinux_page_size(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 void *clinux_pages_map(size_t length) {
     void *region = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (region == MAP_FAILED) return NULL;
-    // Dump and fork are settled before the first page exists; mlock(2) then brings every page in.
+    // Dump and fork flags are set before the first page exists; mlock(2) then faults every page in.
     if (madvise(region, length, MADV_DONTDUMP) == 0 && madvise(region, length, MADV_WIPEONFORK) == 0
         && mlock(region, length) == 0) {
         return region;

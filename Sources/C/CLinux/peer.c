@@ -15,7 +15,7 @@ int clinux_peer_credentials(int socket, clinux_peer *peer) {
     struct ucred credentials;
     socklen_t length = sizeof credentials;
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
-    // A socket that never connected answers pid 0 and no user.
+    // For a socket that never connected the kernel reports pid 0 and uid -1.
     if (length != sizeof credentials || credentials.pid == 0 || credentials.uid == (uid_t)-1) {
         errno = ENOTCONN;
         return -1;

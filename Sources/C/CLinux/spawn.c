@@ -8,16 +8,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The lowest descriptor that the program must not get.
+// The lowest descriptor that the helper must not inherit.
 enum { FIRST_CLOSED_FD = 3 };
 
-// What the child does runs between vfork(2) and execve(2), in the memory of the process and on the stack of the thread
-// that waits for it: system calls and locals only.
+// The child runs between vfork(2) and execve(2), in the memory of this process and on the stack of the waiting
+// thread: system calls and locals only.
 
 static int reset_signals(void) {
     struct sigaction standard = {.sa_handler = SIG_DFL};
     for (int number = 1; number < NSIG; number++) {
-        // SIGKILL, SIGSTOP and the two that glibc keeps for itself refuse: nothing to reset there.
+        // SIGKILL, SIGSTOP and glibc's two internal signals cannot be set: nothing to reset there.
         (void)sigaction(number, &standard, NULL);
     }
     sigset_t none;
@@ -25,7 +25,7 @@ static int reset_signals(void) {
     return sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-// Moves the three descriptors out of the way first: any of them may already be one of the numbers wanted.
+// Duplicates the three descriptors first: any of them may already be one of the target numbers.
 static int place_descriptors(const int given[3]) {
     int moved[3];
     for (int index = 0; index < 3; index++) {
@@ -40,8 +40,8 @@ static int place_descriptors(const int given[3]) {
     return close_range(FIRST_CLOSED_FD, ~0U, 0);
 }
 
-// Gives the group of a set-gid program up, for good. The system call itself: glibc's function would have all threads of the
-// process do the same. Before the death signal is asked for, which the kernel takes back with a change of rights.
+// Permanently drops the group of a set-gid program. A raw system call, because glibc's wrapper would apply it to all
+// threads of the process. Must precede `PR_SET_PDEATHSIG`, which the kernel clears when credentials change.
 static int drop_set_group(void) {
     gid_t real, effective, saved;
     if (syscall(SYS_getresgid, &real, &effective, &saved) != 0) return -1;
@@ -67,14 +67,14 @@ static void become(
 int32_t clinux_spawn(
     const char *path, char *const *argv, char *const *envp, int stdin_fd, int stdout_fd, int stderr_fd
 ) {
-    // Blocked until the child has default handlers: ours must not run in it.
+    // Signals stay blocked until the child has default handlers: this process's handlers must not run in it.
     sigset_t all, previous;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &previous);
 
     const int given[3] = {stdin_fd, stdout_fd, stderr_fd};
     const pid_t parent = getpid();
-    // Written by the child in our memory, before we go on.
+    // The child writes it in this process's memory before vfork(2) returns in the parent.
     volatile int reason = 0;
     const pid_t child = vfork();
     if (child == 0) {

@@ -14,8 +14,8 @@ void clinux_wipe_vector_registers(void) {
         __asm__ volatile("vzeroall" ::: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
                          "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
     }
-    // AES with AVX-512 has its round keys in the upper sixteen, which the instruction above does not reach; functions that
-    // are compiled without AVX-512, as all of ours are, do not use them.
+    // AES with AVX-512 keeps round keys in registers 16 to 31, which `vzeroall` does not clear; functions compiled
+    // without AVX-512, as all of ours are, do not use them.
     if (__builtin_cpu_supports("avx512f")) {
 #define CLEAR(n) "vpxord %%zmm" #n ", %%zmm" #n ", %%zmm" #n "\n\t"
         __asm__ volatile(CLEAR(16) CLEAR(17) CLEAR(18) CLEAR(19) CLEAR(20) CLEAR(21) CLEAR(22) CLEAR(23) CLEAR(24)
@@ -46,7 +46,7 @@ clinux_stack *clinux_stack_make(size_t length) {
         free(stack);
         return NULL;
     }
-    // The lowest page stays closed: what outgrows the stack ends there.
+    // The lowest page stays inaccessible: a stack overflow faults there.
     unsigned char *room = region + page;
     if (mprotect(room, length, PROT_READ | PROT_WRITE) == 0 && madvise(room, length, MADV_DONTDUMP) == 0
         && madvise(room, length, MADV_WIPEONFORK) == 0 && mlock(room, length) == 0) {

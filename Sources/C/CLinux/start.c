@@ -35,7 +35,8 @@ void clinux_release_signals(int descriptor) {
     holds = false;
 }
 
-// These run between vfork(2) and execve(2), in the memory of the process: system calls and locals only.
+// The following functions run between vfork(2) and execve(2), in the memory of the process: system calls and locals
+// only.
 
 static void reset_signals(const sigset_t *mask) {
     // The handlers of this process must not run in the child, and execve(2) resets them only later.
@@ -51,7 +52,7 @@ static void reset_signals(const sigset_t *mask) {
 static void become(
     const char *path, char *const argv[], char *const envp[], const int given[3], const sigset_t *mask
 ) {
-    // Moved out of the way first: any of them may be one of the numbers wanted.
+    // Duplicated first: any of them may already be one of the target numbers.
     int moved[3];
     for (int index = 0; index < 3; index++) {
         moved[index] = given[index] < 0 ? -1 : fcntl(given[index], F_DUPFD_CLOEXEC, 3);
@@ -69,7 +70,7 @@ static void reap(pid_t child) {
     while (child > 0 && waitid(P_PID, (id_t)child, &information, WEXITED) < 0 && errno == EINTR) {}
 }
 
-// Leads a session with a terminal, with the program as its only child; returns with `errno` set.
+// Becomes the leader of a session with a terminal and starts the program as its only child; returns with `errno` set.
 static void lead(
     const char *path, char *const argv[], char *const envp[], const clinux_session *session,
     char *const leader_argv[], const sigset_t *mask, volatile int *program
@@ -79,7 +80,7 @@ static void lead(
     volatile int reason = 0;
     const pid_t child = vfork();
     if (child == 0) {
-        // In the foreground before it is anything: no signal is let through yet, and so none stops this call.
+        // Before execve(2), while all signals are still blocked: otherwise SIGTTOU would stop this call.
         if (setpgid(0, 0) == 0 && tcsetpgrp(session->terminal, getpid()) == 0) {
             become(path, argv, envp, streams, mask);
         }
@@ -90,7 +91,7 @@ static void lead(
     *program = child;
     if (reason == 0) {
         const int own[3] = {session->terminal, session->report, session->terminal};
-        // What else is open is the program's.
+        // The leader closes every other descriptor: they belong to the program.
         if (dup2(own[0], 0) == 0 && dup2(own[1], 1) == 1 && dup2(own[2], 2) == 2 &&
             close_range(3, ~0U, 0) == 0) {
             reset_signals(mask);

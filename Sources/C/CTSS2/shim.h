@@ -5,7 +5,7 @@
 #include <tss2/tss2_sys.h>
 #include <tss2/tss2_tctildr.h>
 
-// Macros with casts, which Swift does not see under their own names: `kTPM2_ALG_ECC` for `TPM2_ALG_ECC`.
+// Macros with casts, which Swift does not import under their own names: `kTPM2_ALG_ECC` for `TPM2_ALG_ECC`.
 #define CTSS2_CONSTANT(type, name) static const type k##name = name
 
 CTSS2_CONSTANT(TPM2_ALG_ID, TPM2_ALG_AES);
@@ -78,6 +78,6 @@ CTSS2_CONSTANT(TPMA_PERMANENT, TPMA_PERMANENT_INLOCKOUT);
 
 #undef CTSS2_CONSTANT
 
-/// The type of an NV index stands in its attributes from bit 4 on (`TPMA_NV_TPM2_NT_SHIFT`).
+/// The type of an NV index is encoded in its attributes from bit 4 on (`TPMA_NV_TPM2_NT_SHIFT`).
 static const TPMA_NV kTPMA_NV_COUNTER = (TPMA_NV)TPM2_NT_COUNTER << TPMA_NV_TPM2_NT_SHIFT;
 static const TPMA_NV kTPMA_NV_PIN_FAIL = (TPMA_NV)TPM2_NT_PIN_FAIL << TPMA_NV_TPM2_NT_SHIFT;

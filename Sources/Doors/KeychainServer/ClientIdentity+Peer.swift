@@ -3,15 +3,15 @@ import KeychainModel
 import SystemFacts
 
 extension ClientIdentity {
-    /// Knows the `touchstone` that was installed with the program of this process.
+    /// Recognises the `touchstone` command installed with the program of this process.
     package init(manifest: AccessGroupManifest = AccessGroupManifest()) {
         self.init(ofDaemon: ProgramPath.ofThisProcess(), manifest: manifest)
     }
 
-    /// Knows the `touchstone` that was installed with a daemon: the one in `bin` for a daemon in `libexec/touchstone`, as all
-    /// packages have it, or the one beside it.
+    /// Recognises the `touchstone` command installed with a daemon.
     ///
-    /// The one in `bin` was known by its path once, and its items stay within reach.
+    /// For a daemon in `libexec/touchstone`, as all packages have it, that is the one in `bin`, otherwise the one
+    /// beside the daemon. The one in `bin` was once identified by its path, and its items stay accessible.
     package init(ofDaemon daemon: String?, manifest: AccessGroupManifest = AccessGroupManifest()) {
         let packaged = "/libexec/touchstone"
         let place = daemon.map(ProgramPath.directory)
@@ -24,7 +24,7 @@ extension ClientIdentity {
         )
     }
 
-    /// Who is at the other end of a socket, by the name that `namer` gives to its program; nil asks nobody.
+    /// The caller at the other end of a socket, with its program named by `namer`; nil names no program.
     func asker(of peer: PeerCredentials, in role: AskerRole, namedBy namer: (any ProgramNamer)?) -> Asker {
         let look = peer.process.flatMap { namer?.look(at: $0) } ?? .nothing
         return asker(

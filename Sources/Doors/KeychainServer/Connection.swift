@@ -3,27 +3,27 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// One client: its socket, its thread, and the requests that it waits for.
+/// One client connection: its socket, its thread, and its running requests.
 final class Connection: Sendable {
     private struct State {
         var tasks: [UInt64: Task<Void, Never>] = [:]
-        /// False once the socket is closed: its number may then be somebody else's.
+        /// False once the socket is closed: its descriptor number may then be reused.
         var isOpen = true
-        /// The peer does not read, is gone or misbehaved: no more replies.
+        /// The peer does not read, has disconnected or misbehaves: no more replies.
         var isBroken = false
     }
 
-    /// Its client's calls.
+    /// The client's calls of the desk.
     let visit: Visit
     let executor: ConnectionExecutor
     let limits: RequestLimits
     let desk: Desk
-    /// Connected; its thread alone waits in it.
+    /// The connected socket; only the connection's thread waits on it.
     let socket: CInt
     private let handler: RequestHandler
     private let state = Guarded(State())
 
-    /// Takes over a connected socket, which stays the caller's when this throws.
+    /// Takes over a connected socket; if this throws, the caller keeps it.
     init(
         _ socket: CInt,
         of asker: Asker,
@@ -41,18 +41,18 @@ final class Connection: Sendable {
         }
     }
 
-    /// Who is at the other end, as of the last look.
+    /// The process at the other end, as of the last check.
     var caller: Caller { visit.caller }
 
     // MARK: Requests
 
-    /// How many requests run.
+    /// How many requests are running.
     var requestCount: Int { state.withLock { $0.tasks.count } }
 
-    /// Starts to serve a request, on this connection's thread, from its next look at its jobs on.
+    /// Starts serving a request on this connection's thread; it first runs when the thread next runs its jobs.
     ///
-    /// What the frame took of the locked memory is kept until a request with a secret is done. Others hold
-    /// nothing, so that none that waits for room keeps another one from it.
+    /// A request with a secret keeps the locked memory reserved for its frame until it is done. Other requests
+    /// release it at once, so that one waiting for memory does not keep it from another.
     func start(_ request: consuming Request, _ head: RequestHead, room: LockedMemoryBudget.Reservation) {
         let room = request.holdsSecret ? room : nil
         let box = RequestBox(request)
@@ -72,29 +72,29 @@ final class Connection: Sendable {
         state.withLock { $0.tasks[head.id] = task }
     }
 
-    /// Serves a request on this thread, now; false where it has to wait, and ``start(_:_:room:)`` is due.
+    /// Serves a request on this thread, now; false if it has to wait and needs ``start(_:_:room:)``.
     func serveAtOnce(_ request: borrowing Request, id: UInt64) throws(WireError) -> Bool {
         try handler.serveAtOnce(request, id: id) { message throws(WireError) in
             try self.send(message)
         }
     }
 
-    /// Some of a request came from a process.
+    /// Checks the sender of a received part of a request.
     func received(from sender: Int32) { visit.checkAsker(sender: sender) }
 
-    /// Ends a request: its prompt is taken away.
+    /// Cancels a request and its prompt.
     func cancel(_ id: UInt64) {
         state.withLock { $0.tasks[id] }?.cancel()
     }
 
-    /// Ends all requests.
+    /// Cancels all requests.
     func cancelAll() {
         for task in state.withLock({ Array($0.tasks.values) }) { task.cancel() }
     }
 
     // MARK: Replies
 
-    /// Sends one message; waits while the peer does not read, but not for long.
+    /// Sends one message; waits while the peer does not read, at most ``RequestLimits/replyDeadline``.
     func send(_ message: borrowing SecretBuffer) throws(WireError) {
         guard state.withLock({ $0.isOpen && !$0.isBroken }) else { throw .closed }
         var deadline: MonotonicTime?
@@ -109,40 +109,40 @@ final class Connection: Sendable {
         }
     }
 
-    /// No more replies: part of one may have been sent, or the peer is gone.
+    /// Stops sending replies: part of one may have been sent, or the peer has disconnected.
     func giveUp() {
         state.withLock { $0.isBroken = true }
         cancelAll()
         executor.wake()
     }
 
-    /// Whether nothing more is to be read or sent.
+    /// Whether nothing more can be read or sent.
     var isBroken: Bool { state.withLock { $0.isBroken } }
 
     // MARK: The end
 
-    /// Ends all requests because the daemon ends; their clients are told so.
+    /// Cancels all requests because the daemon stops; their clients get an error that says so.
     func stop() {
         visit.stop()
         cancelAll()
         guard executor.wake() else { return }
-        // It waits in recv(2), with no request to answer.
+        // The thread waits in recv(2), with no request to answer.
         state.withLock { state in
             if state.isOpen { _ = shutdown(socket, CInt(SHUT_RD)) }
         }
     }
 
-    /// Whether the daemon ends.
+    /// Whether the daemon is stopping.
     var isStopping: Bool { visit.isStopping }
 
-    /// Cuts a connection off whose peer holds the end up.
+    /// Shuts the socket down because its peer delays the daemon's exit.
     func cutOff() {
         state.withLock { state in
             if state.isOpen { _ = shutdown(socket, CInt(SHUT_RDWR)) }
         }
     }
 
-    /// Closes the socket and wipes what the contexts held.
+    /// Closes the socket and wipes the secrets of its contexts.
     func close() {
         state.withLock { state in
             state.isOpen = false

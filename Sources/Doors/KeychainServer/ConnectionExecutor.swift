@@ -2,26 +2,26 @@ import CLinux
 import Glibc
 import SecretMemory
 
-/// Runs the requests of one connection on the connection's own thread, between two looks at its socket.
+/// Runs the requests of one connection on the connection's own thread, between two polls of its socket.
 ///
-/// A request that waits for nobody thus runs without any change of thread.
-/// Actors without an executor of their own run here as well while they work for such a request.
+/// A request that waits for nothing thus runs without a thread switch. Actors without an executor of their own also
+/// run here while they work for such a request.
 final class ConnectionExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
         /// The thread is in poll(2), or about to be: a job must wake it.
         var isAsleep = false
-        /// The thread is in recv(2), or about to be, because no request runs that could have a job.
+        /// The thread is in recv(2), or about to be, because no request runs that could enqueue a job.
         var isReceiving = false
-        /// Somebody wants the thread to look around before it sleeps.
+        /// ``wake()`` was called: the thread has to check its state before it sleeps.
         var wasWoken = false
         var hasEnded = false
     }
-    /// A request's own job, that of the vault's actor, and the rest of the request; one more for a commit.
+    /// The request's own job, the vault actor's, and the rest of the request; one more for a commit.
     private static let roundsBetweenLooks = 4
 
     private let state = Guarded(State())
-    /// Readable when the thread has to look at its jobs.
+    /// Readable when the thread has to run its jobs.
     let wakeup: CInt
 
     init() throws(ServerError) {
@@ -40,13 +40,13 @@ final class ConnectionExecutor: TaskExecutor {
             return (state.isAsleep, false)
         }
         if mustWake { signal() }
-        // The thread is gone or has no request, and with it everything that a job could meet here.
+        // The thread has ended or has no request, so the job cannot run concurrently with anything on it.
         if isAway { unsafe job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 
-    /// Makes the thread look around; from any thread.
+    /// Makes the thread check its state; callable from any thread.
     ///
-    /// - Returns: whether it is in recv(2), from which this does not wake it.
+    /// - Returns: whether the thread is in recv(2), which this does not interrupt.
     @discardableResult
     func wake() -> Bool {
         let (mustWake, isReceiving) = state.withLock { state in
@@ -58,8 +58,9 @@ final class ConnectionExecutor: TaskExecutor {
         return isReceiving
     }
 
-    /// Runs the jobs that are there, and those that they add, as far as a look-up goes: a request that goes on for
-    /// longer lets the thread look at the socket in between.
+    /// Runs the enqueued jobs and the jobs they enqueue, for as many rounds as a look-up needs.
+    ///
+    /// The thread polls the socket before it continues a longer request.
     func runJobs() {
         for _ in 0..<Self.roundsBetweenLooks {
             let jobs = state.withLock { state in
@@ -72,7 +73,7 @@ final class ConnectionExecutor: TaskExecutor {
         }
     }
 
-    /// Whether the thread may sleep: nothing is waiting, and whatever comes from now on wakes it.
+    /// Whether the thread may sleep: no job is enqueued, and any later one wakes it.
     func maySleep() -> Bool {
         state.withLock { state in
             defer { state.wasWoken = false }
@@ -82,7 +83,7 @@ final class ConnectionExecutor: TaskExecutor {
         }
     }
 
-    /// Whether the thread may wait in recv(2): no request runs, and nobody wants it.
+    /// Whether the thread may wait in recv(2): no job is enqueued and ``wake()`` was not called.
     func mayWaitForRequest() -> Bool {
         state.withLock { state in
             guard state.jobs.isEmpty, !state.wasWoken else { return false }
@@ -91,12 +92,12 @@ final class ConnectionExecutor: TaskExecutor {
         }
     }
 
-    /// The thread is back from recv(2).
+    /// The thread has returned from recv(2).
     func hasReceived() {
         state.withLock { $0.isReceiving = false }
     }
 
-    /// The thread no longer sleeps; takes back what woke it.
+    /// The thread is awake; resets the eventfd that woke it.
     func awoke(bySignal: Bool) {
         if bySignal {
             var count: UInt64 = 0
@@ -105,7 +106,7 @@ final class ConnectionExecutor: TaskExecutor {
         state.withLock { $0.isAsleep = false }
     }
 
-    /// Ends when nothing is left to run; from now on, jobs run where they are made.
+    /// Ends if no job is left; from then on, jobs run on the thread that enqueues them.
     func endIfEmpty() -> Bool {
         state.withLock { state in
             state.hasEnded = state.jobs.isEmpty

@@ -4,27 +4,27 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// What the thread of a connection does: reads frames, judges them, and runs requests in between.
+/// The loop of a connection's thread: reads frames, checks them, and runs requests in between.
 struct ConnectionLoop: ~Copyable {
     private enum Hold {
         case none
-        /// As many requests run as may.
+        /// The connection has reached its limit of running requests.
         case requests
-        /// There is no locked memory for it.
+        /// No locked memory is left for the frame.
         case room
     }
 
     private let connection: Connection
     private let nonce = RandomBytes.array(count: Greeting.nonceOctetCount)
     private var receiver = FrameReceiver()
-    /// Room for the frame that arrives, taken before more than its first bytes is received.
+    /// The reservation for the arriving frame, made before more than its first bytes are received.
     private var room: LockedMemoryBudget.Reservation?
     private var lastID: UInt64 = 0
-    /// Until the first request; nil afterwards.
+    /// Runs until the first request; nil afterwards.
     private var helloDeadline: MonotonicTime?
-    /// While part of a frame is there.
+    /// Runs while part of a frame has been received.
     private var frameDeadline: MonotonicTime?
-    /// Why a frame has to wait that is there, or could be received.
+    /// Why a received or announced frame has to wait.
     private var hold = Hold.none
     private var isReading = true
 
@@ -33,7 +33,7 @@ struct ConnectionLoop: ~Copyable {
         helloDeadline = .after(connection.limits.helloDeadline)
     }
 
-    /// Serves the client until it is gone and its last request has ended.
+    /// Serves the client until it disconnects and its last request has ended.
     mutating func run() {
         greet()
         while true {
@@ -61,7 +61,7 @@ struct ConnectionLoop: ~Copyable {
                 guard let length = try receiver.announcedLength() else { return awaitRest() }
                 if !mayStartRequest { hold = .requests } else if !takeRoom(length) { hold = .room }
                 guard case .none = hold else {
-                    // Not the peer's fault: its time starts again.
+                    // The delay is not the peer's fault: its deadline starts again.
                     frameDeadline = nil
                     return
                 }
@@ -74,7 +74,7 @@ struct ConnectionLoop: ~Copyable {
         }
     }
 
-    /// The rest of a frame that has begun must be there in time.
+    /// Starts the deadline for the rest of a partly received frame.
     private mutating func awaitRest() {
         guard frameDeadline == nil, receiver.holdsPart else { return }
         frameDeadline = .after(connection.limits.frameDeadline)
@@ -97,15 +97,15 @@ struct ConnectionLoop: ~Copyable {
             if let id { send(KeychainError(.param), to: id) }
             refuse("malformed frame")
         case .refused(let id, let error):
-            // Answered under a number that was answered before, it would be taken for that answer.
+            // A reply to a number that was already answered would be taken for that answer.
             guard helloDeadline == nil, id > lastID else { return refuse("request number") }
             lastID = id
             send(error, to: id)
         case .request(let head, let request):
             guard head.id > lastID else { return refuse("request number") }
             lastID = head.id
-            // Before the greeting, nothing is told of what could be called. Here and not where the request is taken apart: Swift
-            // 6.3 cannot compile that for release.
+            // Before the greeting, the client learns nothing about which methods exist. Checked here and not where
+            // the request is decoded, because Swift 6.3 cannot compile that for release.
             guard helloDeadline != nil || connection.visit.admits(head.method) else {
                 return refuseMethod(head.id)
             }
@@ -181,7 +181,7 @@ struct ConnectionLoop: ~Copyable {
         isReading = false
         hold = .none
         room = nil
-        // What a peer asked for that is gone must not keep a prompt on the screen.
+        // A request of a client that has disconnected must not keep a prompt on the screen.
         connection.cancelAll()
     }
 
@@ -198,7 +198,7 @@ struct ConnectionLoop: ~Copyable {
         var mayGoOn = false
         switch hold {
         case .none: mayReceive = isReading
-        // A request may have ended since the frame was looked at.
+        // A request may have ended since the frame was checked.
         case .requests: mayGoOn = mayStartRequest
         case .room: break
         }

@@ -5,7 +5,7 @@ package import KeychainModel
 import SecretMemory
 import Threads
 
-/// A door to the desk: accepts clients on a socket, finds out who they are, and serves each on a thread of its own.
+/// A door to the desk: accepts clients on a socket, identifies them, and serves each on its own thread.
 ///
 /// ```swift
 /// let server = try KeychainServer(desk: desk, owner: .ofThisProcess())
@@ -15,22 +15,22 @@ import Threads
 package final class KeychainServer: Sendable {
     private struct State {
         var connections: [UInt64: Connection] = [:]
-        /// How many more were accepted, whose programs are being named.
+        /// How many more were accepted and are being identified.
         var arriving: [AskerRole: Int] = [:]
         var isStopping = false
         var isAccepting = false
         var idleSince = MonotonicTime.now()
-        /// When the log was last told of too many connections.
+        /// When the log last recorded too many connections.
         var lastRefusal: MonotonicTime?
-        /// Whether the socket's path names another file, and when the log was last told so.
+        /// Whether the socket's path names another file, and when the log last recorded it.
         var isNameLost = false
         var lastLoss: MonotonicTime?
         var whenQuiet: [CheckedContinuation<Void, Never>] = []
 
-        /// Whether nobody is connected.
+        /// Whether no client is connected or being identified.
         var isDeserted: Bool { connections.isEmpty && arriving.isEmpty }
 
-        /// Those of a role that are served, and those whose programs are being named.
+        /// The connections of a role: those served and those being identified.
         func count(of role: AskerRole) -> Int {
             connections.values.count { $0.visit.role == role } + arriving[role, default: 0]
         }
@@ -52,10 +52,10 @@ package final class KeychainServer: Sendable {
     private let stopSignal: CInt
     private let state = Guarded(State())
 
-    /// Gets ready to serve the programs of `owner`, and of nobody else.
+    /// Prepares to serve the programs of `owner` only.
     ///
-    /// `namer` tells what they are; nil for a look of its own, which a daemon of the same user can take.
-    /// A program of `owner` whose group is `agentGroup` is an agent; nil where there are none.
+    /// `namer` identifies the programs; nil reads `/proc` directly, which a daemon of the same user may do. A program
+    /// of `owner` whose group is `agentGroup` is an agent; nil if there are no agents.
     package init(
         desk: Desk,
         limits: RequestLimits = RequestLimits(),
@@ -76,7 +76,7 @@ package final class KeychainServer: Sendable {
 
     deinit { close(stopSignal) }
 
-    /// Starts to accept clients on a thread of its own.
+    /// Starts to accept clients on a new thread.
     package func start(_ listener: consuming Listener) throws(ServerError) {
         state.withLock { $0.isAccepting = true }
         let box = ListenerBox(listener)
@@ -92,7 +92,7 @@ package final class KeychainServer: Sendable {
         }
     }
 
-    /// Serves a connected socket, whoever made it, and closes it at the end.
+    /// Serves a connected socket, even one made elsewhere, and closes it at the end.
     package func serve(_ socket: CInt) {
         do throws(ServerError) {
             try admit(socket)
@@ -102,14 +102,14 @@ package final class KeychainServer: Sendable {
         }
     }
 
-    /// For how long nobody has been connected; nil while somebody is.
+    /// How long no client has been connected; nil while one is.
     package var idleTime: Duration? {
         state.withLock { $0.isDeserted ? $0.idleSince.age : nil }
     }
 
-    /// Stops accepting, ends all requests (clients are told `systemCancel`) and waits for the last thread.
+    /// Stops accepting, cancels all requests (clients get `systemCancel`) and waits for the last thread.
     ///
-    /// - Parameter grace: after this time, connections whose peers do not read are cut off.
+    /// - Parameter grace: after this time, connections whose peers do not read are shut down.
     package func stop(grace: Duration = .seconds(5)) async {
         state.withLock { $0.isStopping = true }
         var one: UInt64 = 1
@@ -131,7 +131,7 @@ package final class KeychainServer: Sendable {
     // MARK: Accepting
 
     private func acceptClients(on listener: borrowing Listener) {
-        // Let go of when no descriptor is left, so that a client can be turned away instead of left waiting.
+        // Closed when no descriptor is left, so that a client can be refused instead of left waiting.
         var spare = Self.openSpare()
         while true {
             let wake = waitForClient(listener.socket, changes: listener.changes)
@@ -144,7 +144,7 @@ package final class KeychainServer: Sendable {
                 continue
             }
             let failure = errno
-            // The client left, or a signal came: the next one may be there already.
+            // The client disconnected, or a signal came: another client may be waiting already.
             if failure == ECONNABORTED || failure == EINTR { continue }
             if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(failure) {
                 if spare >= 0 { close(spare) }
@@ -163,9 +163,9 @@ package final class KeychainServer: Sendable {
 
     private static func openSpare() -> CInt { unsafe open("/dev/null", O_RDONLY | O_CLOEXEC) }
 
-    /// Tells, once for each loss, that clients do not come here any more: another program may answer in our place.
+    /// Records, once for each loss, that the socket's path no longer leads here: another program may answer instead.
     ///
-    /// The status does not tell it, because whoever asks for it asks that program.
+    /// The status does not report it, because a client that queries it reaches that other program.
     private func checkName(of listener: borrowing Listener) {
         listener.takeChanges()
         let isLost = !listener.hasItsName()
@@ -182,7 +182,7 @@ package final class KeychainServer: Sendable {
         )
     }
 
-    /// Waits for the end, a client or a change of the socket's directory.
+    /// Waits for the stop signal, a client or a change of the socket's directory.
     private func waitForClient(_ socket: CInt, changes: CInt) -> (stops: Bool, isClient: Bool) {
         var descriptors = (
             pollfd(fd: stopSignal, events: Int16(POLLIN), revents: 0),
@@ -192,7 +192,7 @@ package final class KeychainServer: Sendable {
         _ = unsafe withUnsafeMutablePointer(to: &descriptors) { pair in
             unsafe pair.withMemoryRebound(to: pollfd.self, capacity: 3) { unsafe poll($0, 3, -1) }
         }
-        // A signal that ends the wait early is no change: accept(2) says that nobody is there.
+        // If a signal ended the wait, no descriptor is ready: accept(2) then reports that no client is waiting.
         return (descriptors.0.revents != 0, descriptors.1.revents != 0 || descriptors.2.revents == 0)
     }
 
@@ -206,17 +206,17 @@ package final class KeychainServer: Sendable {
     private func admit(_ socket: CInt) throws(ServerError) {
         guard fcntl(socket, F_SETFL, 0) == 0 else { throw ServerError(call: "fcntl", errno: errno) }
         let peer = try PeerCredentials(of: socket)
-        // Who sends is told with each message. Accepted sockets have it from their listener.
+        // Each message then carries its sender's credentials. Accepted sockets inherit this from the listener.
         guard clinux_pass_credentials(socket) == 0 else {
             throw ServerError(call: "setsockopt SO_PASSCRED", errno: errno)
         }
-        // Nobody else's business, root's included: root has other ways.
+        // No other user is served, not even root, which has other ways.
         guard peer.uid == owner.uid else {
             return refuse(socket, peer, "another user", .missingEntitlement)
         }
         let role = role(of: peer)
         let isFull = state.withLock { state in
-            // Agents have places of their own, which programs without end cannot take.
+            // Agents have their own limit, so that apps cannot use up their connections.
             guard state.count(of: role) < limits.connections(of: role) else { return true }
             state.arrive(role)
             return false
@@ -224,7 +224,7 @@ package final class KeychainServer: Sendable {
         guard !isFull else {
             return refuse(socket, peer, "too many connections", .allocate, cause: .tooManyConnections)
         }
-        // On a thread of the client's own from here on: nobody waits while its program is named.
+        // The rest runs on the client's own thread: naming its program delays no other client.
         let arrival = Guarded<PeerCredentials?>(peer)
         let failure = BlockingThread.start { [self] in serve(socket, of: arrival, in: role) }
         guard failure != 0 else { return }
@@ -234,13 +234,13 @@ package final class KeychainServer: Sendable {
 
     private func role(of peer: PeerCredentials) -> AskerRole { agentGroup == peer.gid ? .agent : .app }
 
-    /// Who arrived; the pidfd is closed with this, so that a connection that is served holds none.
+    /// Identifies the peer; the pidfd is closed afterwards, so that a served connection holds none.
     private func asker(of arrival: Guarded<PeerCredentials?>, in role: AskerRole) -> Asker {
         guard let peer = arrival.withLock({ $0.take() }) else { preconditionFailure("it arrives once") }
         return identity.asker(of: peer, in: role, namedBy: namer)
     }
 
-    /// Serves a client of the owner's until it is gone.
+    /// Serves a client of the owner until it disconnects.
     private func serve(_ socket: CInt, of arrival: Guarded<PeerCredentials?>, in role: AskerRole) {
         let connection: Connection
         do throws(ServerError) {
@@ -264,7 +264,7 @@ package final class KeychainServer: Sendable {
         remove(connection, number: number)
     }
 
-    /// One that arrived is not served.
+    /// Removes an accepted connection that is not served.
     private func hasLeft(_ role: AskerRole) {
         state.withLock { state in
             state.leave(role)
@@ -282,7 +282,7 @@ package final class KeychainServer: Sendable {
         tellWhenQuiet()
     }
 
-    /// Tells a client why it is not served, if it can be told without waiting.
+    /// Refuses a client with an error, if that can be sent without waiting.
     private func refuse(
         _ socket: CInt,
         _ peer: PeerCredentials,
@@ -290,7 +290,7 @@ package final class KeychainServer: Sendable {
         _ status: Status,
         cause: DriverCause? = nil
     ) {
-        // Clients try again: one line in a while says it.
+        // Clients retry: one log entry per pause is enough.
         if cause != .tooManyConnections || isRefusalDue() {
             let asker = identity.asker(of: peer, in: role(of: peer), namedBy: namer.waits ? nil : namer)
             record(asker.caller, reason)
@@ -303,7 +303,7 @@ package final class KeychainServer: Sendable {
         close(socket)
     }
 
-    /// Whether the log has not been told of too many connections for ``RequestLimits/refusalPause``.
+    /// Whether the log recorded no refusal for too many connections within ``RequestLimits/refusalPause``.
     private func isRefusalDue() -> Bool {
         state.withLock { state in
             if let last = state.lastRefusal, last.age < limits.refusalPause { return false }
@@ -328,7 +328,7 @@ package final class KeychainServer: Sendable {
     }
 }
 
-/// Carries the listener, which cannot be copied, to the thread that accepts.
+/// Carries the listener, which cannot be copied, to the accepting thread.
 private final class ListenerBox: Sendable {
     private let listener: Guarded<Listener?>
 

@@ -3,24 +3,24 @@ import Glibc
 public import KeychainModel
 import SystemFacts
 
-/// The socket that clients connect to, and the lock that makes this daemon the only one of its user.
+/// The socket that clients connect to, and the lock that ensures one daemon per user.
 public struct Listener: ~Copyable, Sendable {
     private static let backlog: CInt = 4096
 
     /// The listening socket, close-on-exec and non-blocking.
     let socket: CInt
     private let lock: CInt
-    /// The path to remove at the end; nil for a socket that somebody else made.
+    /// The path to remove at the end; nil for a socket adopted from the service manager.
     private let path: String?
-    /// Tells of changes of the directory's names, inotify(7); -1 for a socket that somebody else made, or where there are
-    /// no watches left.
+    /// An inotify(7) descriptor for changes of the directory's names; -1 for an adopted socket, or if no watch is
+    /// left.
     let changes: CInt
-    /// The file that the path named when it was made.
+    /// The file that the path named after bind(2).
     private let file: ProcessDirectory.FileIdentity?
 
-    /// Makes the socket in the runtime directory, mode 0600.
+    /// Creates the socket in the runtime directory, mode 0600.
     ///
-    /// Whatever an earlier daemon left there is removed, but only once the lock is ours.
+    /// A socket left there by an earlier daemon is removed, but only once this one holds the lock.
     /// - Throws: ``ServerError`` `alreadyRunning` when another daemon holds the lock.
     public init(at layout: Layout) throws(ServerError) {
         let path = layout.socket
@@ -41,13 +41,13 @@ public struct Listener: ~Copyable, Sendable {
         file = ProcessDirectory.FileIdentity(path, follows: false)
     }
 
-    /// Whether the path still names this socket; true where it was somebody else who made it.
+    /// Whether the path still names this socket; always true for an adopted socket.
     borrowing func hasItsName() -> Bool {
         guard let path, let file else { return true }
         return ProcessDirectory.FileIdentity(path, follows: false) == file
     }
 
-    /// Takes what ``changes`` told; it is the present state that counts.
+    /// Discards the events of ``changes``: only the present state counts.
     borrowing func takeChanges() {
         var octets = [UInt8](repeating: 0, count: 4096)
         while unsafe read(changes, &octets, octets.count) > 0 {}
@@ -66,14 +66,14 @@ public struct Listener: ~Copyable, Sendable {
         return descriptor
     }
 
-    /// Takes over a listening socket that the service manager made, and takes the lock.
+    /// Adopts a listening socket from the service manager, and takes the lock.
     public init(adopting socket: CInt, layout: Layout) throws(ServerError) {
         var isListening: CInt = 0
         var length = socklen_t(MemoryLayout<CInt>.size)
         guard unsafe getsockopt(socket, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &length) == 0,
             isListening == 1
         else { throw ServerError(.notASocket, "descriptor \(socket) does not listen") }
-        // Where the socket is, is the business of whoever made it.
+        // The location of the socket is up to the service manager.
         try RuntimeDirectory.prepare(ProgramPath.directory(of: layout.lockFile))
         let lock = try Self.takeLock(layout.lockFile)
         guard fcntl(socket, F_SETFD, FD_CLOEXEC) == 0, fcntl(socket, F_SETFL, O_NONBLOCK) == 0,
@@ -89,12 +89,12 @@ public struct Listener: ~Copyable, Sendable {
         file = nil
     }
 
-    /// Removes the socket's name: whoever comes now starts another daemon.
+    /// Removes the socket's name: the next client starts another daemon.
     public borrowing func removeName() {
         if let path { _ = unsafe unlink(path) }
     }
 
-    /// Whether a daemon takes connections on the socket of this layout.
+    /// Whether a daemon accepts connections on the socket of this layout.
     public static func isAnswering(at layout: Layout) -> Bool {
         let descriptor = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return false }
@@ -105,7 +105,7 @@ public struct Listener: ~Copyable, Sendable {
     deinit {
         close(socket)
         if changes >= 0 { close(changes) }
-        // Not by the close alone: a process that is just being started may hold a copy of the descriptor.
+        // Closing alone is not enough: a process that is just being started may hold a copy of the descriptor.
         flock(lock, LOCK_UN)
         close(lock)
     }
@@ -141,11 +141,11 @@ public struct Listener: ~Copyable, Sendable {
             guard unsafe unlink(path) == 0 || errno == ENOENT else {
                 throw ServerError(call: "unlink \(path)", errno: errno)
             }
-            // Accepted sockets have it from the start: no message comes without its sender.
+            // Accepted sockets inherit it: every message carries its sender's credentials.
             guard clinux_pass_credentials(descriptor) == 0 else {
                 throw ServerError(call: "setsockopt SO_PASSCRED", errno: errno)
             }
-            // The name that bind(2) makes gets the socket's own mode (unix(7)): no moment at which it is open.
+            // bind(2) creates the name with the socket's own mode (unix(7)): it is never accessible to others.
             guard fchmod(descriptor, 0o600) == 0 else { throw ServerError(call: "fchmod", errno: errno) }
             guard unsafe withAddress(path, { unsafe Glibc.bind(descriptor, $0, $1) }) == 0 else {
                 throw ServerError(call: "bind \(path)", errno: errno)

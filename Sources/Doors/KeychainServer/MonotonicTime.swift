@@ -1,6 +1,6 @@
 import Glibc
 
-/// A moment on `CLOCK_MONOTONIC`, for deadlines of connections; stands still while the machine sleeps.
+/// A point in time on `CLOCK_MONOTONIC`, for deadlines of connections; it stands still while the machine sleeps.
 struct MonotonicTime: Comparable {
     private let nanoseconds: Int64
 
@@ -19,12 +19,12 @@ struct MonotonicTime: Comparable {
 
     static func < (lhs: Self, rhs: Self) -> Bool { lhs.nanoseconds < rhs.nanoseconds }
 
-    /// Milliseconds from now, rounded up, as poll(2) takes them; 0 when it is past.
+    /// The milliseconds left, rounded up, for poll(2); 0 if it is past.
     var pollTimeout: CInt {
         let left = nanoseconds - Self.now().nanoseconds
         return left <= 0 ? 0 : CInt(min((left + 999_999) / 1_000_000, Int64(CInt.max)))
     }
 
-    /// How long ago it was.
+    /// The time elapsed since then.
     var age: Duration { .nanoseconds(Self.now().nanoseconds - nanoseconds) }
 }

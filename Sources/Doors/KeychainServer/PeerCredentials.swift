@@ -5,13 +5,13 @@ import KeychainModel
 /// The process at the other end of a socket, as the kernel recorded it when it connected.
 struct PeerCredentials {
     let uid: UInt32
-    /// Its effective group: that of the program's file where that is set-gid.
+    /// Its effective group: for a set-gid program, that of the program's file.
     let gid: UInt32
     let pid: Int32
-    /// The same, held; nil when it is gone.
+    /// A pidfd of the process; nil if it has exited.
     let process: ClientProcess?
 
-    /// Asks the kernel about the peer of `socket`.
+    /// Queries the kernel for the peer of `socket`.
     init(of socket: CInt) throws(ServerError) {
         var peer = clinux_peer()
         guard unsafe clinux_peer_credentials(socket, &peer) == 0 else {

@@ -2,7 +2,7 @@ import CLinux
 import KeychainModel
 import SystemFacts
 
-/// Names the programs of the user that the daemon runs as, whose `/proc/PID/exe` it may read.
+/// Names programs of the user that the daemon runs as, whose `/proc/PID/exe` the daemon may read.
 struct ProcessNamer: ProgramNamer {
     var waits: Bool { false }
 

@@ -2,7 +2,7 @@ import CBOR
 import KeychainModel
 import SecretMemory
 
-/// A request that was read whole.
+/// A completely decoded request.
 enum Request: ~Copyable, Sendable {
     case hello(Hello)
     case status(PromptFields?)
@@ -44,7 +44,7 @@ enum Request: ~Copyable, Sendable {
     case agentGone(BoxNumber)
     case agentJudge(AgentDraft)
 
-    /// Whether a secret came with it, which it holds until it is done.
+    /// Whether the request contains a secret, which it holds until it is done.
     var holdsSecret: Bool {
         switch self {
         case .addItem: true
@@ -55,7 +55,7 @@ enum Request: ~Copyable, Sendable {
         }
     }
 
-    /// What it looks for, where it looks for items.
+    /// The item query of the request, if it has one.
     var query: ItemQuery? {
         switch self {
         case .copyItems(let body): body.query
@@ -65,11 +65,11 @@ enum Request: ~Copyable, Sendable {
         }
     }
 
-    /// Reads the body that belongs to `method`.
+    /// Decodes the body of a request of `method`.
     init(_ method: Method, from reader: inout CBORReader) throws {
         switch method {
         case .hello: self = .hello(try Hello(from: &reader))
-        // The contract's body is null; a client that says where it is asks about prompts there.
+        // The contract's body is null; a client that gives its prompt location queries prompts there.
         case .status: self = .status(try reader.readOptional { try PromptFields(from: &$0) })
         case .check:
             try reader.readNull()
@@ -124,16 +124,16 @@ enum Request: ~Copyable, Sendable {
     }
 }
 
-/// What a frame came to.
+/// The outcome of decoding a frame.
 enum FrameContent: ~Copyable {
     /// A request with its number and method.
     case request(RequestHead, Request)
-    /// A request that is well formed as far as it was read, and cannot be served; the connection goes on.
+    /// A well-formed request that cannot be served; the connection continues.
     case refused(UInt64, KeychainError)
-    /// No request at all: the connection ends; with the number, where it could be read.
+    /// Not a request: the connection ends; with the request number, if it could be read.
     case malformed(UInt64?)
 
-    /// Reads one frame.
+    /// Decodes one frame.
     init(_ message: borrowing ReceivedMessage) {
         var id: UInt64?
         var method: Method?
@@ -174,6 +174,6 @@ final class RequestBox: Sendable {
 
     init(_ request: consuming Request) { self.request = Guarded(request) }
 
-    /// The request, for the first one who asks.
+    /// The request, for the first caller; nil afterwards.
     func take() -> Request? { request.withLock { $0.take() } }
 }

@@ -2,7 +2,7 @@ import Desk
 import KeychainModel
 import SecretMemory
 
-/// Serves the requests of one connection: what was read becomes a call of the desk, and what that gives the reply.
+/// Serves the requests of one connection: turns each into a call of the desk, and the result into a reply.
 struct RequestHandler: Sendable {
     /// Sends one message to the client.
     typealias Reply = @Sendable (borrowing SecretBuffer) throws(WireError) -> Void
@@ -11,9 +11,9 @@ struct RequestHandler: Sendable {
     /// Whether a short reply can be sent without waiting for the client to read.
     let hasRoom: @Sendable () -> Bool
 
-    /// Serves one request to its last reply.
+    /// Serves one request up to its last reply.
     ///
-    /// - Throws: ``WireError`` when the client takes no replies any more.
+    /// - Throws: ``WireError`` if the client no longer accepts replies.
     func serve(
         _ request: consuming Request,
         of asked: RequestHead,
@@ -81,7 +81,7 @@ struct RequestHandler: Sendable {
         }
     }
 
-    /// The same, for what is about the keybag and the store.
+    /// Serves the requests that concern the keybag and the store.
     private func dispatchKeybag(
         _ request: consuming Request,
         _ head: ReplyHead,
@@ -108,7 +108,8 @@ struct RequestHandler: Sendable {
         case .repair(let body):
             let repair = try await telling(progress(head, reply)) { try await visit.repair(body) }
             return try reply(head.message(RepairReply(repair)))
-        // `dispatch` has the others; those that end something the connection answers itself, before anything that waits.
+        // `dispatch` serves the others, and the connection itself serves hello and cancellations before any request
+        // that waits.
         default: throw KeychainError(.badReq)
         }
         try reply(head.message(EmptyBody()))
@@ -116,13 +117,13 @@ struct RequestHandler: Sendable {
 
     // MARK: At once
 
-    /// Serves a request on the caller's own thread, where nobody has to be waited for.
+    /// Serves a request synchronously on the calling thread, if it does not have to wait.
     ///
-    /// - Returns: false, and nothing was done, where ``serve(_:of:reply:)`` has to.
+    /// - Returns: false, with nothing done, if the request needs ``serve(_:of:reply:)``.
     func serveAtOnce(_ request: borrowing Request, id: UInt64, reply: Reply) throws(WireError) -> Bool {
         let head = ReplyHead(id: id)
         let message: SecretBuffer
-        // What the answer takes of the locked memory, until it was sent.
+        // The reservation of locked memory for the reply, kept until it is sent.
         var room: LockedMemoryBudget.Reservation?
         do throws(KeychainError) {
             switch request {
@@ -155,7 +156,7 @@ struct RequestHandler: Sendable {
         ReplyHead(id: id, status: error.status).message(Failure(error))
     }
 
-    /// Sends page after page.
+    /// Sends the found items page by page.
     private func copy(_ body: CopyItems, _ id: UInt64, _ reply: Reply) async throws {
         let isWhole = try await visit.copy(body, request: id) { page, isLast in
             Self.isSent(ItemsReply.message(head: ReplyHead(id: id, more: !isLast), items: page), reply)
@@ -163,7 +164,7 @@ struct RequestHandler: Sendable {
         guard isWhole else { throw WireError.closed }
     }
 
-    /// Sends part after part, and before them how far the export is.
+    /// Sends the export part by part, with its progress before each part is ready.
     private func exportKeychain(_ prompt: PromptFields, _ head: ReplyHead, _ reply: @escaping Reply)
         async throws
     {
@@ -179,7 +180,7 @@ struct RequestHandler: Sendable {
         guard isWhole else { throw WireError.closed }
     }
 
-    /// Sends what changes; a client that does not read is sent nothing, and later that it missed something.
+    /// Sends changes; a client that does not read gets none, and is told later that it missed some.
     private func watch(_ head: ReplyHead, _ reply: Reply) async throws {
         var isThere = true
         try await visit.watch(hasRoom: hasRoom) { changes in
@@ -189,7 +190,7 @@ struct RequestHandler: Sendable {
         guard isThere else { throw WireError.closed }
     }
 
-    /// Whether the client took a message.
+    /// Whether the client accepted a message.
     private static func isSent(_ message: borrowing SecretBuffer, _ reply: Reply) -> Bool {
         do throws(WireError) {
             try reply(message)
@@ -208,17 +209,17 @@ struct RequestHandler: Sendable {
         try await WorkProgress.$current.withValue(progress) { try await call() }
     }
 
-    /// Tells a client how far its request is, where it reads what it is told.
+    /// Reports a request's progress to its client, while the client reads.
     private func progress(_ head: ReplyHead, _ reply: @escaping Reply) -> WorkProgress {
         progress { done, total in
             try reply(ReplyHead(id: head.id, more: true).message(ProgressBody(done: done, total: total)))
         }
     }
 
-    /// The same, in words of the request's own.
+    /// Reports progress with a message of the request's own.
     private func progress(_ tell: @escaping @Sendable (Int, Int) throws -> Void) -> WorkProgress {
         WorkProgress { [hasRoom] done, total in
-            // The engine waits meanwhile: a client that does not read is told nothing.
+            // The engine waits meanwhile: a client that does not read is skipped.
             guard total > 0, hasRoom() else { return }
             try? tell(done, total)
         }

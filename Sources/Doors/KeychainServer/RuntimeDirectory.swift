@@ -2,11 +2,11 @@ import Glibc
 import KeychainModel
 import SystemFacts
 
-/// A directory that is this user's alone: mode 0700, no symbolic link.
+/// A directory that only this user may enter: mode 0700, no symbolic link.
 public enum RuntimeDirectory {
-    /// Makes the directory where it is missing, with those above it, and checks it.
+    /// Creates the directory and its parents if missing, and checks it.
     ///
-    /// - Throws: ``ServerError`` `unsafePath` for a directory that others may enter or that is not ours.
+    /// - Throws: ``ServerError`` `unsafePath` for a directory that others may enter or that belongs to another user.
     public static func prepare(_ path: String) throws(ServerError) {
         try make(path)
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)

@@ -2,23 +2,23 @@ import KeychainModel
 
 /// Why the daemon cannot listen or run.
 ///
-/// Only ``code`` takes part in `==`; ``detail`` is for the person who started it.
+/// Only ``code`` takes part in `==`; ``detail`` is for the user who started it.
 public struct ServerError: Error, Sendable {
     /// A reason that a program may act on.
     public enum Code: Sendable {
-        /// Another daemon of this user runs.
+        /// Another daemon of this user is running.
         case alreadyRunning
-        /// A directory or file is not ours alone, or is not what it should be.
+        /// A directory or file is accessible to others, or is not of the expected kind.
         case unsafePath
-        /// The socket's path is longer than the kernel takes.
+        /// The socket's path is longer than the kernel accepts.
         case pathTooLong
-        /// The descriptor that was passed is no listening Unix socket.
+        /// The descriptor that was passed is not a listening Unix socket.
         case notASocket
         /// A system call failed.
         case system
     }
 
-    /// What to act on.
+    /// The reason to act on.
     public let code: Code
     /// One sentence without a full stop.
     public let detail: String

@@ -6,16 +6,16 @@ internal import SecretMemory
 internal import SystemFacts
 internal import Threads
 
-/// Where the broker is, and who it has to be.
+/// The broker's socket and the user it must belong to.
 public struct BrokerAddress: Sendable, Equatable {
-    /// Its socket.
+    /// The path of the socket.
     public let path: String
-    /// The user who called listen(2) on it: root, for a socket that the service manager made.
+    /// The user who called listen(2) on it: root for a socket made by the service manager.
     public let owner: UInt32
-    /// How many seconds a question may take.
+    /// How many seconds a request may take.
     public let patience: Int
 
-    /// Names a broker; a test's may be its own user's, and slower.
+    /// Describes a broker; a test's may belong to the test's own user and be slower.
     public init(path: String = "/run/touchstone-broker/socket", owner: UInt32 = 0, patience: Int = 1) {
         self.path = path
         self.owner = owner
@@ -23,43 +23,44 @@ public struct BrokerAddress: Sendable, Equatable {
     }
 }
 
-/// The other end of the broker's socket: names callers, and tells the digest of enrolled templates.
+/// A client of the broker, which identifies callers and reports the digest of enrolled templates.
 ///
-/// Each question has a connection of its own, so that a broker that was started anew is found again. No question takes
-/// longer than a second; a broker that is away, slow or another user's, or that says what is no answer, tells nothing.
+/// Each request has its own connection, so that a restarted broker is found again. No request takes longer than
+/// ``BrokerAddress/patience``; a broker that is absent, slow, another user's or sends a malformed reply counts as no
+/// reply.
 public final class Broker: Sendable {
-    /// An answer, and the descriptor that came with it.
+    /// A reply, and the descriptor that came with it.
     struct Answer {
         let reply: BrokerReply
         let image: ProgramImage?
     }
 
-    /// Why nothing is told.
+    /// Why there is no reply.
     struct Silence: Error {
         let reason: String
     }
 
     private let address: BrokerAddress
     private let onAway: @Sendable (String) -> Void
-    /// Whether the last question had no answer: each absence is told once.
+    /// Whether the last request failed: each outage is reported once.
     private let isAway = Guarded(false)
 
-    /// Gets ready to ask; nothing is asked yet.
+    /// Prepares a client; sends nothing yet.
     ///
     /// - Parameters:
-    ///   - address: where it is.
-    ///   - onAway: called with the reason when it does not answer, once until it does again.
+    ///   - address: the broker's socket.
+    ///   - onAway: called with the reason when the broker does not reply, once per outage.
     public init(at address: BrokerAddress, onAway: @escaping @Sendable (String) -> Void = { _ in }) {
         self.address = address
         self.onAway = onAway
     }
 
-    /// Why the broker answers nobody; nil when it does.
+    /// Why the broker does not reply; nil if it does.
     public func fault() async -> DriverCause? {
         await onThread(.brokerAway) { [self] in waitForFault() }
     }
 
-    /// The same, on the caller's thread, which waits for the answer.
+    /// ``fault()`` on the calling thread, which waits for the reply.
     public func waitForFault() -> DriverCause? {
         let handle = clinux_pidfd_open(getpid())
         guard handle >= 0 else { return nil }
@@ -72,7 +73,7 @@ public final class Broker: Sendable {
         }
     }
 
-    /// Asks, and waits for the answer for at most the address's ``BrokerAddress/patience``.
+    /// Sends a request and waits for the reply, at most the address's ``BrokerAddress/patience``.
     func ask(_ request: BrokerRequest, handle: CInt = -1) throws(Silence) -> Answer {
         do throws(Silence) {
             let answer = try exchange(request, handle)
@@ -88,7 +89,7 @@ public final class Broker: Sendable {
         }
     }
 
-    /// Runs `body`, which may wait, on a thread of its own; `failure` where there is none.
+    /// Runs `body`, which may wait, on a new thread; returns `failure` if no thread can be started.
     func onThread<R: Sendable>(_ failure: R, _ body: @escaping @Sendable () -> R) async -> R {
         await withCheckedContinuation { continuation in
             let result = BlockingThread.start { continuation.resume(returning: body()) }
@@ -96,7 +97,7 @@ public final class Broker: Sendable {
         }
     }
 
-    // MARK: One question
+    // MARK: One request
 
     private func exchange(_ request: BrokerRequest, _ handle: CInt) throws(Silence) -> Answer {
         let deadline = Self.now + Int64(address.patience) * 1000
@@ -140,7 +141,7 @@ public final class Broker: Sendable {
             throw Silence(reason: "the path is too long")
         }
         unsafe withUnsafeMutableBytes(of: &name.sun_path) { unsafe $0.copyBytes(from: octets) }
-        // Connecting waits while the broker has more callers than it takes.
+        // connect(2) waits while the broker's backlog is full.
         let isConnected =
             unsafe setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, size) == 0
             && withUnsafeBytes(of: &name) { octets in
@@ -153,7 +154,7 @@ public final class Broker: Sendable {
         guard isConnected else { throw Silence(reason: "connect: \(SystemError.name(of: errno))") }
     }
 
-    /// Milliseconds that never go back.
+    /// Milliseconds on a clock that never goes back.
     private static var now: Int64 {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)

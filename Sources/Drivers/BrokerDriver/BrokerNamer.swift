@@ -3,21 +3,22 @@ internal import Glibc
 public import KeychainModel
 internal import SystemFacts
 
-/// Names programs by what the broker tells, for a daemon that may not look at its callers itself.
+/// Names programs through the broker, for a daemon that may not inspect its callers itself.
 ///
-/// A program is named where it runs in the machine's own namespaces, its file still has the path, and the broker handed out
-/// the memory that it runs in: that memory tells at each request, without a question, that no other program was executed.
-/// What Flatpak's file in the process's root says is not asked for: the user can write it.
+/// A program is named if it runs in the machine's own namespaces, its file still has the path, and the broker sent a
+/// descriptor of the memory that the process runs in: with it each later request can check, without the broker, that
+/// the process has not executed another program. Flatpak's file in the process's root is not consulted: the user can
+/// write it.
 public struct BrokerNamer: ProgramNamer {
     private let broker: Broker
 
-    /// Asks this broker.
+    /// Creates a namer that uses this broker.
     public init(_ broker: Broker) { self.broker = broker }
 
-    /// A look takes up to a second.
+    /// True: identifying a process takes up to a second.
     public var waits: Bool { true }
 
-    /// Asks which program a process runs; a broker that does not answer is the look's fault.
+    /// Asks the broker which program a process runs; if the broker does not reply, the result holds the fault.
     public func look(at process: ClientProcess) -> ProgramLook {
         let answer: Broker.Answer
         do throws(Broker.Silence) {
@@ -39,7 +40,7 @@ public struct BrokerNamer: ProgramNamer {
         return RunningProgram(path: path, isStill: { image.isStill })
     }
 
-    /// A pidfd can be read once its process has ended.
+    /// A pidfd becomes readable when its process ends.
     private static func isRunning(_ process: ClientProcess) -> Bool {
         var descriptor = pollfd(fd: process.handle, events: Int16(POLLIN), revents: 0)
         return SystemCall.uninterrupted { unsafe poll(&descriptor, 1, 0) } == 0

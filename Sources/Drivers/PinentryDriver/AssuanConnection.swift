@@ -2,11 +2,11 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// Our end of the socket that is a pinentry program's input and output.
+/// Our end of the socket that serves as a pinentry program's input and output.
 ///
-/// What arrives goes straight into locked memory, and everything that arrives has a limit.
+/// Received bytes go straight into locked memory, and their number is limited.
 struct AssuanConnection: ~Copyable {
-    /// What may end a wait besides an answer.
+    /// The events that may end a wait besides a response.
     struct Interruptions {
         /// Becomes readable when the task is cancelled.
         var cancel: CInt
@@ -14,12 +14,12 @@ struct AssuanConnection: ~Copyable {
         var terminal: PinentryTerminal?
     }
 
-    /// How long a client can be in the background before its box goes: nobody tells of it.
+    /// How often the terminal is checked for a client in the background, which no event reports.
     static let backgroundCheckMilliseconds: CInt = 100
 
-    /// The bytes of all answers of one conversation together.
+    /// The limit for the bytes of all responses of one conversation.
     static let largestConversationByteCount = 64 * 1024
-    /// The longest answer to one command; pinentry's own limit for a passphrase is 2048.
+    /// The longest response to one command; pinentry's own limit for a passphrase is 2048.
     static let largestAnswerByteCount = 4096
 
     private let descriptor: CInt
@@ -29,7 +29,7 @@ struct AssuanConnection: ~Copyable {
     private var line = SecretBuffer(minimumCapacity: 1024)
     private var octetsLeft = Self.largestConversationByteCount
 
-    /// Takes over our end; the interruptions stay their owners'.
+    /// Takes over our end; the interruptions still belong to their owners.
     init(adopting descriptor: CInt, interruptions: Interruptions) {
         self.descriptor = descriptor
         self.interruptions = interruptions
@@ -38,7 +38,7 @@ struct AssuanConnection: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Sends one line and waits for its answer.
+    /// Sends one line and waits for its response.
     mutating func transact(
         _ line: [UInt8],
         until deadline: ContinuousClock.Instant
@@ -47,7 +47,7 @@ struct AssuanConnection: ~Copyable {
         return try answer(until: deadline)
     }
 
-    /// Sends lines with one write(2); their ends are added.
+    /// Sends lines in one buffer; line ends are added.
     func send(_ lines: [[UInt8]], until deadline: ContinuousClock.Instant) throws(ExchangeFailure) {
         let longest = AssuanLine.largestByteCount
         precondition(lines.allSatisfy { $0.count <= longest }, "a line too long for Assuan")
@@ -55,7 +55,7 @@ struct AssuanConnection: ~Copyable {
         try send(SecretBytes(copying: octets), until: deadline)
     }
 
-    /// Sends a line that holds a secret and its end.
+    /// Sends a line that contains a secret, with its line end.
     func send(
         _ line: borrowing SecretBytes,
         until deadline: ContinuousClock.Instant
@@ -65,13 +65,13 @@ struct AssuanConnection: ~Copyable {
         }
     }
 
-    /// Reads lines up to `OK` or `ERR`; `S` and `#` lines may stand anywhere before it.
+    /// Reads lines up to `OK` or `ERR`; `S` and `#` lines may occur anywhere before it.
     ///
     /// - Parameters:
     ///   - deadline: when to give up.
-    ///   - judge: answers what the program asks about a secret that is being typed (`INQUIRE QUALITY`).
-    /// - Returns: the answer.
-    /// - Throws: ``ExchangeFailure`` for anything that is none.
+    ///   - judge: rates a secret that is being typed, when the program inquires (`INQUIRE QUALITY`).
+    /// - Returns: the response.
+    /// - Throws: ``ExchangeFailure`` for anything else.
     mutating func answer(
         until deadline: ContinuousClock.Instant,
         judgedBy judge: NewSecretJudge? = nil
@@ -101,7 +101,7 @@ struct AssuanConnection: ~Copyable {
             case .comment, .end:
                 continue
             case .inquire:
-                // Without a bar that shows how good a secret is, there is nothing to ask.
+                // Without a quality bar the program has no question to ask.
                 guard let judge, let typed = line.withOctets(AssuanLine.judged) else {
                     throw .malformed("a question")
                 }
@@ -113,7 +113,7 @@ struct AssuanConnection: ~Copyable {
         }
     }
 
-    /// The bytes before a CR that ends the line.
+    /// The length of a line without a CR at its end.
     private static func contentCount(of line: Span<UInt8>) -> Int {
         !line.isEmpty && line[line.count - 1] == UInt8(ascii: "\r") ? line.count - 1 : line.count
     }
@@ -122,7 +122,7 @@ struct AssuanConnection: ~Copyable {
         line.removeAll(keepingCapacity: true)
         while true {
             let hasEnd = takeReceived()
-            // One more for a CR before the end.
+            // One more byte for a CR before the LF.
             guard line.count <= AssuanLine.largestByteCount + 1 else { throw .malformed("too long a line") }
             if hasEnd { return }
             received.removeAll(keepingCapacity: true)
@@ -131,7 +131,7 @@ struct AssuanConnection: ~Copyable {
         }
     }
 
-    /// Moves bytes to ``line`` up to the end of the line; false when that has not arrived.
+    /// Moves received bytes to ``line`` up to the line end; false if that has not arrived.
     private mutating func takeReceived() -> Bool {
         let from = position
         let (end, hasEnd) = received.withOctets { octets in
@@ -188,14 +188,14 @@ struct AssuanConnection: ~Copyable {
         }
     }
 
-    /// Waits until there is something to read or room to write; cancelling goes first, then the terminal.
+    /// Waits until the socket is readable or writable; cancellation takes precedence, then the terminal.
     private func wait(
         for events: Int16,
         until deadline: ContinuousClock.Instant
     ) throws(ExchangeFailure) {
         var watched = [
             pollfd(fd: interruptions.cancel, events: Int16(POLLIN), revents: 0),
-            // Nothing is asked for: a hang-up is always reported.
+            // No events requested: poll(2) always reports a hang-up.
             pollfd(fd: interruptions.terminal?.descriptor ?? -1, events: 0, revents: 0),
             pollfd(fd: descriptor, events: events, revents: 0),
         ]
@@ -217,7 +217,7 @@ struct AssuanConnection: ~Copyable {
 }
 
 extension NewSecretJudge.Verdict {
-    /// As pinentry wants it: below zero, and so red, for what is refused.
+    /// The percentage for pinentry: negative, which it draws red, for a refused secret.
     fileprivate var signedPercent: Int {
         let percent = min(max(percent, 1), 100)
         return refusal == nil ? percent : -percent
@@ -225,7 +225,7 @@ extension NewSecretJudge.Verdict {
 }
 
 extension ContinuousClock.Instant {
-    /// Milliseconds until then for poll(2), rounded up, 0 when it has passed.
+    /// The milliseconds left, rounded up, for poll(2); 0 if it has passed.
     var pollTimeout: CInt {
         let left = ContinuousClock.now.duration(to: self)
         guard left > .zero else { return 0 }

@@ -1,33 +1,33 @@
 import SecretMemory
 
-/// One line of the Assuan protocol: how text is escaped into it, and what a program's line says.
+/// One line of the Assuan protocol: escaping text into it, and parsing a line of the program.
 ///
 /// See "Developing with Assuan", sections "Client requests" and "Server responses".
 enum AssuanLine {
-    /// The longest line, its end not counted (`ASSUAN_LINELENGTH`).
+    /// The longest line, without its line end (`ASSUAN_LINELENGTH`).
     static let largestByteCount = 1000
 
-    /// What a line is.
+    /// The kind of a line.
     enum Kind: Equatable {
         /// `OK`: the command is done.
         case ok
-        /// `ERR`: the command failed. The text after the code is not kept: see ``PinentryCode``.
+        /// `ERR`: the command failed. The text after the code is discarded: see ``PinentryCode``.
         case error(PinentryCode)
-        /// `D`: a part of the answer, decoded with ``AssuanLine/decode(_:into:)``.
+        /// `D`: part of the response data, decoded with ``AssuanLine/decode(_:into:)``.
         case data
         /// `S` and its keyword.
         case status(String)
-        /// `#`, or nothing.
+        /// `#`, or an empty line.
         case comment
-        /// `INQUIRE`: the program asks something.
+        /// `INQUIRE`: the program asks a question.
         case inquire
         /// `END`: the end of data.
         case end
-        /// None of Assuan's.
+        /// Not an Assuan line.
         case unknown
     }
 
-    /// What a line without its end says.
+    /// The kind of a line, given without its line end.
     static func kind(of line: Span<UInt8>) -> Kind {
         guard !line.isEmpty, line[0] != UInt8(ascii: "#") else { return .comment }
         switch word(of: line, at: 0) {
@@ -41,12 +41,12 @@ enum AssuanLine {
         }
     }
 
-    /// Where the payload of a `D` line starts.
+    /// The offset of a `D` line's payload.
     static let dataOffset = 2
 
-    /// Appends what a payload stands for.
+    /// Appends the decoded payload.
     ///
-    /// - Returns: false for a `%` that two hexadecimal digits do not follow; what came before is appended.
+    /// - Returns: false for a `%` that is not followed by two hexadecimal digits; the bytes before it are appended.
     static func decode(_ payload: Span<UInt8>, into octets: inout SecretBuffer) -> Bool {
         var index = 0
         while index < payload.count {
@@ -65,7 +65,7 @@ enum AssuanLine {
         return true
     }
 
-    /// What is typed so far, out of an `INQUIRE QUALITY` line, in which a space is a `+`; nil for another question.
+    /// The text typed so far from an `INQUIRE QUALITY` line, which encodes a space as `+`; nil for another inquiry.
     static func judged(_ line: Span<UInt8>) -> SecretBytes? {
         guard word(of: line, at: 8) == "QUALITY" else { return nil }
         var plain = SecretBuffer(minimumCapacity: max(1, line.count))
@@ -79,7 +79,7 @@ enum AssuanLine {
         return isDecoded ? octets.finish() : nil
     }
 
-    /// The bytes of a text with `%`, CR and LF as `%XX`.
+    /// The bytes of a text, with `%`, CR and LF as `%XX`.
     static func escaped(_ text: String) -> [UInt8] {
         var octets: [UInt8] = []
         for octet in text.utf8 { append(octet) { octets.append($0) } }
@@ -117,12 +117,12 @@ enum AssuanLine {
         }
     }
 
-    /// The longest keyword that is looked at; a longer one is none of ours.
+    /// The longest keyword that is parsed; no known keyword is longer.
     private static let largestWordByteCount = 32
 
-    /// The ASCII word that starts at an offset; empty when there is none.
+    /// The ASCII word at an offset; empty if there is none.
     ///
-    /// Reads no further than a keyword can reach, and never into a `D` line's payload.
+    /// Reads no further than the longest keyword, and never into a `D` line's payload.
     private static func word(of line: Span<UInt8>, at offset: Int) -> String {
         var word = ""
         var index = offset

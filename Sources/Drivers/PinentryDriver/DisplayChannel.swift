@@ -1,11 +1,12 @@
 import Glibc
 import KeychainModel
 
-/// The channel of a display: the sockets that its programs connect to.
+/// The channel of a display, derived from the sockets that its programs connect to.
 ///
-/// A display over TCP (`ssh -X`) has no socket here, and so no channel: the passcode counts there, a touch alone never.
+/// A display over TCP (`ssh -X`) has no local socket and so no channel: there the passcode counts, but never a touch
+/// alone.
 enum DisplayChannel {
-    /// The channel of the displays that a place names; nil when one of them cannot be told apart.
+    /// The channel of the displays that a place names; nil if one of them cannot be identified.
     static func of(_ place: PromptPlace, runtimeDirectory: String?) -> PromptChannel? {
         guard place.hasDisplay else { return nil }
         var parts: [String] = []
@@ -29,7 +30,7 @@ enum DisplayChannel {
         return "/tmp/.X11-unix/X\(number)"
     }
 
-    /// Tells a socket from a later one of the same name.
+    /// Identifies a socket, as distinct from a later one of the same name.
     private static func identity(_ path: String) -> String? {
         var status = stat()
         guard unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK else { return nil }

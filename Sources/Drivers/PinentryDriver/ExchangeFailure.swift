@@ -8,22 +8,22 @@ enum ExchangeFailure: Error, Equatable {
     case timedOut
     /// The terminal hung up.
     case terminalGone
-    /// The client went to the background, and somebody else reads from the terminal.
+    /// The client went to the background, so another process reads from the terminal.
     case inBackground
     /// The program closed its end.
     case closed
-    /// The program said what it must not say; never holds anything that it said.
+    /// The program sent something invalid; never contains what it sent.
     case malformed(String)
     /// The program refused a command.
     case refused(PinentryCode, command: String)
     /// poll(2), read(2) or write(2) failed.
     case system(errno: Int32)
-    /// The program draws on terminals only, and there is none.
+    /// The program draws only on terminals, and there is none.
     case needsTerminal
-    /// The program found no session bus for the display, and fell back to a terminal, and there is none.
+    /// The program found no session bus for the display and fell back to a terminal, and there is none.
     case needsSessionBus
 
-    /// The error for the one who asked.
+    /// The error for the caller of the prompter.
     var promptError: PromptError {
         switch self {
         case .cancelled:

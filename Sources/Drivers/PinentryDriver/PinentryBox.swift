@@ -1,23 +1,23 @@
 import KeychainModel
 import SecretMemory
 
-/// Puts up a box that has been described, and tells what the person did.
+/// Shows a box that has been set up, and returns what the user did.
 struct PinentryBox {
-    /// The keyword of the status line that says that the program itself asked twice.
+    /// The keyword of the status line with which the program reports that it asked twice itself.
     static let repeatedStatus = "PIN_REPEATED"
 
     private let commands: PinentryCommands
     private let prompt: Prompt
     private let deadline: ContinuousClock.Instant
 
-    /// Takes over the commands; the deadline is for all boxes together.
+    /// Takes over the commands; the deadline covers all boxes together.
     init(_ commands: PinentryCommands, for prompt: Prompt, deadline: ContinuousClock.Instant) {
         self.commands = commands
         self.prompt = prompt
         self.deadline = deadline
     }
 
-    /// Asks once, or for a new secret until both entries are the same.
+    /// Asks once, or for a new secret until both entries are equal.
     func ask(
         on connection: inout AssuanConnection,
         whenShown: () -> Void
@@ -32,13 +32,13 @@ struct PinentryBox {
                     return affirmativeAnswer
                 }
                 guard prompt.input == .newSecret else { return try Self.entered(first) }
-                // Before it is asked for again: nobody types a passcode twice that is refused then.
+                // Judged before the second entry: the user does not retype a passcode that would be refused.
                 if let refusal = prompt.judge?.judge(first).refusal {
                     try set(commands.anew(prompt, refusal), on: &connection)
                     continue
                 }
                 guard !isRepeated else { return try Self.entered(first) }
-                // A flavour that does not ask twice, such as curses: a second box.
+                // A flavour without a second field, such as curses: a second box.
                 try set(PinentryCommands.again(commands.flavor), on: &connection)
                 switch try put(on: &connection, whenShown: whenShown) {
                 case .ended(let answer):
@@ -85,7 +85,8 @@ struct PinentryBox {
         return try connection.answer(until: deadline, judgedBy: prompt.judge)
     }
 
-    /// For a terminal of a few lines: who asks goes before what it says.
+    /// A shorter description without the app's reason, for a terminal of a few lines: the requester is more
+    /// important.
     private var brief: PinentryCommands.Line? {
         guard !prompt.reason.isEmpty, !commands.showsSecret else { return nil }
         var brief = prompt
@@ -110,7 +111,7 @@ struct PinentryBox {
         return .entered(secret)
     }
 
-    /// Nil where the box comes back.
+    /// Nil if the box is shown again.
     private var affirmativeAnswer: PromptAnswer? {
         switch commands.affirmative {
         case .waits: nil

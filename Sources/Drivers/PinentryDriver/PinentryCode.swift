@@ -1,6 +1,6 @@
-/// The number of an `ERR` line: libgpg-error's source in the upper byte, its code in the lower sixteen bits.
+/// The code of an `ERR` line: libgpg-error's source in the upper byte, its code in the lower sixteen bits.
 ///
-/// The text that follows it is not read: a program could put there what was typed.
+/// The text after it is not read: a program could put the typed secret there.
 struct PinentryCode: Hashable {
     /// The number as sent.
     let rawValue: UInt32
@@ -8,13 +8,13 @@ struct PinentryCode: Hashable {
     /// Accepts any number.
     init(_ rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// `GPG_ERR_CANCELED`: the person pressed cancel or closed the box.
+    /// `GPG_ERR_CANCELED`: the user pressed cancel or closed the box.
     static let cancelled = PinentryCode(83_886_179)
     /// `GPG_ERR_FULLY_CANCELED`: the same, for everything that was to follow.
     static let fullyCancelled = PinentryCode(83_886_278)
-    /// `GPG_ERR_NOT_CONFIRMED`: the person pressed the negative button.
+    /// `GPG_ERR_NOT_CONFIRMED`: the user pressed the negative button.
     static let notConfirmed = PinentryCode(83_886_194)
-    /// `GPG_ERR_TIMEOUT`: nobody did anything.
+    /// `GPG_ERR_TIMEOUT`: the user did nothing.
     static let timeout = PinentryCode(83_886_142)
     /// `ENOTTY`: pinentry-curses has no terminal.
     static let noTerminal = PinentryCode(83_918_950)
@@ -23,10 +23,10 @@ struct PinentryCode: Hashable {
     /// `GPG_ERR_WINDOW_TOO_SMALL`: the box does not fit on the terminal.
     static let windowTooSmall = PinentryCode(83_886_381)
 
-    /// What an answer with this code means to the one who asked.
+    /// What a response with this code means to the caller.
     enum Meaning { case cancelled, timedOut, notInteractive, failed }
 
-    /// Looks at the code alone: programs give different sources.
+    /// Compares the code alone: programs send different sources.
     var meaning: Meaning {
         switch rawValue & 0xFFFF {
         case Self.cancelled.code, Self.fullyCancelled.code, Self.notConfirmed.code: .cancelled

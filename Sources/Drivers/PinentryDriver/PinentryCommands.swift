@@ -1,11 +1,11 @@
 import KeychainModel
 
-/// The lines that make a box, in order, and the one that puts it up.
+/// The lines that set up a box, in order, and the line that shows it.
 ///
-/// `SETKEYINFO` and the option `allow-external-password-cache` are never sent: a desktop's keyring would store
-/// the passcode.
+/// `SETKEYINFO` and the option `allow-external-password-cache` are never sent: a desktop's keyring would store the
+/// passcode.
 struct PinentryCommands {
-    /// A line, and whether the box may go up when it is refused.
+    /// A line, and whether its refusal prevents the box.
     struct Line: Equatable {
         var octets: [UInt8]
         var isRequired: Bool
@@ -25,18 +25,18 @@ struct PinentryCommands {
         }
     }
 
-    /// The labels and the limits; the description is apart, because it may hold a secret.
+    /// The labels and the limits; the description is separate, because it may contain a secret.
     let settings: [Line]
     /// `GETPIN` or a form of `CONFIRM`.
     let show: Line
     /// Whether the description ends in a secret.
     let showsSecret: Bool
-    /// What the affirmative answer means for a box without field.
+    /// What the affirmative answer means for a box without a field.
     let affirmative: Affirmative
-    /// What draws the box.
+    /// The pinentry variant that draws the box.
     let flavor: PinentryFlavor
 
-    /// What the only or the first button of a box without field stands for.
+    /// What the only or the first button of a box without a field stands for.
     enum Affirmative { case confirmed, fallback, cancelled, waits }
 
     /// The options that say where to draw.
@@ -48,7 +48,7 @@ struct PinentryCommands {
         }
         lines.append(Line("OPTION lc-ctype=\(place.characterType)"))
         if let display = place.display { lines.append(Line("OPTION display=\(display)")) }
-        // A box that grabs the keyboard keeps the person from looking up what asks.
+        // A keyboard grab would keep the user from checking what the requester is.
         lines.append(Line("OPTION no-grab"))
         return lines
     }
@@ -57,8 +57,8 @@ struct PinentryCommands {
     ///
     /// - Parameters:
     ///   - prompt: the box.
-    ///   - showsSecret: whether the description ends in a secret to note: one button then.
-    ///   - flavor: what draws it.
+    ///   - showsSecret: whether the description ends in a secret to note; the box then has one button.
+    ///   - flavor: the pinentry variant that draws it.
     init(for prompt: Prompt, showsSecret: Bool = false, flavor: PinentryFlavor = PinentryFlavor(name: "")) {
         self.showsSecret = showsSecret
         self.flavor = flavor
@@ -75,8 +75,8 @@ struct PinentryCommands {
             labels = Self.buttons(PromptText.button("OK"), cancel: cancel)
             (show, affirmative) = (Line("CONFIRM", isRequired: true), .confirmed)
         case .touch where prompt.fallbackTitle == "" && flavor.isGNOME:
-            // There is always a second button: one that lets the box stay, for who presses it in the belief that a
-            // touch is to be confirmed.
+            // GNOME always shows a second button: here one that keeps the box, for a user who presses it believing
+            // that a touch has to be confirmed.
             labels = Self.buttons(PromptText.button("Keep Waiting"), cancel: cancel)
             (show, affirmative) = (Line("CONFIRM", isRequired: true), .waits)
         case .touch where prompt.fallbackTitle == "":
@@ -118,12 +118,12 @@ struct PinentryCommands {
         return lines
     }
 
-    /// The lines that ask for the same once more, in a second box.
+    /// The lines that ask for a second entry in another box.
     static func again(_ flavor: PinentryFlavor) -> [Line] {
         [label(flavor.isGNOME ? "Type it again, to be sure" : repeatLabel)]
     }
 
-    /// The lines that ask anew after `message`.
+    /// The lines that ask again after `message`.
     func anew(_ prompt: Prompt, _ message: String) -> [Line] {
         [
             flavor.isGNOME ? Self.label(prompt.heading) : Self.label(prompt.fieldLabel),
@@ -131,16 +131,16 @@ struct PinentryCommands {
         ]
     }
 
-    /// The label of the bar that shows how good a new secret is.
+    /// The label of the quality bar for a new secret.
     static let qualityLabel = "Strength:"
     /// The label of the second field.
     static let repeatLabel = "Again:"
-    /// Said when the two differ.
+    /// The error when the two entries differ.
     static let repeatError = "The two are not the same."
 
-    /// The line that says what went wrong.
+    /// The line that sets the error text.
     ///
-    /// Curses cuts it off at the terminal's width, where it wraps the description.
+    /// Curses cuts an error off at the terminal's width, but wraps the description.
     static func error(_ text: String, _ flavor: PinentryFlavor) -> Line {
         let text = PromptText.ofOurs(text)
         let columns = 56

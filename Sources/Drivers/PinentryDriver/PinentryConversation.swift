@@ -2,9 +2,9 @@ import KeychainModel
 import SecretMemory
 import Threads
 
-/// A conversation on a thread of its own, which ends with it.
+/// A conversation with a pinentry program on its own thread, which ends with it.
 final class PinentryConversation: Sendable {
-    /// What is said in it.
+    /// The body of a conversation.
     typealias Talk = @Sendable (inout PinentryExchange) throws(PromptError) -> PromptAnswer
 
     private enum Wait: Sendable {
@@ -17,7 +17,7 @@ final class PinentryConversation: Sendable {
     private let outcome = Outcome()
     private let wait = Guarded(Wait.nobody)
 
-    /// Starts the thread; `body` may wait for the signal besides its own events, and then has to end.
+    /// Starts the thread; `body` has to end when the signal is raised.
     init(_ body: @escaping @Sendable (ThreadSignal) throws(PromptError) -> PromptAnswer) throws(PromptError) {
         let cancel = try ThreadSignal()
         cancelSignal = cancel
@@ -32,7 +32,7 @@ final class PinentryConversation: Sendable {
         throw PromptError(.prompterFailed, detail: "no thread: \(SystemError.name(of: failure))")
     }
 
-    /// Waits for its end, which cancelling the task brings; called once.
+    /// Waits once for the conversation to end; cancelling the task ends it.
     func answer() async throws(PromptError) -> PromptAnswer {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -49,7 +49,7 @@ final class PinentryConversation: Sendable {
         return try outcome.take()
     }
 
-    /// Ends it; what it led to is nobody's then.
+    /// Ends the conversation; its result is discarded.
     func cancel() { cancelSignal.raise() }
 
     private func end() {

@@ -1,16 +1,16 @@
 import CLinux
 import Glibc
 
-/// What a pinentry program on a display needs from the session, and what it is given in all.
+/// The session variables that a pinentry program on a display needs, and the environment it gets.
 public struct PinentryEnvironment: Sendable, Equatable {
     /// `XDG_RUNTIME_DIR`.
     public var runtimeDirectory: String?
     /// `DBUS_SESSION_BUS_ADDRESS`.
     public var sessionBus: String?
-    /// `XAUTHORITY`, where a request brings none.
+    /// `XAUTHORITY`, for a request that has none.
     public var xAuthority: String?
 
-    /// Describes a session; nothing given means that there is none.
+    /// Describes a session; without arguments, no session.
     public init(runtimeDirectory: String? = nil, sessionBus: String? = nil, xAuthority: String? = nil) {
         self.runtimeDirectory = runtimeDirectory
         self.sessionBus = sessionBus
@@ -22,7 +22,7 @@ public struct PinentryEnvironment: Sendable, Equatable {
 
     /// The session of an environment.
     ///
-    /// - Parameter variable: looks a variable up; nil for one that is empty.
+    /// - Parameter variable: looks up a variable; nil for an empty one.
     /// - Returns: the session that its variables name.
     package static func of(_ variable: (String) -> String?) -> PinentryEnvironment {
         var session = PinentryEnvironment(
@@ -30,7 +30,7 @@ public struct PinentryEnvironment: Sendable, Equatable {
             sessionBus: variable("DBUS_SESSION_BUS_ADDRESS"),
             xAuthority: variable("XAUTHORITY")
         )
-        // Both defaults are those of the libraries, which look for variables that the program is not given.
+        // Both are the libraries' own defaults, which depend on variables that the program does not get.
         if session.sessionBus == nil, let directory = session.runtimeDirectory, exists(directory + "/bus") {
             session.sessionBus = "unix:path=\(directory)/bus"
         }
@@ -40,7 +40,7 @@ public struct PinentryEnvironment: Sendable, Equatable {
         return session
     }
 
-    /// All variables of the program, as `NAME=value`.
+    /// The complete environment of the program, as `NAME=value`.
     func variables(for place: PromptPlace) -> [String] {
         var variables = [
             "PATH=/usr/bin:/bin",

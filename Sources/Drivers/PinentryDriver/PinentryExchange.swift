@@ -1,12 +1,12 @@
 import KeychainModel
 import SecretMemory
 
-/// The lines of a box that shows a secret: the usual one, and that for GNOME.
+/// The description lines of a box that shows a secret: the usual one, and GNOME's.
 final class ShownSecret: Sendable {
     let line: SecretBytes
     let gnomeLine: SecretBytes
 
-    /// Writes them; nil for a secret that does not fit.
+    /// Builds the lines; nil for a secret that does not fit.
     init?(_ secret: borrowing SecretBytes, in prompt: Prompt) {
         let gnome = PinentryFlavor(name: "gnome3")
         guard let line = PromptDescription.line(of: prompt, showing: secret),
@@ -19,30 +19,31 @@ final class ShownSecret: Sendable {
 
 /// One conversation with one pinentry program, from its start to its end; blocks its thread.
 struct PinentryExchange: ~Copyable {
-    /// How long the program may take to start and to answer what no person has to answer.
+    /// How long the program may take to start and to answer what needs no user.
     static let handshakeLimit = Duration.seconds(10)
-    /// How much longer than the prompt's own time we wait before we take the box away ourselves.
+    /// How long after the prompt's own timeout we end the box ourselves.
     static let watchdogGrace = Duration.seconds(5)
 
     private let program: String
     private let environment: PinentryEnvironment
     private var terminal: PinentryTerminal?
-    /// Why the box cannot be drawn on the terminal that was named.
+    /// Why the box cannot be drawn on the named terminal.
     private var terminalFault: PromptError?
     private let cancel: ThreadSignal
     private var place: PromptPlace
     private var flavor = PinentryFlavor(name: "")
     private var isShown = false
-    /// What ``start()`` started, or why it could not.
+    /// The program that ``start()`` started, or why it could not.
     private var started: Result<Running, PromptError>?
 
-    /// A program that has greeted and was told where to draw, and our end of its socket.
+    /// A program that has greeted and got its options, and our end of its socket.
     private struct Running: ~Copyable {
         let process: PinentryProcess
         var connection: AssuanConnection
     }
 
-    /// Finds the program and the place to draw, and starts nothing; whether the client may have a box there, ``look()`` tells.
+    /// Finds the program and the place to draw, and starts nothing; ``look()`` tells whether the client may have a
+    /// box there.
     ///
     /// - Throws: ``PromptError`` with `prompterMissing` or `notInteractive`.
     init(
@@ -52,7 +53,7 @@ struct PinentryExchange: ~Copyable {
         environment: PinentryEnvironment,
         cancel: ThreadSignal
     ) throws(PromptError) {
-        // First: without it no place is good enough.
+        // Resolved first: without the program no place is usable.
         let path = try program.resolve()
         var place = PromptPlace(origin)
         var (terminal, fault): (PinentryTerminal?, PromptError?)
@@ -75,9 +76,10 @@ struct PinentryExchange: ~Copyable {
     /// Whether the box can be drawn on a terminal.
     var hasTerminal: Bool { terminal != nil }
 
-    /// Looks whether the client may have a box on the terminal; one that may not gets it on its display, if it has one.
+    /// Checks whether the client may have a box on the terminal; if not, the box is shown on its display, if it has
+    /// one.
     ///
-    /// - Returns: the channels that the box could be on, before the program was asked.
+    /// - Returns: the possible channels of the box, before the program was asked.
     /// - Throws: ``PromptError`` with `inBackground`.
     mutating func look() throws(PromptError) -> Set<PromptChannel> {
         var channel: PromptChannel?
@@ -90,14 +92,14 @@ struct PinentryExchange: ~Copyable {
         return Set([channel, displayChannel].compactMap { $0 })
     }
 
-    /// The channel that the box is on, by what the program says of itself.
+    /// The channel that the box is on, according to the program.
     private var channel: PromptChannel? { drawsOnDisplay ? displayChannel : terminal?.channel }
 
     private var displayChannel: PromptChannel? {
         DisplayChannel.of(place, runtimeDirectory: environment.runtimeDirectory)
     }
 
-    /// Whether a box could be shown on a display, which the program itself is asked for.
+    /// Checks whether a box could be shown on a display, by asking the program itself.
     mutating func check() throws(PromptError) {
         _ = try converse { exchange, connection throws(ExchangeFailure) in
             let handshake = ContinuousClock.now + Self.handshakeLimit
@@ -106,7 +108,8 @@ struct PinentryExchange: ~Copyable {
         }
     }
 
-    /// Starts the program before it is known what the box says; the box tells when that fails.
+    /// Starts the program before the content of the box is known; ``run(_:showing:whenShown:)`` throws if that
+    /// failed.
     mutating func start() {
         do throws(PromptError) {
             started = .success(try launch())
@@ -115,7 +118,7 @@ struct PinentryExchange: ~Copyable {
         }
     }
 
-    /// Waits for what the box says; nil when it is not wanted any more.
+    /// Waits for the content of the box; nil if the box is cancelled.
     func next(_ order: PinentryOrder) -> PinentryOrder.Content? {
         order.wait(unless: cancel)
     }
@@ -124,10 +127,10 @@ struct PinentryExchange: ~Copyable {
     ///
     /// - Parameters:
     ///   - prompt: the box.
-    ///   - secret: a secret to note, which ends its description; nil for none.
-    ///   - whenShown: called once, after the box was put up, with what looks up its channel.
-    /// - Returns: what the person did.
-    /// - Throws: ``PromptError``; the program has ended all the same.
+    ///   - secret: a secret to note, shown at the end of the description; nil for none.
+    ///   - whenShown: called once when the box is shown, with a closure that determines its channel.
+    /// - Returns: what the user did.
+    /// - Throws: ``PromptError``; the program has ended in this case too.
     mutating func run(
         _ prompt: Prompt,
         showing secret: ShownSecret?,
@@ -136,7 +139,7 @@ struct PinentryExchange: ~Copyable {
         do {
             return try show(prompt, secret, whenShown: whenShown)
         } catch {
-            // A display that is named and not there must not keep the terminal from being used.
+            // A named display that does not work must not prevent the use of the terminal.
             guard error.code == .prompterFailed, !isShown, terminal != nil, place.hasDisplay else {
                 throw error
             }
@@ -178,7 +181,7 @@ struct PinentryExchange: ~Copyable {
         }
     }
 
-    /// Greeting, options and the question for the program's flavour; their answers are not waited for.
+    /// Reads the greeting and sends the options and `GETINFO flavor`, without waiting for their responses.
     private func greet(_ connection: inout AssuanConnection) throws(ExchangeFailure) {
         let deadline = ContinuousClock.now + Self.handshakeLimit
         let greeting = try connection.answer(until: deadline)
@@ -187,27 +190,27 @@ struct PinentryExchange: ~Copyable {
         try connection.send(options.map(\.octets) + [Array("GETINFO flavor".utf8)], until: deadline)
     }
 
-    /// The answers to what ``greet`` sent.
+    /// Reads the responses to what ``greet`` sent.
     private mutating func readOptions(
         _ connection: inout AssuanConnection,
         until deadline: ContinuousClock.Instant
     ) throws(ExchangeFailure) {
         try Self.readAnswers(to: PinentryCommands.options(for: place), on: &connection, until: deadline)
         let answer = try connection.answer(until: deadline)
-        // No secret yet: "curses", "tty", "gnome3", "gtk2:curses" where it fell back.
+        // Not secret yet: "curses", "tty", "gnome3", or "gtk2:curses" after a fallback.
         let name = answer.data.withOctets { octets in
             octets.indices.map { String(Unicode.Scalar(octets[$0])) }.joined()
         }
         flavor = PinentryFlavor(name: name)
-        // pinentry-tty without a terminal would answer "cancelled", as a person does.
+        // pinentry-tty without a terminal would answer "cancelled", as a user does.
         if terminal == nil, flavor.drawsOnTerminal {
-            // Only GNOME's box is drawn by another program, which it looks for on that bus.
+            // Only GNOME's box is drawn by another process, which pinentry finds on that bus.
             let fellBack = flavor.name.hasPrefix("gnome3:") && environment.sessionBus == nil
             throw fellBack ? .needsSessionBus : .needsTerminal
         }
     }
 
-    /// A program that does not say what it is takes what it was given; the terminal is the stricter guess.
+    /// A program that does not report its flavour may use either; the terminal is the stricter guess.
     private var drawsOnDisplay: Bool {
         place.hasDisplay && !flavor.drawsOnTerminal && (terminal == nil || !flavor.name.isEmpty)
     }
@@ -223,7 +226,7 @@ struct PinentryExchange: ~Copyable {
         }
     }
 
-    /// Starts the program and greets it; one that does not get so far has ended.
+    /// Starts the program and reads its greeting; on failure the program has ended.
     private mutating func launch() throws(PromptError) -> Running {
         let sockets = try SocketPair()
         let process = try PinentryProcess(
@@ -231,7 +234,7 @@ struct PinentryExchange: ~Copyable {
             environment: environment.variables(for: place),
             socket: sockets.theirs
         )
-        // While it starts: it is told where to draw by the greeting, and not before.
+        // Checked while the program starts: it gets the place to draw with the options after its greeting.
         _ = try look()
         var connection = AssuanConnection(
             adopting: sockets.takeOurs(),
@@ -245,7 +248,7 @@ struct PinentryExchange: ~Copyable {
         return Running(process: process, connection: connection)
     }
 
-    /// Starts the program unless it was, talks, ends it on every path, and leaves the terminal as it was.
+    /// Starts the program if necessary, talks to it, ends it on every path, and restores the terminal.
     private mutating func converse(
         _ talk: (inout Self, inout AssuanConnection) throws(ExchangeFailure) -> PromptAnswer
     ) throws(PromptError) -> PromptAnswer {
@@ -257,7 +260,7 @@ struct PinentryExchange: ~Copyable {
             case .failure: false
             }
         if isAnswered {
-            // Best effort: the answer is here, and the program is ended in any case.
+            // Best effort: the answer has arrived, and the program is ended in any case.
             let soon = ContinuousClock.now + PinentryProcess.grace.itself
             try? program.connection.send([Array("BYE".utf8)], until: soon)
         }
@@ -271,7 +274,7 @@ struct PinentryExchange: ~Copyable {
     ) throws(PromptError) -> PromptAnswer {
         let isGone = terminal?.isConnected == false
         switch consume result {
-        // A terminal that hangs up reads as end of file: the program says "cancelled", or nothing any more.
+        // The program reads a hang-up as end of file: it answers "cancelled", or nothing.
         case .success(.cancelled) where isGone:
             throw ExchangeFailure.terminalGone.promptError
         case .failure(.closed) where isGone:

@@ -1,23 +1,23 @@
-/// What a pinentry program says it is (`GETINFO flavor`), and how its boxes differ.
+/// A pinentry program's own name for its variant (`GETINFO flavor`), and how its boxes differ.
 ///
-/// Seen in pictures of what Debian 12 ships (1.2.1): `curses`, `tty`, `gtk2`, `qt`, `gnome3`.
+/// As seen in screenshots of Debian 12's programs (1.2.1): `curses`, `tty`, `gtk2`, `qt`, `gnome3`.
 struct PinentryFlavor: Equatable {
-    /// Its own word; `gtk2:curses` where it fell back.
+    /// The program's own word; `gtk2:curses` if it fell back.
     let name: String
 
-    /// Whether it draws on the terminal, whatever else there is.
+    /// Whether it always draws on the terminal.
     var drawsOnTerminal: Bool { name == "tty" || drawsWithCurses }
 
     /// Whether it draws on the whole screen of a terminal.
     var drawsWithCurses: Bool { name == "curses" || name.hasSuffix(":curses") }
 
-    /// GNOME's shell draws the box: the label of the field stands above all as its heading, the field itself is always
+    /// GNOME's shell draws the box: the label of the field becomes the heading at the top, the field itself is always
     /// labelled "Password:", and a confirmation has two buttons.
     var isGNOME: Bool { name == "gnome3" }
 
-    /// Whether a new secret is asked for twice in one box, and judged there while it is typed.
+    /// Whether one box has two fields for a new secret, and judges it while it is typed.
     ///
-    /// Curses and tty have no second field; GNOME's box has one, and its own idea of a good passcode. There a second
+    /// Curses and tty have no second field; GNOME's box has one, and its own rating of a passcode. For these a second
     /// box follows once the first entry was judged.
     var asksTwice: Bool { !drawsOnTerminal && !isGNOME }
 }

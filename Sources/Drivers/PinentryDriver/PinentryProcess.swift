@@ -2,21 +2,21 @@ import CLinux
 import Glibc
 import KeychainModel
 
-/// A running pinentry program; it has ended and is reaped when its owner lets go, on every path.
+/// A running pinentry program; on every path it is ended and reaped when this value is destroyed.
 ///
-/// Make it on a thread that outlives it: the kernel kills the program when the thread that made it ends.
+/// Create it on a thread that outlives it: the kernel kills the program when the creating thread ends.
 struct PinentryProcess: ~Copyable {
-    /// How long it may take to end by itself, and then after `SIGTERM`.
+    /// How long the program may take to exit by itself, and then after `SIGTERM`.
     static let grace = (itself: Duration.seconds(1), terminated: Duration.milliseconds(300))
 
-    /// Its number, which is also that of its process group.
+    /// Its pid, which is also its process group.
     let identifier: pid_t
-    /// A pidfd, or -1 where there is none.
+    /// A pidfd, or -1 if none could be opened.
     private let descriptor: CInt
 
-    /// Starts a program whose input and output are one of our descriptors, and which has nothing else of ours.
+    /// Starts a program with one of our descriptors as input and output; it inherits nothing else.
     ///
-    /// - Throws: ``PromptError`` with `prompterFailed` and the reason of execve(2).
+    /// - Throws: ``PromptError`` with `prompterFailed` and the error of execve(2).
     init(path: String, environment: [String], socket: CInt) throws(PromptError) {
         var arguments = unsafe [strdup(path), nil]
         var variables = unsafe environment.map { unsafe strdup($0) } + [nil]
@@ -31,10 +31,10 @@ struct PinentryProcess: ~Copyable {
         descriptor = clinux_pidfd_open(identifier)
     }
 
-    /// Lets the program end, or makes it; it has ended and is reaped on return.
+    /// Waits for the program to exit, or kills it; on return it has ended and is reaped.
     ///
-    /// - Parameter politely: whether it was told to end and gets a moment before it is asked.
-    /// - Returns: whether it had to be killed or asked.
+    /// - Parameter politely: whether it was told to exit and gets ``grace`` before `SIGTERM`.
+    /// - Returns: whether it had to be sent a signal.
     consuming func end(politely: Bool) -> Bool {
         if politely, hasEnded(within: Self.grace.itself) { return false }
         kill(identifier, SIGTERM)
@@ -54,7 +54,7 @@ struct PinentryProcess: ~Copyable {
     }
 
     deinit {
-        // Its whole group, while the number is still taken by the program that was not waited for.
+        // Kills the whole group while the unreaped program still holds its number.
         kill(-identifier, SIGKILL)
         _ = SystemCall.uninterrupted { waitpid(identifier, nil, 0) }
         if descriptor >= 0 { close(descriptor) }

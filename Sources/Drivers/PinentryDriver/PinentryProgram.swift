@@ -1,7 +1,7 @@
 import Glibc
 import KeychainModel
 
-/// The program that draws: found by absolute path, never through `PATH` or a user's configuration.
+/// The pinentry program, found by absolute path, never through `PATH` or a user's configuration.
 public struct PinentryProgram: Sendable {
     private let candidates: [String]
     private let checksOwner: Bool
@@ -17,10 +17,10 @@ public struct PinentryProgram: Sendable {
         checksOwner = false
     }
 
-    /// A program that anybody may own, for tests; all other checks stay.
+    /// A program that any user may own, for tests; all other checks stay.
     public static func testing(_ path: String) -> PinentryProgram { PinentryProgram(unchecked: path) }
 
-    /// Why none of the candidates can be executed; nil when one can.
+    /// Why none of the candidates can be executed; nil if one can.
     public func fault() -> String? {
         do throws(PromptError) {
             _ = try resolve()
@@ -30,10 +30,9 @@ public struct PinentryProgram: Sendable {
         }
     }
 
-    /// The path to execute, symbolic links resolved: the first candidate that is a program nobody but root can
-    /// replace.
+    /// The path to execute, with symbolic links resolved: the first candidate that only root can replace.
     ///
-    /// - Throws: ``PromptError`` with `prompterMissing` and what is wrong with each candidate.
+    /// - Throws: ``PromptError`` with `prompterMissing` and the fault of each candidate.
     func resolve() throws(PromptError) -> String {
         var faults: [String] = []
         for candidate in candidates {
@@ -63,7 +62,7 @@ public struct PinentryProgram: Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else { return .failure(Fault(reason: "not a file")) }
         guard unsafe access(path, X_OK) == 0 else { return .failure(Fault(reason: "not executable")) }
         guard checksOwner else { return .success(path) }
-        // The file, and every directory above it: who may write to one of those may put another file there.
+        // Checks the file and every directory above it: a user who may write to one of them can replace the file.
         var place = path[...]
         while true {
             guard Self.isRootsAlone(place.isEmpty ? "/" : String(place)) else {

@@ -2,9 +2,9 @@ package import Glibc
 public import KeychainModel
 public import SecretMemory
 
-/// Draws boxes with a pinentry program, on the terminal or the display that a request came from.
+/// Draws boxes with a pinentry program, on the terminal or the display of a request.
 ///
-/// Each box has a program and a thread of its own, and both have ended when ``ask(_:at:whenShown:)`` returns.
+/// Each box has its own program and thread, and both have ended when ``ask(_:at:whenShown:)`` returns.
 ///
 /// ```swift
 /// let prompter = PinentryPrompter()
@@ -16,13 +16,13 @@ public struct PinentryPrompter: SecretPrompter {
     private let environment: PinentryEnvironment
     private let drawsTouches: Bool
 
-    /// Prepares a prompter; nothing is started before it is asked for.
+    /// Prepares a prompter; no program is started before it is used.
     ///
     /// - Parameters:
-    ///   - program: what draws.
-    ///   - user: the owner that a request's terminal must have.
-    ///   - environment: the session that a program on a display finds its services with.
-    ///   - drawsTouches: whether this process draws the boxes for a touch on a terminal itself.
+    ///   - program: the pinentry program.
+    ///   - user: the required owner of a request's terminal.
+    ///   - environment: the session in which a program on a display finds its services.
+    ///   - drawsTouches: whether this process itself draws the boxes for a touch on a terminal.
     package init(
         program: PinentryProgram = PinentryProgram(),
         user: uid_t = ProcessUser.uid,
@@ -35,13 +35,13 @@ public struct PinentryPrompter: SecretPrompter {
         self.drawsTouches = drawsTouches
     }
 
-    /// Looks whether a box could be shown for a request from there.
+    /// Checks whether a box could be shown for a request from this origin.
     @discardableResult
     public func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) -> Set<PromptChannel> {
         var exchange = try exchange(at: origin, cancel: ThreadSignal())
         let channels = try exchange.look()
         if exchange.hasTerminal { return channels }
-        // Only the program itself knows about a display.
+        // Only the program itself can tell whether a display works.
         _ = try await start(at: origin) { exchange throws(PromptError) in
             try exchange.check()
             return .confirmed
@@ -66,12 +66,12 @@ public struct PinentryPrompter: SecretPrompter {
         }.answer()
     }
 
-    /// A prompter whose program for the first box is started at once.
+    /// A prompter whose program for the first box is started immediately.
     public func prepared(at origin: PromptOrigin) -> any SecretPrompter {
         PreparedPinentry(self, at: origin) ?? self
     }
 
-    /// Says on the terminal of a request that it waits for a prompt elsewhere; on the same terminal the box is seen.
+    /// Shows on a request's terminal that it waits for a prompt elsewhere; not on the terminal that shows the box.
     public func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? {
         let (here, there) = (PromptPlace(origin), PromptPlace(other))
         guard let name = here.terminal, name != there.terminal,
@@ -96,7 +96,7 @@ public struct PinentryPrompter: SecretPrompter {
         }.answer()
     }
 
-    /// Starts a conversation on a thread of its own.
+    /// Starts a conversation on its own thread.
     func start(
         at origin: PromptOrigin,
         _ talk: @escaping PinentryConversation.Talk

@@ -1,7 +1,7 @@
 import Glibc
 import KeychainModel
 
-/// The terminal that a box is drawn on, held open to see it hang up and to put it in order afterwards.
+/// The terminal that a box is drawn on, held open to detect a hang-up and to restore its modes afterwards.
 final class PinentryTerminal: Sendable {
     /// Reports a hang-up to poll(2).
     let descriptor: CInt
@@ -10,13 +10,12 @@ final class PinentryTerminal: Sendable {
     private let status: stat
     private let name: String
 
-    /// Opens a terminal of the user who asks, and remembers its modes; whether the client may have a box on it, ``look()``
-    /// tells.
+    /// Opens a terminal of the user and saves its modes; ``look()`` tells whether the client may have a box on it.
     ///
     /// - Throws: ``PromptError`` with `notInteractive` for anything but a terminal of that user.
     init(path: String, owner: uid_t, client: PromptClient? = nil) throws(PromptError) {
         var before = stat()
-        // Before it is opened: opening a device may act on it.
+        // Checked before opening it: opening a device may have side effects.
         guard unsafe lstat(path, &before) == 0 else {
             throw Self.refused(path, SystemError.name(of: errno))
         }
@@ -40,10 +39,10 @@ final class PinentryTerminal: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Looks how the client stands to it now.
+    /// Checks whether the client is in the terminal's foreground now.
     ///
-    /// - Returns: the channel of a box on it; nil where it cannot be told.
-    /// - Throws: ``PromptError`` with `inBackground` where somebody else than the client reads from it.
+    /// - Returns: the channel of a box on it; nil if it cannot be determined.
+    /// - Throws: ``PromptError`` with `inBackground` if another process than the client reads from it.
     func look() throws(PromptError) -> PromptChannel? {
         switch TerminalStanding(of: client, to: status) {
         case .foreground(let channel): return channel
@@ -52,19 +51,19 @@ final class PinentryTerminal: Sendable {
         }
     }
 
-    /// Whether somebody else than the client reads from it now.
+    /// Whether another process than the client reads from it now.
     var isInBackground: Bool { client != nil && TerminalStanding(of: client, to: status) == .background }
 
-    /// The channel of a box on it; nil where it cannot be told.
+    /// The channel of a box on it; nil if it cannot be determined.
     var channel: PromptChannel? { (try? look()) ?? nil }
 
-    /// Whether the terminal is still there.
+    /// Whether the terminal has not hung up.
     var isConnected: Bool {
         var watched = pollfd(fd: descriptor, events: 0, revents: 0)
         return unsafe poll(&watched, 1, 0) == 0
     }
 
-    /// Has keys come one by one and unseen, and throws away what was typed before; the keys that end and stop programs stay.
+    /// Turns off line mode and echo and discards typed input; the signal keys stay enabled.
     func takeKeys() {
         var modes = modes
         modes.c_lflag &= ~tcflag_t(ICANON | ECHO | ECHOE | ECHOK | ECHONL)
@@ -72,26 +71,26 @@ final class PinentryTerminal: Sendable {
         tcflush(descriptor, TCIFLUSH)
     }
 
-    /// How many characters fit on a line; 80 where it does not say.
+    /// The width in characters; 80 if the terminal does not report it.
     var columns: Int {
         var size = winsize()
         guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
 
-    /// Puts back the modes, after the program has ended.
+    /// Restores the modes, after the program has ended.
     ///
     /// - Parameters:
-    ///   - wasKilled: whether the program could not tidy up itself; what was typed by then is thrown away, so
-    ///     that half a passcode does not become the shell's next command.
+    ///   - wasKilled: whether the program could not clean up itself; typed input is then discarded, so that half a
+    ///     passcode does not become the shell's next command.
     ///   - drewScreen: whether it drew on the whole screen, with curses.
     func restore(wasKilled: Bool, drewScreen: Bool) {
         guard isConnected else { return }
-        // A shell that took the terminal back has set the modes that it wants, and what is typed is meant for it.
+        // A shell that took the terminal back has set its own modes, and typed input is meant for it.
         if !isInBackground {
             if wasKilled { tcflush(descriptor, TCIFLUSH) }
             var modes = modes
-            // At once: with the output stopped, waiting for it to drain would have no end.
+            // Immediately (TCSANOW): with output stopped, waiting for it to drain would never end.
             _ = unsafe tcsetattr(descriptor, TCSANOW, &modes)
         }
         guard wasKilled else { return }
@@ -99,9 +98,9 @@ final class PinentryTerminal: Sendable {
         _ = unsafe write(descriptor, octets, octets.count)
     }
 
-    /// Writes a line, from the line's beginning and without its end.
+    /// Writes a line from column 0, without a line end.
     ///
-    /// - Returns: takes it away again, where the client is still in the foreground.
+    /// - Returns: a closure that erases the line if the client is still in the foreground; nil if writing failed.
     func showLine(_ text: String) -> (@Sendable () -> Void)? {
         guard put("\r\(text)") else { return nil }
         let blank = "\r" + String(repeating: " ", count: text.count) + "\r"
@@ -116,7 +115,7 @@ final class PinentryTerminal: Sendable {
     }
 
     private static func isTerminal(_ status: stat, of owner: uid_t) -> Bool {
-        // 5:0 is /dev/tty, which is another terminal for every process.
+        // 5:0 is /dev/tty, which is a different terminal for every process.
         status.st_mode & S_IFMT == S_IFCHR && status.st_uid == owner && status.st_rdev != 5 << 8
     }
 

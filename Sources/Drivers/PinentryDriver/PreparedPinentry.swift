@@ -1,7 +1,7 @@
 import KeychainModel
 import SecretMemory
 
-/// A prompter whose program for the first box is started already; letting go of it ends a program that was not used.
+/// A prompter whose program for the first box is already running; destroying it ends an unused program.
 final class PreparedPinentry: SecretPrompter {
     private struct Start {
         let origin: PromptOrigin
@@ -12,7 +12,7 @@ final class PreparedPinentry: SecretPrompter {
     private let prompter: PinentryPrompter
     private let start: Guarded<Start?>
 
-    /// Starts the program; nil when there is no descriptor or no thread for it.
+    /// Starts the program; nil if no descriptor or thread is left for it.
     init?(_ prompter: PinentryPrompter, at origin: PromptOrigin) {
         guard let order = try? PinentryOrder(),
             let conversation = try? prompter.start(
@@ -58,9 +58,9 @@ final class PreparedPinentry: SecretPrompter {
     }
 }
 
-/// What a box says, which its thread waits for.
+/// The content of a box, which the box's thread waits for.
 final class PinentryOrder: Sendable {
-    /// The box.
+    /// The content of the box.
     struct Content: Sendable {
         let prompt: Prompt
         let whenShown: @Sendable (() -> PromptChannel?) -> Void
@@ -71,13 +71,13 @@ final class PinentryOrder: Sendable {
 
     init() throws(PromptError) { placed = try ThreadSignal() }
 
-    /// Tells it; called once.
+    /// Provides the content; called once.
     func place(_ content: Content) {
         self.content.withLock { $0 = content }
         placed.raise()
     }
 
-    /// Waits for it; nil when `cancel` is raised first.
+    /// Waits for the content; nil if `cancel` is raised first.
     func wait(unless cancel: ThreadSignal) -> Content? {
         placed.wait(or: cancel)
         return cancel.isRaised ? nil : content.withLock { $0 }

@@ -1,28 +1,28 @@
 import KeychainModel
 import SecretMemory
 
-/// What a box says: our words first, then who asks, then the app's reason, marked as such.
+/// The text of a box: our heading, then the requester, then the app's reason, marked as such.
 ///
-/// Our heading is the first line on purpose: Qt guesses from the first line alone whether a text is HTML.
+/// The heading is the first line on purpose: Qt guesses from the first line alone whether a text is HTML.
 struct PromptDescription {
     private static let command = "SETDESC "
     private static let lineBreak = "%0A"
 
-    /// The bytes of the `SETDESC` line, its end not counted.
+    /// The bytes of the `SETDESC` line, without its line end.
     private(set) var line: [UInt8]
 
-    /// Fills the line, the reason last: it gets the room that is left.
+    /// Builds the line; the reason gets the room that is left.
     ///
     /// - Parameters:
     ///   - prompt: the box.
-    ///   - flavor: what draws it.
+    ///   - flavor: the pinentry variant that draws it.
     ///   - reserved: bytes to leave free for what follows.
     init(
         of prompt: Prompt,
         flavor: PinentryFlavor = PinentryFlavor(name: ""),
         reserving reserved: Int = 0
     ) {
-        // GNOME's box has a place of its own for the heading.
+        // GNOME's box shows the heading separately.
         var before = flavor.isGNOME ? "" : PromptText.ofOurs(prompt.heading)
         // Boxes without a field do not show `SETERROR`.
         if !prompt.input.hasField, let error = prompt.error {
@@ -42,7 +42,7 @@ struct PromptDescription {
         line += AssuanLine.escaped(Self.reason(prompt.reason, octets: left)) + end
     }
 
-    /// The text of a box for a touch, as a program that draws would have it.
+    /// The text of a touch box, as a pinentry program would show it.
     static func text(of prompt: Prompt) -> String {
         var octets = SecretBuffer(minimumCapacity: AssuanLine.largestByteCount)
         let line = Array(PromptDescription(of: prompt).line.dropFirst(command.utf8.count))
@@ -52,7 +52,7 @@ struct PromptDescription {
         }
     }
 
-    /// The line with a secret after the text, and the end of the line.
+    /// The line with a secret after the text, and the line end.
     ///
     /// - Returns: nil for a secret that does not fit.
     static func line(
@@ -61,7 +61,7 @@ struct PromptDescription {
         showing secret: borrowing SecretBytes
     ) -> SecretBytes? {
         guard secret.count > 0, secret.count <= largestShownByteCount else { return nil }
-        // Each byte may need three.
+        // Escaping may triple each byte.
         let description = PromptDescription(
             of: prompt,
             flavor: flavor,
@@ -98,7 +98,7 @@ extension Prompt.Input {
 }
 
 extension Prompt {
-    /// What a person is told to do where the heading, the field and the buttons do not say it.
+    /// The instruction to the user, unless the heading, the field and the buttons already say it.
     fileprivate var instruction: String? {
         guard !heading.contains("sensor") else { return nil }
         return switch input {

@@ -1,10 +1,10 @@
 import KeychainModel
 
-/// A prompt's origin after a look at it: what is malformed counts as not given.
+/// A validated prompt origin: malformed values count as absent.
 struct PromptPlace: Sendable {
-    /// `/dev/…`; whether it is a terminal is found out by ``PinentryTerminal``.
+    /// `/dev/…`; ``PinentryTerminal`` checks whether it is a terminal.
     var terminal: String?
-    /// `TERM`; what every terminal understands where nothing is given.
+    /// `TERM`; without one `vt100`, which every terminal understands.
     let terminalType: String
     /// `DISPLAY`.
     var display: String?
@@ -18,7 +18,7 @@ struct PromptPlace: Sendable {
     /// Whether there is a display.
     var hasDisplay: Bool { display != nil || waylandDisplay != nil }
 
-    /// Takes over what is well formed.
+    /// Keeps the well-formed values.
     init(_ origin: PromptOrigin) {
         terminal = origin.terminal.flatMap {
             $0.hasPrefix("/dev/") && !$0.contains("..") ? Self.word($0, upTo: 64, also: "/_-.") : nil
@@ -31,12 +31,12 @@ struct PromptPlace: Sendable {
                 ? $0 : nil
         }
         let characterType = Self.word(origin.characterType, upTo: 64, also: "_.@-") ?? "C.UTF-8"
-        // `C.UTF-8` is always installed, the user's own locale perhaps not; for letters they are the same.
+        // `C.UTF-8` is always installed, the user's own locale perhaps not; for letters they are equal.
         let isUTF8 = ["utf-8", "utf8"].contains { characterType.lowercased().hasSuffix($0) }
         self.characterType = isUTF8 ? "C.UTF-8" : characterType
     }
 
-    /// ASCII letters, digits and some more; nil for anything else.
+    /// The text if it consists of ASCII letters, digits and `others`; nil otherwise.
     private static func word(_ text: String?, upTo limit: Int, also others: String) -> String? {
         guard let text, !text.isEmpty, text.utf8.count <= limit else { return nil }
         let isWord = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || others.contains($0)) }

@@ -1,34 +1,34 @@
-/// Text for a box, out of text that others chose.
+/// Text for a box, made from text of other programs.
 ///
-/// What an app, a file name or a driver says is shown on one line, without anything that could move the cursor,
-/// turn the direction of writing or hide: no control, format, private or unassigned characters.
+/// Text from an app, a file name or a driver is shown on one line, without control, format, private or unassigned
+/// characters, which could move the cursor, change the writing direction or hide text.
 enum PromptText {
     /// The longest reason, in characters.
     static let largestReasonCount = 200
     /// The longest name of a program, in characters.
     static let largestRequesterCount = 120
-    /// The longest heading, error or instruction of our own, in characters.
+    /// The longest heading, error or instruction of Touchstone's own, in characters.
     static let largestHeadingCount = 160
     /// The longest title of a button, in characters.
     static let largestTitleCount = 40
-    /// The most bytes of any of these but the reason: all of them together fit into one Assuan line.
+    /// The most bytes of each of these except the reason: all of them together fit into one Assuan line.
     static let largestByteCount = 160
 
-    /// Cuts off what stacks marks on one character without end.
+    /// Characters with more combining marks than this are replaced.
     private static let largestCharacterByteCount = 32
-    /// So much is looked at: enough for every limit above.
+    /// How many bytes of the text are examined: enough for every limit above.
     private static let largestCleanByteCount = 8192
 
-    /// One line of at most so many characters, and bytes once escaped; what is cut off leaves an ellipsis.
+    /// One line of at most `characters` characters and `octets` escaped bytes; an ellipsis marks a cut.
     static func line(_ text: String, characters: Int, octets: Int = .max) -> String {
         var line = ""
         var count = 0
         var used = 0
-        // Where the line ends when it has to be cut: there is room for the ellipsis.
+        // Where the line is cut if necessary: there is room for the ellipsis.
         var cut = line.startIndex
         for character in cleaned(text) {
             let shown = character.utf8.count > largestCharacterByteCount ? "\u{FFFD}" : character
-            // The only one left that needs an escape of three bytes; marks may stand on it.
+            // `%` is the only character left that is escaped, to three bytes; it may carry marks.
             let size = shown.utf8.count + 2 * shown.utf8.count { $0 == UInt8(ascii: "%") }
             guard count < characters, used + size <= octets else {
                 return String(line[..<cut]) + (octets >= ellipsis.utf8.count ? ellipsis : "")
@@ -41,7 +41,7 @@ enum PromptText {
         return line
     }
 
-    /// A heading or an error of ours, which may quote others.
+    /// A heading or an error of Touchstone's own, which may quote other text.
     static func ofOurs(_ text: String) -> String {
         line(text, characters: largestHeadingCount, octets: largestByteCount)
     }
@@ -56,7 +56,7 @@ enum PromptText {
         line(text, characters: largestTitleCount, octets: largestByteCount)
     }
 
-    /// A line in lines of at most so many characters, broken at spaces; a word that is longer stays whole.
+    /// Breaks a line at spaces into lines of at most `columns` characters; a longer word stays whole.
     static func broken(_ line: String, columns: Int) -> String {
         var text = ""
         var used = 0
@@ -74,7 +74,7 @@ enum PromptText {
 
     private static let ellipsis = "\u{2026}"
 
-    /// White space of any kind and length as one space, none at either end, and only what can be seen.
+    /// The visible characters only, with each run of white space as one space and none at either end.
     private static func cleaned(_ text: String) -> String {
         var clean = ""
         var isSpaceDue = false
@@ -91,8 +91,8 @@ enum PromptText {
         return clean
     }
 
-    /// Symbols that are drawn as nothing, and are none of Unicode's white space: the Braille pattern without dots, and
-    /// musical notation's null note head.
+    /// Symbols that are drawn blank but are not Unicode white space: the Braille pattern without dots, and musical
+    /// notation's null note head.
     private static let blanks: Set<Unicode.Scalar> = ["\u{2800}", "\u{1D159}"]
 
     private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
@@ -103,12 +103,12 @@ enum PromptText {
         }
     }
 
-    /// A button's title with its key marked by `_`, as pinentry wants it.
+    /// A button's title with its key marked by `_`, as pinentry expects.
     ///
     /// - Parameters:
     ///   - text: the title; an underscore in it is shown as such.
     ///   - taken: the key of the other button, in lower case.
-    /// - Returns: the title, and its key in lower case where it has one.
+    /// - Returns: the title, and its key in lower case if it has one.
     static func button(_ text: String, avoiding taken: Character? = nil) -> (title: String, key: Character?) {
         var title = ""
         var key: Character?

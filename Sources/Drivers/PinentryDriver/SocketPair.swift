@@ -1,12 +1,12 @@
 import Glibc
 import KeychainModel
 
-/// Two connected Unix sockets that no program inherits, closed when their owner lets go.
+/// Two connected Unix sockets that no program inherits, closed when the pair is destroyed.
 ///
-/// In the place of two pipes: pipe2(2) cannot be called from Swift, and pipe(2) would leave a moment in which
-/// another thread's program could inherit the ends.
+/// Used instead of two pipes: pipe2(2) cannot be called from Swift, and with pipe(2) a program started by another
+/// thread could inherit the ends.
 struct SocketPair: ~Copyable {
-    /// The program's.
+    /// The end for the pinentry program.
     let theirs: CInt
     private var ours: CInt
 
@@ -21,7 +21,7 @@ struct SocketPair: ~Copyable {
         theirs = descriptors[1]
     }
 
-    /// Hands over our end and closes the program's.
+    /// Returns our end and closes the program's.
     consuming func takeOurs() -> CInt {
         let taken = ours
         ours = -1

@@ -1,26 +1,27 @@
 import Glibc
 import KeychainModel
 
-/// How a client stands to the terminal that it names.
+/// Whether a client is in the foreground of the terminal that it names.
 enum TerminalStanding: Equatable {
-    /// It may read from it; with the channel, where that can be told.
+    /// It may read from the terminal; with the channel, if that can be determined.
     case foreground(PromptChannel?)
-    /// Somebody else reads from it: the shell, for a job in the background.
+    /// Another process reads from it, such as the shell of a background job.
     case background
 
-    /// The channel of a box there; nil where it cannot be told, and where somebody else reads.
+    /// The channel of a box there; nil if it cannot be determined or the client is in the background.
     var channel: PromptChannel? {
         guard case .foreground(let channel) = self else { return nil }
         return channel
     }
 
-    /// Asks the kernel, each time anew: a client changes its standing by `fg`, `bg` and Ctrl-Z.
+    /// Queries the kernel, each time anew: `fg`, `bg` and Ctrl-Z change the result.
     ///
-    /// A client without that controlling terminal stands as the nearest of its ancestors that has it: `su -c` and
-    /// setsid(1) start programs in a session of their own. A terminal that controls nobody is read by nobody else.
+    /// A client without that controlling terminal counts as its nearest ancestor that has it: `su -c` and setsid(1)
+    /// start programs in a session of their own. A terminal that is no process's controlling terminal has no other
+    /// reader.
     init(of client: PromptClient?, to terminal: stat, daemon: Int32 = getpid()) {
         let device = UInt64(terminal.st_rdev)
-        // Who cannot be told from a later process of the same number gets a box, and no channel.
+        // A client that cannot be told from a later process with the same pid gets a box, but no channel.
         guard let client, client.start > 0, let stat = ProcessStat(of: client.process),
             stat.start == client.start
         else {
@@ -60,22 +61,22 @@ enum TerminalStanding: Equatable {
         return nil
     }
 
-    /// Deeper than any real tree; a bound, because processes come and go under the walk.
+    /// Deeper than any real tree; a bound, because processes start and end during the walk.
     private static let mostAncestors = 64
 
-    /// Whether some process has this controlling terminal; a prompt program, a child of the daemon's, does not count: it
-    /// takes a terminal that nobody has as its own when it opens it.
+    /// Whether some process has this controlling terminal.
     ///
-    /// Only leaders of sessions are looked at: a terminal controls a session, and nobody any more once its leader has
-    /// ended or let go of it (the kernel's `disassociate_ctty`). Asking for a process's session takes a twentieth of
-    /// reading its `stat`, and is done for all of the machine's processes.
+    /// A prompt program, a child of the daemon, does not count: opening a terminal without a session makes it the
+    /// program's own. Only session leaders are checked: a terminal controls a session, and none once its leader has
+    /// ended or released it (the kernel's `disassociate_ctty`). getsid(2) takes a twentieth of the time of reading
+    /// `stat`, and is called for all processes of the machine.
     private static func controlsSomebody(_ device: UInt64, besides daemon: Int32) -> Bool {
         guard let directory = unsafe opendir("/proc") else { return true }
         defer { unsafe closedir(directory) }
         while let entry = unsafe readdir(directory) {
             let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { unsafe number($0) }
             guard let process = name else { continue }
-            // -1 for a process that is gone.
+            // -1 for a process that has ended.
             let session = getsid(process)
             let mayControl = session == process || session == 0 && !isFirstNamespace
             guard mayControl, let stat = ProcessStat(of: process) else { continue }
@@ -84,15 +85,17 @@ enum TerminalStanding: Equatable {
         return false
     }
 
-    /// Whether this process sees all others: session 0 is that of the kernel's threads there, which have no terminal, and
-    /// in any other PID namespace one whose leader cannot be seen.
+    /// Whether this process is in the initial PID namespace.
+    ///
+    /// There session 0 is that of the kernel threads, which have no terminal. In any other namespace session 0
+    /// is one whose leader is not visible.
     private static let isFirstNamespace: Bool = {
         var status = stat()
         // `PROC_PID_INIT_INO` (linux/proc_ns.h).
         return unsafe stat("/proc/self/ns/pid", &status) == 0 && status.st_ino == 0xEFFF_FFFC
     }()
 
-    /// The number of a process that a file name in `/proc` stands for; nil for other names.
+    /// The pid that a file name in `/proc` stands for; nil for other names.
     private static func number(_ name: UnsafeRawBufferPointer) -> Int32? {
         var number: Int32 = 0
         for index in name.indices {

@@ -1,17 +1,17 @@
 import Glibc
 import KeychainModel
 
-/// A box for a touch, drawn on a terminal by this process itself.
+/// A box for a touch that this process itself draws on a terminal.
 ///
-/// Nothing is typed into it, so it needs no other program, which whoever runs it could trace. It says the lines of the other
-/// boxes and takes two keys; the lines stay on the screen.
+/// Nothing is typed into it, so it needs no other program, which the user running it could trace. It shows the same
+/// text as the other boxes and takes two keys; the text stays on the screen.
 struct TerminalTouchBox: ~Copyable {
-    /// The key that stands for the fallback button.
+    /// The key for the fallback button.
     static let fallbackKey: UInt8 = UInt8(ascii: "p")
     private static let escape: UInt8 = 0x1B
-    /// Within this time the rest of a key's sequence follows its escape, in milliseconds.
+    /// How long the rest of a key's escape sequence may take, in milliseconds.
     private static let escapePause: CInt = 50
-    /// A line is no longer, where the terminal has more columns.
+    /// The longest line, even if the terminal has more columns.
     private static let mostColumns = 76
 
     private let prompt: Prompt
@@ -38,7 +38,7 @@ struct TerminalTouchBox: ~Copyable {
         deadline = ContinuousClock.now + .seconds(prompt.timeoutInSeconds)
     }
 
-    /// Shows it and waits for its end; the terminal is as it was then.
+    /// Shows the box and waits for its end; the terminal is restored afterwards.
     ///
     /// - Throws: ``PromptError``.
     consuming func run(whenShown: (() -> PromptChannel?) -> Void) throws(PromptError) -> PromptAnswer {
@@ -55,11 +55,11 @@ struct TerminalTouchBox: ~Copyable {
         }
     }
 
-    // MARK: What it says
+    // MARK: Text
 
     private var hasFallback: Bool { prompt.fallbackTitle != "" }
 
-    /// The lines, without the last one's end.
+    /// The lines, without a final line end.
     private var text: String {
         let cancel = prompt.cancelTitle.flatMap { $0.isEmpty ? nil : $0 } ?? "Cancel"
         var buttons = "[Esc] \(PromptText.label(cancel))"
@@ -77,7 +77,7 @@ struct TerminalTouchBox: ~Copyable {
     }
 
     private func draw() throws(ExchangeFailure) {
-        // The modes may leave a line's end as it is.
+        // The terminal's modes may not translate a line feed.
         let octets = Array(text.replacing("\n", with: "\r\n").utf8)
         var written = 0
         while written < octets.count {
@@ -99,7 +99,7 @@ struct TerminalTouchBox: ~Copyable {
                 var keys = [UInt8](repeating: 0, count: 64)
                 let count = unsafe read(terminal.descriptor, &keys, keys.count)
                 if count < 0 {
-                    // Whose process group is in the background gets no keys; a touch counts all the same.
+                    // A background process group cannot read keys; a touch still counts.
                     if errno == EIO { readsKeys = false }
                     continue
                 }
@@ -111,13 +111,13 @@ struct TerminalTouchBox: ~Copyable {
         }
     }
 
-    /// What keys stand for; nil for those that mean nothing.
+    /// The answer for typed keys; nil for keys without a meaning.
     private func answer(to keys: ArraySlice<UInt8>) -> PromptAnswer? {
         var keys = keys
         while let key = keys.popFirst() {
             if key == Self.fallbackKey, hasFallback { return .fallback }
             guard key == Self.escape else { continue }
-            // Alone: other keys send more after it, up to a letter or a tilde (ECMA-48, 5.4).
+            // A lone escape: other keys send more bytes after it, up to a letter or a tilde (ECMA-48, 5.4).
             guard let next = keys.first else { return isMoreToCome ? nil : .cancelled }
             if next == Self.escape { return .cancelled }
             guard next == UInt8(ascii: "[") || next == UInt8(ascii: "O") else { continue }
@@ -132,7 +132,7 @@ struct TerminalTouchBox: ~Copyable {
         return unsafe poll(&watched, 1, Self.escapePause) > 0
     }
 
-    /// Waits for the terminal; false where there is nothing yet.
+    /// Waits for the terminal; false if it is not ready yet.
     private func wait(for events: Int16) throws(ExchangeFailure) -> Bool {
         var watched = [
             pollfd(fd: cancel.descriptor, events: Int16(POLLIN), revents: 0),

@@ -2,12 +2,12 @@ import CLinux
 import Glibc
 import KeychainModel
 
-/// Tells a thread that waits in poll(2) something, once: an eventfd(2) that stays readable once raised.
+/// A one-shot signal to a thread in poll(2): an eventfd(2) that stays readable once raised.
 final class ThreadSignal: Sendable {
-    /// Becomes readable.
+    /// Readable once the signal is raised.
     let descriptor: CInt
 
-    /// Makes one that is not raised.
+    /// Creates a signal that is not raised.
     init() throws(PromptError) {
         descriptor = clinux_eventfd(0)
         guard descriptor >= 0 else {
@@ -15,10 +15,10 @@ final class ThreadSignal: Sendable {
         }
     }
 
-    /// May be called more than once, and from anywhere.
+    /// Raises the signal; may be called repeatedly and from any thread.
     func raise() {
         var one: UInt64 = 1
-        // Fails only when it is raised already, 2^64 times.
+        // Fails only if the counter is full, after 2^64 calls.
         _ = unsafe write(descriptor, &one, MemoryLayout<UInt64>.size)
     }
 
@@ -28,7 +28,7 @@ final class ThreadSignal: Sendable {
         return unsafe poll(&watched, 1, 0) > 0
     }
 
-    /// Waits until it or the other one is raised.
+    /// Waits until this signal or the other one is raised.
     func wait(or other: ThreadSignal) {
         var watched = [descriptor, other.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         _ = SystemCall.uninterrupted { unsafe poll(&watched, nfds_t(watched.count), -1) }

@@ -10,7 +10,7 @@ public struct CBORError: Error, Sendable {
         /// Accepts any number.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// The bytes end before the item does, or a count promises more than there is.
+        /// The bytes end before the item does, or a count exceeds the bytes that are left.
         public static let unexpectedEnd = Code(rawValue: 1)
         /// Well-formed so far, but not the type the caller asked for; nothing was consumed.
         public static let typeMismatch = Code(rawValue: 2)
@@ -48,7 +48,7 @@ public struct CBORError: Error, Sendable {
 
     /// What the caller may act on.
     public let code: Code
-    /// The byte at which the item that was refused begins.
+    /// The offset at which the refused item begins.
     public let offset: Int
 
     /// Creates an error from a reason and a place.

@@ -1,9 +1,9 @@
 /// What a ``CBORReader`` accepts.
 public struct CBORLimits: Sendable, Hashable {
-    /// No limit on depth goes beyond this, so that recursion over values stays within any thread's stack.
+    /// The upper bound of any depth limit, so that recursion over values fits any thread's stack.
     public static let greatestDepth = 128
 
-    /// How many arrays, maps and tags may stand inside one another.
+    /// How many arrays, maps and tags may be nested.
     public private(set) var depth: Int
     /// How many bytes a message may have.
     public var octets: Int
@@ -23,7 +23,7 @@ public struct CBORLimits: Sendable, Hashable {
     /// The strict form with the limits of a Touchstone frame: 1 MiB, 16 levels, no tags.
     ///
     /// - Parameters:
-    ///   - depth: how many containers may stand inside one another, at most ``greatestDepth``.
+    ///   - depth: how many containers may be nested, at most ``greatestDepth``.
     ///   - octets: how many bytes a message may have.
     ///   - allowsTags: whether tags are accepted.
     ///   - allowsFloats: whether floating-point numbers are accepted.
@@ -50,7 +50,7 @@ public struct CBORLimits: Sendable, Hashable {
 
     /// Whatever RFC 8949, section 5.3.1 calls well-formed, with text in UTF-8; for diagnosis, not for messages.
     ///
-    /// Lengths may be indefinite and heads long; duplicate keys are not noticed.
+    /// Lengths may be indefinite and heads longer than needed; duplicate keys are not detected.
     public static let wellFormed: CBORLimits = {
         var limits = CBORLimits(depth: 64, allowsTags: true, allowsAllSimpleValues: true)
         limits.isDeterministic = false

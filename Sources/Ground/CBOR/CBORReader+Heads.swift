@@ -1,6 +1,6 @@
-// Heads of items, the containers they stand in, and the content of strings.
+// Heads of items, the containers around them, and the content of strings.
 
-/// An array, map or tag that has begun.
+/// An array, map or tag that is not complete yet.
 @usableFromInline
 internal struct Container {
     @usableFromInline
@@ -16,7 +16,7 @@ internal struct Container {
         internal var hasKeys: Bool { self == .map || self == .indefiniteMap }
     }
 
-    /// How many items are to come; a pair is two items, so the number is even where a key is due.
+    /// How many items are still to come; a pair counts as two, so the number is even when a key is due.
     @usableFromInline
     internal var remaining: Int
     @usableFromInline
@@ -24,7 +24,7 @@ internal struct Container {
     /// Where the newest key begins.
     @usableFromInline
     internal var keyStart = 0
-    /// The key of the pair before; empty when there is none.
+    /// The key of the previous pair; empty if there is none.
     internal var previousKey = 0..<0
 
     @inlinable
@@ -37,7 +37,8 @@ internal struct Container {
     }
 }
 
-/// The containers around the innermost one: as many as most messages have in place, the others in an array.
+/// The containers around the innermost one: the outer four, enough for most messages, in place, the others in an
+/// array.
 @usableFromInline
 internal struct ContainerStack {
     private static let mostInPlace = 4
@@ -99,7 +100,7 @@ extension CBORReader {
         return try readArgument(information, major)
     }
 
-    /// An argument that stands in bytes of its own.
+    /// Reads an argument in the bytes after the initial byte.
     @usableFromInline
     internal mutating func readArgument(
         _ information: UInt8,
@@ -122,7 +123,7 @@ extension CBORReader {
         }
     }
 
-    /// Reads past the initial byte and returns the number that stands in the `byteCount` bytes after it.
+    /// Reads past the initial byte and returns the number in the `byteCount` bytes after it.
     internal mutating func readFixed(byteCount: Int) throws(CBORError) -> UInt64 {
         guard octetsLeft > byteCount else { throw CBORError(.unexpectedEnd, at: position) }
         var number: UInt64 = 0
@@ -140,7 +141,7 @@ extension CBORReader {
         try endItem()
     }
 
-    /// Reads a string's head and past its content, whose place is returned; nil when the length is indefinite.
+    /// Reads past a string's head and content and returns the content's range; nil if the length is indefinite.
     ///
     /// The item is not ended yet.
     internal mutating func readContent(_ major: MajorType) throws(CBORError) -> Range<Int>? {
@@ -154,7 +155,7 @@ extension CBORReader {
     }
 }
 
-// MARK: - Where in the structure
+// MARK: - Position in the structure
 
 extension CBORReader {
     @inlinable
@@ -162,7 +163,7 @@ extension CBORReader {
         if container.isKeyDue { container.keyStart = position }
     }
 
-    /// One item is complete, and with it every container whose last item it was.
+    /// Ends one item, and every container that it completes.
     @inlinable
     internal mutating func endItem() throws(CBORError) {
         if container.isKeyDue { try checkKey() }
@@ -177,7 +178,7 @@ extension CBORReader {
         if inner.remaining == 0 { try leave() }
     }
 
-    /// The container is complete: it is an item of the one around it.
+    /// Leaves the complete container, which is an item of the one around it.
     @usableFromInline
     internal mutating func leave() throws(CBORError) {
         repeat {
@@ -202,7 +203,7 @@ extension CBORReader {
             guard old < new else { throw CBORError(.keysOutOfOrder, at: key.lowerBound) }
             return
         }
-        // No encoding is the beginning of another: with no difference the two are the same.
+        // No encoding is a prefix of another: without a difference the two keys are equal.
         throw CBORError(.duplicateKey, at: key.lowerBound)
     }
 }

@@ -1,4 +1,4 @@
-// Items of any type: read past, taken as they are, or turned into a value.
+// Items of any type: skipped, located in place, or decoded to a value.
 
 extension CBORReader {
     /// Reads past one item with all it contains, which is checked like everything else.
@@ -7,7 +7,7 @@ extension CBORReader {
         repeat { try skipItemOrHead() } while outer.count > depth
     }
 
-    /// Reads past a byte string of definite length and returns where its bytes stand in the message.
+    /// Reads past a byte string of definite length and returns the range of its bytes in the message.
     public mutating func skipBytes() throws(CBORError) -> Range<Int> {
         let start = position
         guard let content = try readContent(.bytes) else { throw CBORError(.indefiniteLength, at: start) }
@@ -15,7 +15,7 @@ extension CBORReader {
         return content
     }
 
-    /// Reads past a text string of definite length, checked like any other, and returns where its bytes stand.
+    /// Reads past a text string of definite length, checked like any other, and returns the range of its bytes.
     public mutating func skipText() throws(CBORError) -> Range<Int> {
         let start = position
         guard let content = try readContent(.text) else { throw CBORError(.indefiniteLength, at: start) }
@@ -62,7 +62,7 @@ extension CBORReader {
 // MARK: - One type each
 
 extension CBORReader {
-    /// What a declared count may reserve at once; more has to be earned by items that are there.
+    /// How many items a declared count may reserve at once; more room is reserved only as items are read.
     internal static let greatestReservation = 64
 
     internal mutating func readArray() throws(CBORError) -> [CBORValue] {
@@ -89,7 +89,7 @@ extension CBORReader {
         return pairs
     }
 
-    /// A simple value by its number, false, true and null aside.
+    /// Reads a simple value other than false, true and null by its number.
     internal mutating func readSimple() throws(CBORError) -> UInt8 {
         let start = position
         guard limits.allowsAllSimpleValues else { throw CBORError(.simpleValueNotAllowed, at: start) }
@@ -147,7 +147,7 @@ extension CBORReader {
         return try peek() == major.rawValue << 5 | 0x1F
     }
 
-    /// Enters an array or map of indefinite length; false, and nothing is read, when the length is definite.
+    /// Enters an array or map of indefinite length; false, with nothing read, if the length is definite.
     internal mutating func enterIndefinite(
         _ major: MajorType,
         _ kind: Container.Kind
@@ -155,12 +155,12 @@ extension CBORReader {
         guard try isIndefinite(major) else { return false }
         beginItem()
         position += 1
-        // Even, so that a map begins with a key, and more than there can be bytes.
+        // Even, so that a map begins with a key, and larger than any message.
         try enter(Container(remaining: Int.max - 1, kind: kind), at: position - 1)
         return true
     }
 
-    /// Reads a break stop code that ends the container; false when an item comes instead.
+    /// Reads a break stop code that ends the container; false if an item follows instead.
     internal mutating func leaveAtBreak() throws(CBORError) -> Bool {
         guard container.kind == .indefiniteArray || container.kind == .indefiniteMap else { return false }
         guard try peek() == Self.breakStopCode else { return false }
@@ -176,7 +176,7 @@ extension CBORReader {
     internal mutating func readChunks(_ major: MajorType) throws(CBORError) -> [UInt8] {
         beginItem()
         position += 1
-        // The chunks are no items of the container: what counts as an item is the string.
+        // The chunks are not items of the container: the whole string counts as one.
         var whole: [UInt8] = []
         while try peek() != Self.breakStopCode {
             let start = position

@@ -1,9 +1,9 @@
-/// Reads CBOR item by item, and refuses whatever is not in the deterministic form of RFC 8949, section 4.2.1.
+/// Reads CBOR item by item, and refuses everything that is not in the deterministic form of RFC 8949, section 4.2.1.
 ///
-/// The reader checks by itself what must hold whatever the message means: shortest heads and floats, definite
-/// lengths, counts no larger than the bytes left, depth, UTF-8, and map keys sorted and without duplicates. What
-/// remains for its user is the schema. A reader exists only within ``read(_:limits:_:)``, because it points into
-/// memory that is lent for the length of that call.
+/// The reader itself checks what does not depend on a message's schema: shortest heads and floats, definite lengths,
+/// counts no larger than the bytes left, depth, UTF-8, and map keys sorted and without duplicates. The schema is left
+/// to its user. A reader exists only within ``read(_:limits:_:)``, because it points into memory that is lent for the
+/// length of that call.
 ///
 /// ```swift
 /// let port = try CBORReader.read(octets) { reader in
@@ -15,7 +15,7 @@
 ///
 /// After an error other than ``CBORError/Code/typeMismatch``, which consumes nothing, do not read on.
 ///
-/// What only looks is inlined always: a call that lends the reader copies all of it.
+/// Methods that only inspect are always inlined: a call that borrows the reader copies all of it.
 @safe
 public struct CBORReader: ~Copyable {
     @usableFromInline
@@ -27,7 +27,7 @@ public struct CBORReader: ~Copyable {
     /// The innermost array, map or tag that is not complete yet; the message itself when there is none.
     @usableFromInline
     internal var container = Container(remaining: Int.max, kind: .message)
-    /// Those around it, outermost first.
+    /// The containers around it, outermost first.
     @usableFromInline
     internal var outer = ContainerStack()
 
@@ -51,7 +51,7 @@ public struct CBORReader: ~Copyable {
     internal var octetsLeft: Int { unsafe octets.count - position }
 }
 
-// MARK: - A message from begin to end
+// MARK: - A message from beginning to end
 
 extension CBORReader {
     /// Reads `octets`, which are lent to `body` by way of a reader.
@@ -129,7 +129,7 @@ extension CBORReader {
         try read(octets.span, limits: limits, body)
     }
 
-    /// Reads the first items of `octets` alone: what comes after them is neither looked at nor checked.
+    /// Reads only the first items of `octets`: the bytes after them are not checked.
     ///
     /// - Parameters:
     ///   - octets: the message.
@@ -214,7 +214,7 @@ extension CBORReader {
         }
     }
 
-    /// Reads a byte string and lends it in place, with no copy: for a secret, or a part that is decoded in turn.
+    /// Reads a byte string and lends it in place, without a copy: for a secret, or a part that is decoded in turn.
     public mutating func readBytes<R: ~Copyable>(
         _ body: (Span<UInt8>) throws(CBORError) -> R
     ) throws(CBORError) -> R {
@@ -227,7 +227,7 @@ extension CBORReader {
         return try lend(content, body)
     }
 
-    /// ``readBytes(_:)`` for a `body` with errors of its own.
+    /// ``readBytes(_:)`` for a `body` that throws errors of its own.
     public mutating func readBytes<R: ~Copyable>(_ body: (Span<UInt8>) throws -> R) throws -> R {
         guard let content = try readContent(.bytes) else {
             let whole = try readChunks(.bytes)
@@ -267,7 +267,7 @@ extension CBORReader {
         try readOneOctetItem()
     }
 
-    /// Reads null if it is what comes next; false, and nothing is read, if it is not.
+    /// Reads null if it comes next; false, with nothing read, if it does not.
     @inlinable
     public mutating func readNullIfPresent() throws(CBORError) -> Bool {
         guard try peek() == 0xF6 else { return false }
@@ -301,7 +301,7 @@ extension CBORReader {
         return number
     }
 
-    /// Reads the head of an array; as many items follow as it returns.
+    /// Reads the head of an array and returns the number of items that follow.
     public mutating func readArrayHead() throws(CBORError) -> Int {
         let start = position
         let count = try readHead(.array)
@@ -310,7 +310,7 @@ extension CBORReader {
         return Int(count)
     }
 
-    /// Reads the head of a map; as many pairs, a key and a value each, follow as it returns.
+    /// Reads the head of a map and returns the number of pairs, a key and a value each, that follow.
     public mutating func readMapHead() throws(CBORError) -> Int {
         let start = position
         let count = try readHead(.map)

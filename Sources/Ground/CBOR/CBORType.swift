@@ -1,4 +1,4 @@
-/// What kind of item comes next.
+/// The type of the next item.
 public enum CBORType: Sendable, Hashable {
     /// An unsigned integer (major type 0).
     case unsigned

@@ -1,6 +1,6 @@
-/// Any CBOR item as a value, for what has no schema of its own: extensions, attestation statements, tests.
+/// Any CBOR item as a value, for data without a schema: extensions, attestation statements, tests.
 ///
-/// Two floats are equal as `Double` has it: `NaN` differs from itself.
+/// Floats compare as `Double` does: `NaN` differs from itself.
 public enum CBORValue: Sendable, Hashable {
     /// An unsigned integer.
     case unsigned(UInt64)
@@ -16,7 +16,7 @@ public enum CBORValue: Sendable, Hashable {
     case map([CBORPair])
     /// A tagged item.
     indirect case tag(UInt64, CBORValue)
-    /// A simple value without a meaning of its own here.
+    /// A simple value other than false, true, null and undefined.
     case simple(UInt8)
     /// False or true.
     case bool(Bool)
@@ -28,7 +28,7 @@ public enum CBORValue: Sendable, Hashable {
     case float(Double)
 }
 
-/// One key of a map and what it leads to.
+/// One key of a map and its value.
 public struct CBORPair: Sendable, Hashable {
     /// The key.
     public var key: CBORValue
@@ -53,7 +53,7 @@ extension CBORValue {
     /// - Parameters:
     ///   - octets: the encoded item.
     ///   - limits: what is accepted.
-    /// - Throws: ``CBORError`` with the place of the byte that was refused.
+    /// - Throws: ``CBORError`` with the offset of the refused item.
     public init(decoding octets: [UInt8], limits: CBORLimits = .init()) throws(CBORError) {
         self = try CBORReader.read(octets, limits: limits) { reader throws(CBORError) in
             try reader.readValue()
@@ -62,14 +62,14 @@ extension CBORValue {
 
     /// The deterministic encoding (RFC 8949, section 4.2.1); a map's pairs are sorted for it.
     ///
-    /// A map must not have the same key twice: the bytes would be refused when read.
+    /// A map must not have the same key twice: a reader would refuse the bytes.
     public func encoded() -> [UInt8] {
         var writer = CBORWriter([UInt8]())
         write(to: &writer)
         return writer.finish()
     }
 
-    /// Writes the deterministic encoding where it belongs in a larger message.
+    /// Writes the deterministic encoding into a larger message.
     public func write<Sink: CBORSink & ~Copyable>(to writer: inout CBORWriter<Sink>) {
         switch self {
         case .unsigned(let number): writer.write(unsigned: number)

@@ -1,4 +1,4 @@
-/// Where a ``CBORWriter`` puts its bytes.
+/// The destination of a ``CBORWriter``'s bytes.
 public protocol CBORSink: ~Copyable {
     /// Appends one byte.
     mutating func append(_ octet: UInt8)
@@ -10,8 +10,8 @@ extension [UInt8]: CBORSink {}
 
 /// Writes CBOR in the deterministic form of RFC 8949, section 4.2.1: shortest heads and floats, definite lengths.
 ///
-/// Two things are left to the caller: after a head come exactly as many items as it promised, and a map's keys come
-/// in bytewise lexicographic order of their encodings (``CBORReader`` refuses any other).
+/// Two rules are left to the caller: exactly as many items follow a head as it announces, and a map's keys come in
+/// bytewise lexicographic order of their encodings (``CBORReader`` refuses any other).
 public struct CBORWriter<Sink: CBORSink & ~Copyable>: ~Copyable {
     @usableFromInline
     internal var sink: Sink
@@ -22,7 +22,7 @@ public struct CBORWriter<Sink: CBORSink & ~Copyable>: ~Copyable {
         self.sink = sink
     }
 
-    /// Hands the sink back with all that was written.
+    /// Returns the sink with all bytes written.
     @inlinable
     public consuming func finish() -> Sink { sink }
 
@@ -61,7 +61,7 @@ public struct CBORWriter<Sink: CBORSink & ~Copyable>: ~Copyable {
         write(bytes: bytes.span)
     }
 
-    /// Writes the head of a byte string; ``writeRaw(_:)-(UnsafeRawBufferPointer)`` has to follow with its content.
+    /// Writes the head of a byte string; its content has to follow by ``writeRaw(_:)-(UnsafeRawBufferPointer)``.
     @inlinable
     public mutating func writeBytesHead(count: Int) {
         writeHead(0x40, UInt64(count))
@@ -107,7 +107,7 @@ public struct CBORWriter<Sink: CBORSink & ~Copyable>: ~Copyable {
         sink.append(0xF6)
     }
 
-    /// Writes a floating-point number in the shortest of its three forms that keeps its value; every NaN alike.
+    /// Writes a floating-point number in the shortest of its three forms that keeps its value; every NaN in one form.
     public mutating func write(_ double: Double) {
         if let half = HalfFloat.bits(of: double) {
             sink.append(0xF9)
@@ -121,25 +121,25 @@ public struct CBORWriter<Sink: CBORSink & ~Copyable>: ~Copyable {
         }
     }
 
-    /// Writes a simple value by its number, which RFC 8949 must not have reserved (24 to 31).
+    /// Writes a simple value by its number, except 24 to 31, which RFC 8949 reserves.
     package mutating func write(simple: UInt8) {
         precondition(!(24...31).contains(simple), "simple values 24 to 31 are reserved")
         writeHead(0xE0, UInt64(simple))
     }
 
-    /// Writes what is CBOR already, or the content that ``writeBytesHead(count:)`` announced.
+    /// Writes bytes that are already CBOR, or the content that ``writeBytesHead(count:)`` announced.
     @inlinable
     public mutating func writeRaw(_ octets: UnsafeRawBufferPointer) {
         unsafe sink.append(contentsOf: octets)
     }
 
-    /// Writes what is CBOR already, or the content that ``writeBytesHead(count:)`` announced.
+    /// Writes bytes that are already CBOR, or the content that ``writeBytesHead(count:)`` announced.
     @inlinable
     public mutating func writeRaw(_ octets: [UInt8]) {
         unsafe octets.withUnsafeBytes { unsafe sink.append(contentsOf: $0) }
     }
 
-    /// The initial byte and the shortest form of the argument (RFC 8949, section 3).
+    /// Writes the initial byte and the shortest form of the argument (RFC 8949, section 3).
     @inlinable
     internal mutating func writeHead(_ major: UInt8, _ argument: UInt64) {
         if argument < 24 {

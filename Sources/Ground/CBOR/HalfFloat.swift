@@ -1,9 +1,9 @@
 /// Half-precision numbers (IEEE 754 binary16), computed from their bits: not every platform has `Float16`.
 internal enum HalfFloat {
-    /// The one NaN of the deterministic form.
+    /// The only NaN of the deterministic form.
     static let nan: UInt16 = 0x7E00
 
-    /// The half with exactly the value of `double`, if there is one; every NaN becomes ``nan``.
+    /// The half with exactly the value of `double`, if it exists; every NaN becomes ``nan``.
     static func bits(of double: Double) -> UInt16? {
         let sign: UInt16 = double.sign == .minus ? 0x8000 : 0
         let magnitude = double.magnitude

@@ -1,25 +1,26 @@
-/// What people choose first, with how many guesses it takes to come to it: leaked passwords, words, names.
+/// Frequently chosen passwords, words and names, with the number of guesses needed to reach each.
 ///
-/// The lists are zxcvbn's. They lie in the program's constants, and are looked at only while a passcode or password is chosen. One line is a block of sixteen
-/// words in order; each word is a capital letter for how many bytes it shares with the one before (A for none), the
-/// other bytes, and a mark for its rank. No copy is made of what is looked up.
+/// The lists are zxcvbn's. They are constants of the program and are read only while a passcode or password is
+/// chosen. Each line is a block of sixteen words in order. A word is encoded as a capital letter for the number of
+/// bytes it shares with the word before (A for none), the remaining bytes, and a mark for its rank. A
+/// lookup reads the typed bytes in place.
 public enum FrequentWords {
-    /// Shorter words are in half of all passcodes.
+    /// Shorter words occur in half of all passcodes.
     package static let shortest = 3
     /// The longest word listed.
     static let longest = 25
 
-    /// How digits and marks are read that stand for letters.
+    /// How digits and marks that stand for letters are read.
     package enum Reading: CaseIterable {
         /// As themselves.
         case plain
-        /// As the letters that they look like.
+        /// As the letters that they resemble.
         case likeness
-        /// The same, with 1 for an l.
+        /// As the letters that they resemble, but 1 for an l.
         case likenessWithL
     }
 
-    /// Whether a password is one of them, also in capitals or with digits and marks for letters (`P4$$w0rd`).
+    /// Whether the password is listed, also in capitals or with digits and marks for letters (`P4$$w0rd`).
     public static func contains(_ password: String) -> Bool {
         let octets = Array(password.utf8)
         return Reading.allCases.contains { reading in
@@ -44,23 +45,23 @@ public enum FrequentWords {
             for length in 1...min(longest, max(1, end - start)) {
                 guard start + length <= end, fold(octets[start + length - 1], reading) != nil else { return }
                 let found = unsafe lowerBound(text, octets, start, length, reading, &scratch)
-                // No word begins so: no longer one does.
+                // No word has this prefix, so no longer one can match.
                 guard found else { return }
                 if scratch.count == length, length >= shortest { body(length, scratch.rankBits) }
             }
         }
     }
 
-    /// A word as it is decoded; public data.
+    /// A decoded word; public data.
     private struct Word {
         var octets = [UInt8](repeating: 0, count: FrequentWords.longest)
         var count = 0
         var rankBits = 0
     }
 
-    /// Decodes the first word that is not before what is typed.
+    /// Decodes the first word that does not sort before the typed text.
     ///
-    /// - Returns: whether that word begins with all of it.
+    /// - Returns: whether that word begins with the whole typed text.
     private static func lowerBound(
         _ text: UnsafeBufferPointer<UInt8>,
         _ octets: Span<UInt8>,
@@ -69,7 +70,7 @@ public enum FrequentWords {
         _ reading: Reading,
         _ word: inout Word
     ) -> Bool {
-        // The last block whose first word is before what is typed, or the same.
+        // Binary search: the last block whose first word does not sort after the typed text.
         var (low, high) = (0, blocks.count - 1)
         while low < high {
             let middle = (low + high + 1) / 2
@@ -86,7 +87,7 @@ public enum FrequentWords {
         return false
     }
 
-    /// Decodes the word at an offset, of which the one before is in `word`; returns where the next one is.
+    /// Decodes the word at an offset, given its predecessor in `word`; returns the offset of the next word.
     private static func decode(
         _ text: UnsafeBufferPointer<UInt8>,
         _ offset: Int,
@@ -107,7 +108,7 @@ public enum FrequentWords {
         }
     }
 
-    /// Less than 0 where the word is before what is typed, 0 where it is that, more than 0 where it is after it.
+    /// Negative if the word sorts before the typed text, 0 if they are equal, positive if it sorts after.
     private static func compare(
         _ word: Word,
         _ octets: Span<UInt8>,
@@ -136,7 +137,7 @@ public enum FrequentWords {
         return true
     }
 
-    /// The small letter or digit that a byte stands for; nil where it is none.
+    /// The lower-case letter or digit that a byte stands for; nil if it stands for none.
     package static func fold(_ octet: UInt8, _ reading: Reading) -> UInt8? {
         let small = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet + 0x20 : octet
         if reading != .plain, let letter = likeness(of: small, reading) { return letter }
@@ -162,10 +163,11 @@ public enum FrequentWords {
         }
     }
 
-    /// By rank: the first stands for the first two words of a list, each other one for twice as many as the one before.
+    /// By rank: the first mark is for ranks 1 and 2 of a list, each further mark for twice as many ranks as the one
+    /// before.
     private static let marks = Array("!#$%&'()*+,-./:;".utf8)
 
-    /// Where each block begins.
+    /// The offset of each block.
     private static let blocks: [Int] = text.withUTF8Buffer { text in
         var blocks = [0]
         for index in text.indices where unsafe text[index] == UInt8(ascii: "\n") { blocks.append(index + 1) }

@@ -1,25 +1,26 @@
-/// An odd number to calculate by, for the RSA operation with a public exponent, which the library does only between
-/// its own paddings (Menezes, van Oorschot, Vanstone: Handbook of Applied Cryptography, algorithm 14.36).
+/// An odd modulus for the raw RSA public-key operation (Handbook of Applied Cryptography, algorithm 14.36).
 ///
-/// The time depends on lengths and on the exponent, never on the number that is raised: it may be a padded message.
+/// The crypto library offers that operation only together with its own paddings. The book is by Menezes, van Oorschot
+/// and Vanstone. The time depends on lengths and on the exponent, never on the base: it may be a padded message.
 public struct MontgomeryModulus: Sendable, Hashable {
-    /// By limbs, from the least on.
+    /// The limbs, least significant first.
     private let limbs: [UInt64]
-    /// The negative inverse of the least limb, modulo 2^64.
+    /// The negative inverse of the least significant limb, modulo 2^64.
     private let inverse: UInt64
-    /// The square of 2^(64 · limbs), modulo this: brings a number into Montgomery's form.
+    /// The square of 2^(64 · limbs), modulo this modulus: converts a number to Montgomery form.
     private let radixSquared: [UInt64]
 
-    /// Takes a big-endian number; nil for an even one.
+    /// Takes a big-endian number; nil for an even one or 0.
     public init?(_ octets: [UInt8]) {
         let octets = Array(octets.drop { $0 == 0 })
         guard let first = octets.first, let last = octets.last, last & 1 == 1 else { return nil }
         limbs = Self.limbs(of: octets, count: (octets.count + 7) / 8)
-        // Newton's iteration doubles the bits that are right: 3, 6, 12, 24, 48, 96.
+        // Newton's iteration doubles the number of correct bits: 3, 6, 12, 24, 48, 96.
         var inverse = limbs[0]
         for _ in 0..<5 { inverse = inverse &* (2 &- limbs[0] &* inverse) }
         self.inverse = 0 &- inverse
-        // From the highest power of two below this: double up to 2^(radix + odd), then square up to 2^(2 · radix).
+        // From the highest power of two below the modulus: double up to 2^(radix + odd), then square up to 2^(2 ·
+        // radix).
         let radix = 64 * limbs.count
         let start = 8 * octets.count - first.leadingZeroBitCount - 1
         let odd = radix >> radix.trailingZeroBitCount
@@ -32,9 +33,9 @@ public struct MontgomeryModulus: Sendable, Hashable {
         radixSquared = power
     }
 
-    /// `base` to the power of `exponent`, as long as `base`; all big-endian.
+    /// `base` to the power of `exponent`, with the length of `base`; all big-endian.
     ///
-    /// - Returns: nil when the base is not below this.
+    /// - Returns: nil if the base is not below the modulus.
     public func raise(_ base: [UInt8], to exponent: [UInt8]) -> [UInt8]? {
         guard base.count <= 8 * limbs.count else { return nil }
         let number = Self.limbs(of: base, count: limbs.count)
@@ -65,7 +66,7 @@ public struct MontgomeryModulus: Sendable, Hashable {
         return limbs
     }
 
-    /// a · b / 2^(64 · limbs).
+    /// a · b / 2^(64 · limbs), modulo `modulus`.
     private static func multiply(
         _ a: [UInt64],
         _ b: [UInt64],
@@ -76,7 +77,8 @@ public struct MontgomeryModulus: Sendable, Hashable {
         var sum = [UInt64](repeating: 0, count: count)
         var top: UInt64 = 0
         for factor in b {
-            // Adds a · factor and the multiple of the modulus that makes the least limb zero, and drops that limb.
+            // Adds a · factor and the multiple of the modulus that makes the least significant limb zero, and drops
+            // that limb.
             var (carry, low) = multiplyAdding(a[0], factor, sum[0], 0)
             let multiple = low &* inverse
             var (reduction, _) = multiplyAdding(modulus[0], multiple, low, 0)
@@ -92,7 +94,7 @@ public struct MontgomeryModulus: Sendable, Hashable {
         return reduced(sum, carry: top, modulo: modulus)
     }
 
-    /// a · b + c + d, which two limbs always hold.
+    /// a · b + c + d, which always fits into two limbs.
     private static func multiplyAdding(
         _ a: UInt64,
         _ b: UInt64,
@@ -116,7 +118,7 @@ public struct MontgomeryModulus: Sendable, Hashable {
         return reduced(twice, carry: carry, modulo: modulus)
     }
 
-    /// Takes the modulus off once if the number is not below it, with no branch on the number.
+    /// Subtracts the modulus once if the number is not below it, without a branch on the number.
     private static func reduced(_ number: [UInt64], carry: UInt64, modulo modulus: [UInt64]) -> [UInt64] {
         var (difference, borrow) = subtract(modulus, from: number, carry: carry)
         let keep = 0 &- borrow
@@ -126,7 +128,7 @@ public struct MontgomeryModulus: Sendable, Hashable {
         return difference
     }
 
-    /// The difference, and 1 where it is below zero; `carry` is the number's highest limb.
+    /// The difference, and 1 if it is negative; `carry` is the number's highest limb.
     private static func subtract(
         _ modulus: [UInt64],
         from number: [UInt64],

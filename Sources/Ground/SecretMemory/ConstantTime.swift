@@ -1,6 +1,6 @@
 import CLinux
 
-/// Comparison that tells nothing about where two values differ.
+/// Comparison that does not reveal where two values differ.
 public enum ConstantTime {
     /// Whether both hold the same bytes, in time that depends on the lengths alone.
     public static func areEqual(_ one: Span<UInt8>, _ other: Span<UInt8>) -> Bool {
@@ -15,10 +15,10 @@ public enum ConstantTime {
         areEqual(one.span, other.span)
     }
 
-    // Never inlined: seen from inside a caller, the loop could become one that stops early.
+    // Never inlined: within a caller, the optimiser could turn the loop into one that stops early.
     @inline(never)
     private static func areEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
-        // Optimised, the loop compares many bytes at once.
+        // The optimised loop compares many bytes at once, in vector registers.
         defer { clinux_wipe_vector_registers() }
         var difference: UInt8 = 0
         for index in one.indices { unsafe difference |= one[index] ^ other[index] }

@@ -1,14 +1,14 @@
 package import Glibc
 
-/// A value behind a POSIX mutex: the one kind of lock for values in these sources.
+/// A value behind a POSIX mutex: the only kind of lock for values in these sources.
 ///
-/// Not the standard library's `Mutex`: on Linux its slow path is a futex call in a library that the thread sanitizer does
-/// not see, so the sanitizer reports a race whenever two threads really met at the lock.
+/// Not the standard library's `Mutex`: on Linux its slow path is a futex call in a library that the thread sanitizer
+/// does not instrument, so the sanitizer reports a race whenever two threads contend for the lock.
 @safe
 package final class Guarded<Value: ~Copyable>: @unchecked Sendable {  // touched under the mutex alone
     @usableFromInline
     internal let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    // The mutex sees to it that one has it at a time.
+    // The mutex guarantees exclusive access.
     @usableFromInline
     @exclusivity(unchecked)
     internal var value: Value
@@ -28,7 +28,7 @@ package final class Guarded<Value: ~Copyable>: @unchecked Sendable {  // touched
         return try unsafe body(&value)
     }
 
-    /// ``withLock(_:)`` for who may not wait; nil where another one has the value.
+    /// ``withLock(_:)`` without waiting; nil if another thread holds the lock.
     @inlinable
     package func withLockIfFree<R: ~Copyable, E: Error>(_ body: (inout Value) throws(E) -> R) throws(E) -> R?
     {

@@ -1,13 +1,13 @@
 import CLinux
 import Glibc
 
-/// The pages that hold secrets: locked, left out of core dumps, zero in a forked child.
+/// Memory pages for secrets: locked, excluded from core dumps, zero in a forked child.
 ///
-/// Small blocks come from regions of 64 KiB that stay mapped for the life of the process, at most 3 MiB of them.
-/// Each block is wiped before it is free again, so that a test can look at a page after its owner let go and find
-/// zeros. A block larger than 16 KiB, or one for which the arena has no room left, has a region of its own that is
-/// wiped, and kept for the next one or unmapped. There is no third way: memory that cannot be locked is not handed
-/// out.
+/// Small blocks come from regions of 64 KiB that stay mapped for the life of the process, at most 3 MiB of them. Each
+/// block is wiped before it is free again, so that a test can inspect a page after its owner released it and find
+/// zeros. A block larger than 16 KiB, or one for which the arena has no room left, gets its own region, which is
+/// wiped on release and kept for the next such block or unmapped. There is no fallback: memory that cannot be locked
+/// is never handed out.
 public enum LockedPages {
     /// Blocks up to this size come from the arena.
     package static let largestSmallBlockByteCount = 16 * 1024
@@ -15,16 +15,16 @@ public enum LockedPages {
     package static let regionByteCount = 64 * 1024
     /// The arena's regions together; below the 8 MiB that `RLIMIT_MEMLOCK` grants an ordinary user.
     ///
-    /// The daemon's 256 connections with a small request each take about half of it: outside the arena each of
-    /// their blocks would lock a page of its own. Regions are locked as they are needed.
+    /// The daemon's 256 connections with a small request each take about half of it: outside the arena each of their
+    /// blocks would lock its own page. Regions are locked as they are needed.
     package static let arenaByteCount = 3 * 1024 * 1024
 
-    /// The regions that are kept together; a page of a long result has one of 64 KiB.
+    /// The total size of the spare regions that are kept; a page of a long result uses one of 64 KiB.
     package static let spareByteCount = 320 * 1024
 
     private static let arena = Guarded(Arena())
 
-    /// The arena's regions that are locked now, in bytes.
+    /// The bytes of the arena's regions that are locked now.
     package static var arenaLockedByteCount: Int { arena.withLock { $0.regions.count } * regionByteCount }
 
     /// Locks the first region, so that a daemon refuses to start where memory cannot be locked.
@@ -51,13 +51,13 @@ public enum LockedPages {
         do throws(SecretMemoryError) {
             return unsafe UnsafeMutableRawBufferPointer(start: try map(wanted), count: wanted)
         } catch {
-            // Others may be kept that are too small.
+            // The spare regions may be too small for this block but count against the limit.
             guard unmapSpares() else { throw error }
             return unsafe UnsafeMutableRawBufferPointer(start: try map(wanted), count: wanted)
         }
     }
 
-    /// - Returns: whether there were any.
+    /// - Returns: whether there were any spare regions.
     private static func unmapSpares() -> Bool {
         let spares = arena.withLock { $0.takeSpares() }
         for spare in spares {
@@ -67,7 +67,7 @@ public enum LockedPages {
         return !spares.isEmpty
     }
 
-    /// ``allocate(_:)`` for those who cannot go on without: traps where memory cannot be locked.
+    /// ``allocate(_:)`` for callers that cannot continue without it: traps if memory cannot be locked.
     static func allocateOrTrap(_ count: Int) -> UnsafeMutableRawBufferPointer {
         do {
             return try unsafe allocate(count)
@@ -79,7 +79,7 @@ public enum LockedPages {
     /// Wipes a block and takes it back.
     static func release(_ block: UnsafeMutableRawBufferPointer) {
         guard let start = block.baseAddress else { return }
-        // Outside the lock: the block is still its owner's.
+        // Wiped outside the lock: the block still belongs to its owner.
         unsafe clinux_wipe(start, block.count)
         let (address, byteCount) = (UInt(bitPattern: start), block.count)
         let isTaken = arena.withLock { arena in
@@ -93,17 +93,17 @@ public enum LockedPages {
 
     private static func unmap(_ block: UnsafeMutableRawBufferPointer) {
         guard let start = block.baseAddress else { return }
-        // Wipes, too. The kernel may refuse to divide what it had joined (munmap(2), ENOMEM); then the pages wait for the
-        // next block.
+        // This wipes, too. The kernel may refuse to split a mapping it had merged (munmap(2), ENOMEM); the pages are
+        // then kept for the next block.
         if unsafe clinux_pages_unmap(start, block.count) != 0 {
             let spare = Arena.Spare(address: UInt(bitPattern: start), byteCount: block.count)
             arena.withLock { $0.keepAnyway(spare) }
         }
     }
 
-    /// What now stands at `address`, whoever owns it: for the tests that prove a wipe.
+    /// The bytes at `address`, whether in use or free: for the tests that prove a wipe.
     ///
-    /// Nil unless all of it lies in the arena, whose pages are never unmapped.
+    /// Nil unless the whole range lies in the arena, whose pages are never unmapped.
     package static func inspect(address: UInt, count: Int) -> [UInt8]? {
         arena.withLock { arena in
             guard arena.holds(address, count: count) else { return nil }
@@ -144,12 +144,12 @@ private struct SizeClass {
     }
 }
 
-/// Regions and the blocks that are free in them: a buddy allocator that puts halves together only when it must.
+/// Regions and their free blocks: a buddy allocator that merges halves only when it must.
 ///
-/// Blocks are kept as addresses beside the pages, never in them: a free block holds nothing but zeros.
+/// Addresses of free blocks are kept outside the pages, never in them: a free block contains only zeros.
 private struct Arena {
     private(set) var regions: [UInt] = []
-    /// A region of a large block, all zero, that waits for the next one.
+    /// The wiped region of a large block, kept for the next one.
     struct Spare {
         let address: UInt
         let byteCount: Int
@@ -157,7 +157,7 @@ private struct Arena {
     private var spares: [Spare] = []
     private var spareByteCount = 0
 
-    /// By the index of their size class.
+    /// Free blocks by the index of their size class.
     private var free = [[UInt]](repeating: [], count: SizeClass.count)
 
     mutating func prepare() throws(SecretMemoryError) {
@@ -175,7 +175,7 @@ private struct Arena {
         return takeFree(sizeClass)
     }
 
-    /// False when the block was not the arena's.
+    /// False if the block is not part of the arena.
     mutating func takeBack(_ address: UInt, _ sizeClass: SizeClass) -> Bool {
         guard holds(address, count: sizeClass.byteCount) else { return false }
         free[sizeClass.index].append(address)
@@ -192,7 +192,7 @@ private struct Arena {
         return spares.remove(at: best)
     }
 
-    /// False when enough are kept, and for the small blocks of a full arena.
+    /// False when enough regions are kept, and for the small blocks of a full arena.
     mutating func keep(_ spare: Spare) -> Bool {
         guard spare.byteCount > LockedPages.largestSmallBlockByteCount,
             spareByteCount + spare.byteCount <= LockedPages.spareByteCount
@@ -218,7 +218,7 @@ private struct Arena {
         return offset + count <= LockedPages.regionByteCount
     }
 
-    /// How far into its region the address is.
+    /// The offset of the address in its region.
     private func offset(of address: UInt) -> Int? {
         for start in regions where address >= start && address - start < UInt(LockedPages.regionByteCount) {
             return Int(address - start)
@@ -232,7 +232,7 @@ private struct Arena {
         free[SizeClass.greatest].append(start)
     }
 
-    /// A block of this class, halved from the smallest larger one where there is none.
+    /// A block of this class, split from the smallest larger one if none is free.
     private mutating func takeFree(_ sizeClass: SizeClass) -> UInt? {
         let source = (sizeClass.index..<SizeClass.count).first { !free[$0].isEmpty }
         guard let source, let address = free[source].popLast() else { return nil }
@@ -242,7 +242,7 @@ private struct Arena {
         return address
     }
 
-    /// Puts free halves of one block together again, in every class.
+    /// Merges free buddies again, in every class.
     private mutating func joinHalves() {
         for index in 0..<SizeClass.greatest {
             let size = SizeClass.smallestByteCount << index

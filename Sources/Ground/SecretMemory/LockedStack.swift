@@ -1,15 +1,15 @@
 import CLinux
 import Glibc
 
-/// Runs what computes with secrets where nothing of it stays: on a stack that is locked, never dumped, and wiped.
+/// Runs computations with secrets on a stack that is locked, never dumped, and wiped afterwards.
 ///
 /// A function leaves its variables on the stack when it returns, and a stack is ordinary memory, which can be swapped
-/// out and is not overwritten before something else runs as deep. There is one locked stack for the process, so that
-/// those who need it take turns; it stays locked for good.
+/// out and is not overwritten until another call goes as deep. There is one locked stack for the process, so callers
+/// take turns; it stays locked for the life of the process.
 public enum LockedStack {
     /// Enough for scrypt, whose large blocks lie elsewhere, and for the thread's own data.
     private static let byteCount = 128 * 1024
-    /// What ``wiping(_:)`` overwrites: the deepest that a call of the crypto library goes.
+    /// The bytes that ``wiping(_:)`` overwrites: the deepest that a call of the crypto library goes.
     package static let depth = 24 * 1024
 
     private static let stack = Guarded<Place?>(nil)
@@ -27,9 +27,9 @@ public enum LockedStack {
         try stack.withLock { stack throws(SecretMemoryError) in _ = try place(&stack) }
     }
 
-    /// Runs `body` on a thread of its own with the locked stack, and wipes that before it returns.
+    /// Runs `body` on a new thread with the locked stack, and wipes the stack before it returns.
     ///
-    /// Blocks the calling thread, also while others have the stack.
+    /// Blocks the calling thread, also while another caller uses the stack.
     /// - Throws: ``SecretMemoryError`` when the stack or the thread cannot be had; `body` is not called then.
     package static func run<R: Sendable>(_ body: @Sendable () -> R) throws(SecretMemoryError) -> R {
         try stack.withLock { stack throws(SecretMemoryError) in
@@ -52,7 +52,8 @@ public enum LockedStack {
         }
     }
 
-    /// Runs `body` on the calling thread and then wipes what it used of the stack: for what takes microseconds.
+    /// Runs `body` on the calling thread and then wipes the part of the stack it used: for computations of
+    /// microseconds.
     @inline(never)
     package static func wiping<R: ~Copyable, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
         defer { clinux_wipe_stack(depth) }

@@ -1,16 +1,16 @@
 import CLinux
 import Glibc
 
-/// What each program of the system's side gives up before it does anything else.
+/// The rights that each program of this project gives up before it does anything else.
 package enum ProcessHardening {
-    /// In this order: nobody may look into the process, no trace of it is written, nothing can be gained.
+    /// In this order: no inspection by other processes, no core dump, no new privileges.
     ///
-    /// - Returns: false where the system does not do it; `errno` says why.
+    /// - Returns: false if the system refuses one of them; `errno` says why.
     package static func begin() -> Bool {
         guard clinux_process_forbid_dump() == 0, clinux_process_forbid_core() == 0,
             clinux_process_no_new_privileges() == 0
         else { return false }
-        // Linux 6.3; an older kernel does without.
+        // Linux 6.3; an older kernel goes without.
         _ = clinux_process_refuse_exec_gain()
         _ = umask(0o077)
         return true

@@ -1,11 +1,11 @@
-/// Secret bytes that arrive bit by bit, in one block of ``LockedPages`` that grows.
+/// Secret bytes that arrive in pieces, in one growing block of ``LockedPages``.
 ///
 /// Growing moves the bytes to a larger block and wipes the old one. Like ``SecretBytes`` it cannot be copied or
-/// printed, and is wiped when its owner lets go.
+/// printed, and is wiped when it is destroyed.
 ///
-/// When memory cannot be locked, a buffer made by ``init(minimumCapacity:)`` traps. One made by
-/// ``init(lockedCapacity:)`` never does: its first block is had or the initialiser throws, and what does not fit
-/// into a block that cannot grow is dropped and remembered as its ``refusal``, for its owner to look at.
+/// If memory cannot be locked, a buffer made by ``init(minimumCapacity:)`` traps. One made by
+/// ``init(lockedCapacity:)`` never does: the initialiser throws if its first block cannot be locked, and bytes for
+/// which a block cannot grow are dropped and recorded as its ``refusal``, which the owner has to check.
 @safe
 public struct SecretBuffer: ~Copyable {
     @usableFromInline
@@ -14,7 +14,7 @@ public struct SecretBuffer: ~Copyable {
     @usableFromInline
     internal var used = 0
 
-    /// Whether a block that cannot be had is remembered; else it is a trap.
+    /// Whether a failed allocation is recorded as the ``refusal``; otherwise it traps.
     @usableFromInline
     internal let remembersRefusal: Bool
 
@@ -25,16 +25,16 @@ public struct SecretBuffer: ~Copyable {
     @inlinable
     public var count: Int { used }
 
-    /// An empty buffer with room for `minimumCapacity` bytes; traps where memory cannot be locked, then and later.
+    /// An empty buffer with room for `minimumCapacity` bytes; traps if memory cannot be locked, now or when it grows.
     public init(minimumCapacity: Int = 0) {
         unsafe block = UnsafeMutableRawBufferPointer(start: nil, count: 0)
         remembersRefusal = false
         reserve(minimumCapacity)
     }
 
-    /// An empty buffer with room for `capacity` bytes that remembers its ``refusal``.
+    /// An empty buffer with room for `capacity` bytes that records its ``refusal``.
     ///
-    /// - Throws: ``SecretMemoryError`` where memory cannot be locked.
+    /// - Throws: ``SecretMemoryError`` if memory cannot be locked.
     public init(lockedCapacity capacity: Int) throws(SecretMemoryError) {
         unsafe block = UnsafeMutableRawBufferPointer(start: nil, count: 0)
         remembersRefusal = true
@@ -43,7 +43,7 @@ public struct SecretBuffer: ~Copyable {
 
     /// Makes room for `minimumCapacity` bytes in all.
     ///
-    /// - Throws: ``SecretMemoryError`` where memory cannot be locked; the buffer is as before.
+    /// - Throws: ``SecretMemoryError`` if memory cannot be locked; the buffer is unchanged.
     public mutating func reserveLocked(_ minimumCapacity: Int) throws(SecretMemoryError) {
         guard minimumCapacity > capacity else { return }
         try unsafe move(to: LockedPages.allocate(larger(minimumCapacity)))
@@ -83,7 +83,7 @@ public struct SecretBuffer: ~Copyable {
         unsafe octets.withUnsafeBytes { unsafe append(contentsOf: $0) }
     }
 
-    /// Puts `octets`, which must not be this buffer's own, before all others.
+    /// Inserts `octets`, which must not be this buffer's own, before the bytes already held.
     public mutating func prepend(contentsOf octets: UnsafeRawBufferPointer) {
         guard octets.count > 0, capacity >= count + octets.count || grow(to: count + octets.count) else {
             return
@@ -97,10 +97,11 @@ public struct SecretBuffer: ~Copyable {
     /// Lets `fill` write up to `capacity` bytes at the end, as read(2) does, and keeps as many as it returns.
     ///
     /// - Parameters:
-    ///   - capacity: how many bytes `fill` may write; where memory cannot be locked, ``reserveLocked(_:)`` comes before.
+    ///   - capacity: how many bytes `fill` may write; call ``reserveLocked(_:)`` first in a buffer that must not
+    ///     trap.
     ///   - fill: writes from the start of the memory it is lent and returns how many bytes it wrote.
     /// - Returns: what `fill` returned.
-    /// - Throws: what `fill` threw; the buffer is as before, and what was written is wiped.
+    /// - Throws: what `fill` threw; the buffer is unchanged, and the bytes written are wiped.
     public mutating func append<E: Error>(
         upTo capacity: Int,
         filledBy fill: (UnsafeMutableRawBufferPointer) throws(E) -> Int
@@ -121,7 +122,7 @@ public struct SecretBuffer: ~Copyable {
 
     /// Wipes all bytes.
     ///
-    /// - Parameter keepingCapacity: whether the block is kept for what comes next.
+    /// - Parameter keepingCapacity: whether the block is kept for later bytes.
     public mutating func removeAll(keepingCapacity: Bool = false) {
         if keepingCapacity {
             unsafe wipe(UnsafeMutableRawBufferPointer(rebasing: block[..<count]))
@@ -149,14 +150,14 @@ public struct SecretBuffer: ~Copyable {
         try unsafe body(UnsafeRawBufferPointer(start: block.baseAddress, count: count))
     }
 
-    /// Hands the block over, with no copy.
+    /// Hands the block over without a copy.
     public consuming func finish() -> SecretBytes {
         let secret = unsafe SecretBytes(adopting: block, count: count)
         discard self
         return secret
     }
 
-    /// False where memory cannot be locked, which is remembered; from then on nothing is appended any more.
+    /// False if memory cannot be locked; the buffer records this and appends nothing from then on.
     @usableFromInline
     internal mutating func grow(to minimumCapacity: Int) -> Bool {
         if refusal != nil { return false }
@@ -173,7 +174,7 @@ public struct SecretBuffer: ~Copyable {
         }
     }
 
-    /// Twice as much as before, or 64 KiB more: locked memory is scarce.
+    /// Doubles the capacity, or adds 64 KiB if that is less: locked memory is scarce.
     private func larger(_ minimumCapacity: Int) -> Int {
         max(minimumCapacity, capacity + min(capacity, LockedPages.regionByteCount))
     }

@@ -1,11 +1,12 @@
-/// Secret bytes held in one block of ``LockedPages`` and wiped when their owner lets go.
+/// Secret bytes in one block of ``LockedPages``, wiped when they are destroyed.
 ///
-/// The type is not copyable, so the compiler shows every place a secret is handed on; and it is not
+/// The type is not copyable, so the compiler shows every place where a secret is handed on; and it is not
 /// `CustomStringConvertible`, so `"\(secret)"` does not compile.
 ///
-/// Secrets never fall back to ordinary memory. Where memory cannot be locked, the initialisers whose first label begins
-/// with `locked` throw: they are for whatever runs in an app's process, whose limits are not ours. All others trap: they
-/// are for the daemon, which refuses to start without ``LockedPages/prepare()`` and accounts for what it holds.
+/// Secrets never fall back to ordinary memory. If memory cannot be locked, the initialisers whose first label begins
+/// with `locked` throw: they are for code that runs in an app's process, whose limits are not ours. All others trap:
+/// they are for the daemon, which refuses to start without ``LockedPages/prepare()`` and accounts for the memory it
+/// locks.
 @safe
 public struct SecretBytes: ~Copyable {
     @usableFromInline
@@ -22,7 +23,7 @@ public struct SecretBytes: ~Copyable {
 
     /// Allocates `count` bytes and lets `fill` write them in place, so that no second copy exists.
     ///
-    /// They are zeros before. When `fill` throws, what it wrote is wiped.
+    /// The bytes are zero before. If `fill` throws, the bytes it wrote are wiped.
     public init<E: Error>(
         count: Int,
         filledBy fill: (inout MutableSpan<UInt8>) throws(E) -> Void
@@ -124,7 +125,7 @@ extension SecretBytes {
 
     /// Moves a secret that arrived in an array: copies it, wipes the array and leaves it empty.
     ///
-    /// See ``wipe(_:)`` for what an array keeps all the same.
+    /// See ``wipe(_:)`` for the copies that an array may leave behind.
     public init(consumingAndWiping array: inout [UInt8]) {
         self.init(copying: array.span)
         wipe(&array)
@@ -136,7 +137,7 @@ extension SecretBytes {
         SecretBytes(count: count) { RandomBytes.fill(&$0) }
     }
 
-    /// A second secret with the same bytes; explicit, because both have to be looked after.
+    /// A second secret with the same bytes; explicit, because each copy has to be protected.
     public borrowing func copy() -> SecretBytes {
         withOctets { SecretBytes(copying: $0) }
     }

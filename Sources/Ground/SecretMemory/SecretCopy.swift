@@ -1,10 +1,11 @@
 import CLinux
 
-/// Copies `octets` to the start of `target`, which has room for all of them and may overlap; nothing of them stays in the
-/// processor's registers.
+/// Copies `octets` to the start of `target`, which may overlap them, and leaves none of them in the processor's
+/// registers.
 ///
-/// What is left in a register goes to the stack with the next signal's frame, and with the first call of a function that a
-/// shared library looks up then: any time later, on whatever stack the thread has by then.
+/// `target` has to have room for all of them. Bytes left in a register reach the stack with the next signal's frame,
+/// and with the next lazily bound call of a shared library: at any later time, on whatever stack the thread uses
+/// then.
 @usableFromInline
 package func copySecret(_ octets: UnsafeRawBufferPointer, to target: UnsafeMutableRawBufferPointer) {
     precondition(octets.count <= target.count, "no room for a secret")

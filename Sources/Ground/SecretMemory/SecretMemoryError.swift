@@ -1,4 +1,4 @@
-/// Why memory for secrets could not be had.
+/// Why memory for secrets could not be allocated.
 ///
 /// Only ``code`` takes part in `==`; ``errno`` is for the log.
 public struct SecretMemoryError: Error, Sendable {
@@ -16,10 +16,10 @@ public struct SecretMemoryError: Error, Sendable {
 
     /// What the caller may act on.
     public let code: Code
-    /// The `errno` of the call that failed; `ENOMEM` and `EAGAIN` speak of the limit, `EPERM` of a limit of 0.
+    /// The `errno` of the call that failed; `ENOMEM` and `EAGAIN` mean the limit is reached, `EPERM` that it is 0.
     public let errno: CInt
 
-    /// Creates an error from a reason and the `errno` found.
+    /// Creates an error from a reason and the `errno` of the failed call.
     public init(_ code: Code, errno: CInt) {
         self.code = code
         self.errno = errno

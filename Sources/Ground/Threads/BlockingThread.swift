@@ -1,23 +1,23 @@
 import Glibc
 
-/// A thread that may block, outside Swift's pool; what it starts with clinux_spawn dies with it at the latest.
+/// A thread that may block, outside Swift's pool; a helper that it starts with clinux_spawn is killed when it ends.
 ///
-/// All signals are blocked on it: a write to a peer that is gone must not end the process (`SIGPIPE`), nor putting a
-/// terminal in order stop it (`SIGTTOU`), and a signal that means the process finds the main thread.
+/// All signals are blocked on it: a write to a closed connection must not end the process (`SIGPIPE`), restoring a
+/// terminal must not stop it (`SIGTTOU`), and a signal sent to the process is delivered to the main thread.
 public enum BlockingThread {
-    /// Enough for SQLite and the key derivation, which run on the threads of connections.
+    /// Enough for SQLite and the key derivation, which run on connection threads.
     private static let stackByteCount = 1 << 20
 
-    /// Starts `body` on a detached thread, which ends with it.
+    /// Starts a detached thread that runs `body` and then ends.
     ///
-    /// - Returns: 0, or why there is no thread: the `errno` of pthread_create(3); `body` is not called then.
+    /// - Returns: 0, or the `errno` of pthread_create(3) if no thread could be started; `body` is not called then.
     public static func start(_ body: @escaping @Sendable () -> Void) -> CInt {
         var attributes = pthread_attr_t()
         unsafe pthread_attr_init(&attributes)
         defer { unsafe pthread_attr_destroy(&attributes) }
         unsafe pthread_attr_setdetachstate(&attributes, CInt(PTHREAD_CREATE_DETACHED))
         unsafe pthread_attr_setstacksize(&attributes, stackByteCount)
-        // Blocked before it starts, so that no signal finds it with an open mask.
+        // Blocked before the thread starts, so that it never runs with an open mask.
         var all = sigset_t()
         var previous = sigset_t()
         unsafe sigfillset(&all)

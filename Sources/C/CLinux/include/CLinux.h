@@ -1,8 +1,8 @@
-// The Linux calls that Swift cannot make itself: variadic ones, macros, and what the optimiser must not drop.
+// Linux calls that Swift cannot make itself: variadic functions, macros, and calls that the optimiser must not drop.
 //
 // Unless its comment says otherwise, a function returns -1 and sets `errno` when it fails.
-// Includes no header of the system but these three: glibc's own look different under _GNU_SOURCE, and Swift refuses
-// two forms of one type (`fd_set`). Process and user numbers are therefore plain integers of the same size.
+// Includes only these three system headers: glibc's own look different under _GNU_SOURCE, and Swift rejects two
+// definitions of one type (`fd_set`). Process and user numbers are therefore plain integers of the same size.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,8 +15,8 @@
 /// explicit_bzero(3): a wipe the optimiser may not remove. `buffer` may be null when `length` is 0.
 void clinux_wipe(void *_Nullable buffer, size_t length);
 
-/// memmove(3) of what is secret, which then wipes the vector registers, as `clinux_wipe_vector_registers` does: it copies
-/// through them, and they keep its last pieces (all of a key) until something else is copied.
+/// memmove(3) for secrets: wipes the vector registers afterwards (`clinux_wipe_vector_registers`), because memmove
+/// copies through them and they would keep the last bytes (all of a key) until the next copy.
 ///
 /// Both may be null when `length` is 0.
 void clinux_copy_secret(void *_Nullable to, const void *_Nullable from, size_t length);
@@ -31,7 +31,7 @@ int clinux_random(void *_Nullable buffer, size_t length);
 /// Whether the program runs with more rights than its caller: `AT_SECURE` of getauxval(3).
 bool clinux_is_secure(void);
 
-/// secure_getenv(3): null where the program runs with more rights than its caller (set-id, capabilities).
+/// secure_getenv(3): null if the program runs with more rights than its caller (set-id, capabilities).
 const char *_Nullable clinux_secure_getenv(const char *name);
 
 // MARK: pages.c
@@ -48,32 +48,33 @@ void *_Nullable clinux_pages_map(size_t length);
 /// Wipes the region that `clinux_pages_map` returned, then munmap(2). 0 or -1.
 int clinux_pages_unmap(void *region, size_t length);
 
-/// process_madvise(2) `MADV_PAGEOUT` (Linux 5.10): has the system take pages of a process, whose pidfd it is, to the swap
-/// file or drop them where a file has them. 0 or -1; `EINVAL` where the region is locked.
+/// process_madvise(2) `MADV_PAGEOUT` (Linux 5.10): makes the kernel swap out pages of the process behind `pidfd`, or
+/// drop those that a file backs. 0 or -1; `EINVAL` if the region is locked.
 int clinux_pages_out(int pidfd, uint64_t address, size_t length);
 
 // MARK: stack.c
 
-/// Zeros the vector registers: ciphers leave round keys there, copying leaves text, and whatever stack comes next may get
-/// them (lazy binding of a symbol, a signal's frame).
+/// Zeros the vector registers: ciphers leave round keys in them and copies leave text, and both can reach the next
+/// stack that is used (lazy binding of a symbol, a signal frame).
 void clinux_wipe_vector_registers(void);
 
-/// Overwrites `length` bytes of the caller's thread's stack, below the caller's frame, and the vector registers: what
-/// functions that returned left there.
+/// Overwrites the vector registers and `length` bytes of the calling thread's stack below the caller's frame, where
+/// functions that have returned left their variables.
 void clinux_wipe_stack(size_t length);
 
-/// A stack for a thread, locked as by `clinux_pages_map`, with a closed page below it.
+/// A stack for a thread, locked as by `clinux_pages_map`, with an inaccessible guard page below it.
 typedef struct clinux_stack clinux_stack;
 
-/// `length` bytes (a multiple of the page size). Null and `errno` when they cannot be had.
+/// Creates a stack of `length` bytes (a multiple of the page size). Null and `errno` if the memory cannot be locked.
 clinux_stack *_Nullable clinux_stack_make(size_t length);
 
 /// Wipes the stack and unmaps it.
 void clinux_stack_free(clinux_stack *stack);
 
-/// Runs `body` on a thread with this stack, all signals blocked, waits for its end and wipes all of the stack.
+/// Runs `body` on a thread with this stack and all signals blocked, joins the thread and wipes the whole stack.
 ///
-/// One at a time. 0, or why there is no thread: the `errno` of pthread_create(3); `body` is not called then.
+/// One call at a time. Returns 0, or the `errno` of pthread_create(3) if no thread could be started; `body` is not
+/// called then.
 int clinux_stack_run(clinux_stack *stack, void (*body)(void *context), void *context);
 
 // MARK: process.c
@@ -86,24 +87,25 @@ int clinux_process_forbid_core(void);
 
 /// prctl(2) `PR_SET_MDWE` with `PR_MDWE_REFUSE_EXEC_GAIN`: no page ever becomes executable later.
 ///
-/// Best effort: -1 with `EINVAL` on a kernel before 6.3. It cannot be taken back and children inherit it.
+/// Best effort: -1 with `EINVAL` on a kernel before 6.3. It cannot be undone, and children inherit it.
 int clinux_process_refuse_exec_gain(void);
 
-/// Gives all signals their default action but those of `ignored`, and blocks none.
+/// Resets all signals to their default action except those in `ignored`, and unblocks all.
 void clinux_process_begin_signals(const int *ignored, size_t count);
 
-/// setrlimit(2) `RLIMIT_NOFILE`, soft, to what the hard limit allows, at most `most`; as it was where that fails.
+/// setrlimit(2) `RLIMIT_NOFILE`: sets the soft limit to the hard limit, at most `most`; on failure it stays
+/// unchanged.
 void clinux_process_allow_descriptors(uint64_t most);
 
-/// prctl(2) `PR_SET_NO_NEW_PRIVS`: execve(2) grants nothing any more. pam_unix stops working after it.
+/// prctl(2) `PR_SET_NO_NEW_PRIVS`: execve(2) no longer grants privileges. pam_unix stops working after it.
 int clinux_process_no_new_privileges(void);
 
-/// prctl(2) `PR_GET_NO_NEW_PRIVS`: whether it is set, so that a set-id bit meant nothing at the start of this program.
+/// prctl(2) `PR_GET_NO_NEW_PRIVS`: whether it is set, so that a set-id bit had no effect when this program started.
 bool clinux_process_has_no_new_privileges(void);
 
 // MARK: peer.c
 
-/// Who connected, as the kernel recorded it at connect(2).
+/// The peer's credentials, as the kernel recorded them at connect(2).
 typedef struct {
     int32_t pid;
     uint32_t uid;
@@ -116,29 +118,31 @@ int clinux_peer_credentials(int socket, clinux_peer *peer);
 /// getsockopt(2) `SO_PEERPIDFD` (Linux 6.5): a close-on-exec pidfd of the very process that connected, or -1.
 int clinux_peer_pidfd(int socket);
 
-/// setsockopt(2) `SO_PASSCRED`: each message comes with the process that sent it. 0 or -1.
+/// setsockopt(2) `SO_PASSCRED`: each message carries the sending process's credentials. 0 or -1.
 int clinux_pass_credentials(int socket);
 
-/// recvmsg(2) of at most `count` bytes, all sent by one process, whose number goes to `sender`; 0 where it is not told.
+/// recvmsg(2) of at most `count` bytes, all from one process, whose pid is stored in `sender`; 0 if the kernel gave
+/// none.
 ///
-/// Descriptors that come with them are discarded by the kernel: there is no room for any. As recv(2), with its `errno`.
+/// The kernel discards descriptors sent along: the control buffer has no room for them. Return value and `errno` as
+/// recv(2).
 intptr_t clinux_receive(int socket, void *_Nullable buffer, size_t count, int flags, int32_t *_Nonnull sender);
 
-/// pidfd_open(2), close-on-exec: a pidfd or -1. A number may have been reused: prefer `clinux_peer_pidfd`.
+/// pidfd_open(2), close-on-exec: a pidfd or -1. The pid may have been reused: prefer `clinux_peer_pidfd`.
 int clinux_pidfd_open(int32_t pid);
 
-/// pidfd_send_signal(2): signal 0 asks whether the process still runs. 0 or -1.
+/// pidfd_send_signal(2): signal 0 tests whether the process still runs. 0 or -1.
 int clinux_pidfd_signal(int pidfd, int signal);
 
 // MARK: spawn.c
 
-/// vfork(2) and execve(2) a helper with nothing of ours but three descriptors; its pid, or -1.
+/// Starts a helper by vfork(2) and execve(2) that inherits only three descriptors; its pid, or -1.
 ///
-/// The child has default signal handlers, an empty signal mask, a session of its own (setsid(2)) and the given
-/// descriptors as 0, 1 and 2 (-1 stands for `/dev/null`); every other descriptor is closed (close_range(2)).
-/// The group of a set-gid program is given up first.
-/// It is killed when the *thread* that called this function ends (prctl(2) `PR_SET_PDEATHSIG` follows the thread,
-/// not the process): call from a thread that lives as long as the helper should. A set-id helper loses that.
+/// The child has default signal handlers, an empty signal mask, its own session (setsid(2)) and the given descriptors
+/// as 0, 1 and 2 (-1 stands for `/dev/null`); every other descriptor is closed (close_range(2)). It first drops the
+/// group of a set-gid program.
+/// The kernel kills it when the *thread* that called this function ends (prctl(2) `PR_SET_PDEATHSIG` follows the
+/// thread, not the process): call from a thread that lives as long as the helper should. A set-id helper loses that.
 /// Failure in the child, including execve(2)'s, is returned here as `errno`. Reap the child with waitpid(2).
 int32_t clinux_spawn(
     const char *path,
@@ -151,23 +155,23 @@ int32_t clinux_spawn(
 
 // MARK: start.c
 
-/// Blocks signals and makes a descriptor that they are read from (signalfd(2), close-on-exec and non-blocking).
+/// Blocks signals and creates a descriptor to read them from (signalfd(2), close-on-exec and non-blocking).
 ///
-/// What they were blocked by before is kept for the programs of `clinux_start`. Once in a process: a descriptor or -1.
+/// The previous signal mask is kept for the programs of `clinux_start`. Once per process: a descriptor or -1.
 int clinux_hold_signals(const int *numbers, size_t count);
 
 /// Reads a signal from the descriptor of `clinux_hold_signals`: its number, or 0 when there is none.
 ///
-/// `from_terminal` says whether the kernel sent it, to all processes in the foreground, as for Ctrl-C.
+/// `from_terminal` says whether the kernel sent it to the whole foreground process group, as for Ctrl-C.
 int clinux_next_signal(int descriptor, bool *from_terminal);
 
-/// Reads all held signals away, closes the descriptor and blocks them no more.
+/// Discards all held signals, closes the descriptor and restores the previous signal mask.
 void clinux_release_signals(int descriptor);
 
-/// vfork(2) and execve(2) a program beside this one; its pid, or -1 with execve(2)'s `errno`.
+/// Starts a program beside this one by vfork(2) and execve(2); its pid, or -1 with execve(2)'s `errno`.
 ///
-/// It has the given descriptors as 0, 1 and 2 (-1 leaves the one that is there), what else is open and not
-/// close-on-exec, default actions for all signals that are not ignored, and the signal mask of before
+/// It gets the given descriptors as 0, 1 and 2 (-1 keeps the current one), inherits every other descriptor that is
+/// not close-on-exec, and has default actions for all signals that are not ignored and the signal mask from before
 /// `clinux_hold_signals`.
 int32_t clinux_start(
     const char *path,
@@ -178,21 +182,21 @@ int32_t clinux_start(
     int stderr_fd
 );
 
-/// What a session is made of; all three numbers are above 2.
+/// The descriptors of a session; all three numbers are above 2.
 typedef struct {
-    /// The terminal that it gets: standard input and output of the program.
+    /// The controlling terminal: standard input and output of the program.
     int terminal;
     /// The program's standard error.
     int errors;
-    /// Standard output of the process that leads the session.
+    /// Standard output of the session leader.
     int report;
 } clinux_session;
 
-/// `clinux_start` in a session of its own, as the foreground of a terminal: the program's pid, or -1 and `errno`.
+/// `clinux_start` in its own session, in the foreground of a terminal: the program's pid, or -1 and `errno`.
 ///
-/// The session is led by this same program, started anew with `leader_argv`, whose only child the program is: it can be
-/// stopped by a key, which nobody's child cannot (POSIX.1, orphaned process groups). The leader has nothing of ours but
-/// terminal and report. Reap it with waitpid(2).
+/// The session leader is this same program, re-executed with `leader_argv`; the started program is its only child. A
+/// key can therefore stop it, which an orphaned process group does not allow (POSIX.1). The leader keeps only the
+/// terminal and the report descriptor. Reap it with waitpid(2).
 int32_t clinux_start_session(
     const char *path,
     char *_Nullable const *_Nonnull argv,
@@ -205,7 +209,7 @@ int32_t clinux_start_session(
 
 /// posix_openpt(3), grantpt(3), unlockpt(3), ptsname_r(3): a close-on-exec primary and its secondary's name.
 ///
-/// 0 or -1. Does not become anybody's controlling terminal (`O_NOCTTY`).
+/// 0 or -1. Does not become a controlling terminal (`O_NOCTTY`).
 int clinux_openpty(int *primary, char *name, size_t length);
 
 // MARK: descriptors.c
@@ -216,54 +220,54 @@ int clinux_eventfd(unsigned int value);
 /// memfd_create(2), close-on-exec and sealable: a descriptor or -1.
 int clinux_memfd(const char *name);
 
-/// Closes all descriptors above 2 (close_range(2)), and opens `/dev/null` in the place of those below that are closed.
+/// Closes all descriptors above 2 (close_range(2)) and opens `/dev/null` for those of 0, 1 and 2 that are closed.
 ///
-/// For the start of a program whose caller may not be its friend. 0 or -1.
+/// For the start of a program whose caller may be hostile. 0 or -1.
 int clinux_keep_standard_descriptors(void);
 
 /// accept4(2), close-on-exec: the connection or -1.
 int clinux_accept(int socket);
 
-/// statx(2), the length alone, and no link followed: the bytes of a file, or -1.
+/// statx(2) of the size alone, without following a link: the size of a file in bytes, or -1.
 ///
-/// stat(2) asks for the times too: the next write then takes a new one, and the flush after it writes the inode.
+/// stat(2) queries the times as well: the next write then updates them, and the flush after it writes the inode.
 int64_t clinux_length(int directory, const char *name);
 
-/// statfs(2): whether the files of a directory are kept in memory (tmpfs or ramfs).
+/// statfs(2): whether the directory is on an in-memory file system (tmpfs or ramfs).
 bool clinux_is_in_memory(const char *directory);
 
-// MARK: flags.c: what glibc shows under _GNU_SOURCE only
+// MARK: flags.c: constants that glibc defines under _GNU_SOURCE only
 
-/// `O_PATH`: a descriptor that names a place and gives no access to the content.
+/// `O_PATH`: a descriptor that refers to a file without access to its content.
 extern const int CLINUX_O_PATH;
 
 // MARK: daemonize.c
 
-/// fork(2) into the background, before there is any thread: returns in the daemon alone.
+/// fork(2) into the background, before any thread exists: returns in the daemon only.
 ///
-/// The daemon has a session of its own without a terminal and `/` as working directory; its standard descriptors
-/// stay until it reports. The program that was started waits for the report and exits with its status.
-/// Returns the descriptor to report on, or -1.
+/// The daemon has its own session without a terminal and `/` as working directory; its standard descriptors stay open
+/// until it reports. The launching process waits for the report and exits with its status. Returns the descriptor to
+/// report on, or -1.
 int clinux_daemonize(void);
 
-/// Reports how the start went on the descriptor of `clinux_daemonize` and closes it; 0 means ready, and lets the
-/// standard descriptors go to `/dev/null` first. 0 or -1.
+/// Reports the outcome of the start on the descriptor of `clinux_daemonize` and closes it. Status 0 means ready, and
+/// first redirects the standard descriptors to `/dev/null`. 0 or -1.
 int clinux_daemon_report(int report, unsigned char status);
 
-/// clearenv(3): 0, or not 0 when it failed.
+/// clearenv(3): 0, or non-zero on failure.
 int clinux_clear_environment(void);
 
-/// Executes this program anew, with its arguments and descriptors, unless all its variables are among `names`, which
-/// end in null; only those are kept. Returns 0 when there are no others, or -1.
+/// Re-executes this program with its arguments and descriptors and only the variables in `names` (null-terminated),
+/// unless it has no others. Returns 0 if there are no others, or -1.
 int clinux_restart_with_variables(const char *_Nullable const *_Nonnull names);
 
 // MARK: broker.c
 
-/// capset(2) and `PR_CAPBSET_DROP`: of all capabilities only CAP_SYS_PTRACE stays, in the permitted, effective and bounding
-/// sets; the user stays as it is. 0 or -1; needs CAP_SETPCAP.
+/// capset(2) and `PR_CAPBSET_DROP`: drops all capabilities except CAP_SYS_PTRACE from the permitted, effective and
+/// bounding sets; the user stays the same. 0 or -1; needs CAP_SETPCAP.
 int clinux_keep_capability_ptrace(void);
 
-/// What is told of a file.
+/// The facts about a file that the broker checks.
 typedef struct {
     uint64_t device;
     uint64_t inode;
@@ -272,15 +276,17 @@ typedef struct {
     uint32_t links;
 } clinux_file;
 
-/// statx(2) of an open descriptor, with what the kernel knows already: a file system of a user's is not asked. 0 or -1.
+/// statx(2) of an open descriptor from the kernel's cached attributes: a user's own file system is not queried. 0 or
+/// -1.
 int clinux_look_at(int descriptor, clinux_file *file);
 
-/// recvmsg(2) of one packet without waiting, with at most one descriptor, close-on-exec; -1 where none came.
+/// recvmsg(2) of one packet without waiting, with at most one close-on-exec descriptor; `descriptor` is -1 if none
+/// came.
 ///
-/// As recv(2), and `EMSGSIZE` for a packet that is longer or brought more descriptors: they are closed.
+/// Return value as recv(2), and `EMSGSIZE` for a longer packet or one with more descriptors, which are closed.
 intptr_t clinux_receive_packet(int socket, void *_Nonnull buffer, size_t count, int *_Nonnull descriptor);
 
-/// sendmsg(2) of one packet without waiting, with a descriptor; -1 for none. As send(2).
+/// sendmsg(2) of one packet without waiting, with a descriptor (-1 for none). Return value as send(2).
 intptr_t clinux_send_packet(int socket, const void *_Nonnull buffer, size_t count, int descriptor);
 
 #pragma clang assume_nonnull end
