@@ -1,21 +1,21 @@
 internal import Crypto
 
-/// How records of the audit hang together.
+/// The hash chain of audit records.
 public enum AuditChain {
-    /// What stands for the hash before the first record.
+    /// The previous hash of the first record.
     public static let start = [UInt8](repeating: 0, count: 32)
 
-    /// What is wrong with a chain.
+    /// A fault of a chain.
     public enum Fault: Sendable, Equatable {
-        /// This record is not what was written.
+        /// This record was changed.
         case changed(sequence: Int64)
-        /// The record after this one is missing, or is of another history.
+        /// The record after this one is missing, or belongs to another history.
         case broken(after: Int64)
     }
 
-    /// Looks at records of one chain in their order; nil: they are as they were written.
+    /// Checks consecutive records of one chain; nil: they are unchanged.
     ///
-    /// The first one may be any: what was before it is taken from it.
+    /// The first record may be any of the chain: its previous hash is taken as given.
     public static func fault(in records: [AuditRecord]) -> Fault? {
         var before: AuditRecord?
         for record in records {
@@ -39,7 +39,7 @@ public enum AuditChain {
         return nil
     }
 
-    /// The hash of a record: SHA-256 over its fields in order, each with its length before it (8 bytes, big-endian).
+    /// The hash of a record: SHA-256 over its fields in order, each preceded by its length (8 bytes, big-endian).
     package static func hash(
         chain: [UInt8],
         sequence: Int64,

@@ -1,58 +1,58 @@
-/// Why a store did not do what it was asked; nothing of it happened, unless ``Code/unavailable`` says otherwise.
+/// Why a store operation failed; nothing of it happened, unless ``Code/unavailable`` says otherwise.
 public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What to do about it.
+    /// The kind of error, by how to handle it.
     public enum Code: Sendable, Hashable {
-        /// The database does not answer, or not in time: 503, try again later. When the answer was lost on the way, the transaction
+        /// The database does not answer, or not in time: 503, retry later. If only the answer was lost, the transaction
         /// may have happened.
         case unavailable
-        /// More requests wait than there is room for, or others kept the rows to themselves: 503, try again.
+        /// Too many requests are waiting, or concurrent transactions blocked the rows: 503, retry.
         case overloaded
-        /// No space on the disk: 503, and an administrator has to act.
+        /// The disk is full: 503, an administrator has to act.
         case full
-        /// It can be read but not written: 503.
+        /// The database can be read but not written: 503.
         case readOnly
-        /// Something else has that place: 409.
+        /// The operation conflicts with stored data: 409.
         case conflict(Conflict)
-        /// What is meant is not there: 404.
+        /// The object does not exist: 404.
         case notFound
-        /// What is stored is not what this program writes.
+        /// Stored data is not in the form that this program writes.
         case damaged
-        /// A later version of this program made the database: install that one.
+        /// A later version of this program created the database: install that version.
         case newerSchema
-        /// The database is of an earlier version, or empty: run `touchstone-server migrate`.
+        /// The database has an earlier version, or is empty: run `touchstone-server migrate`.
         case notMigrated
     }
 
-    /// What has that place.
+    /// The kind of conflict.
     public enum Conflict: String, Sendable, Hashable, CaseIterable {
         /// Another account has that name.
         case usernameTaken
-        /// An account of that id is there.
+        /// An account with that id exists.
         case accountExists
-        /// A credential of that id is there, of whatever account.
+        /// A credential with that id exists, of any account.
         case credentialExists
-        /// The account has as many credentials as it may.
+        /// The account has the maximum number of credentials.
         case tooManyCredentials
-        /// Something of that id is there: choose another.
+        /// An object with that id exists: choose another id.
         case identifierTaken
-        /// The password is not the one that was checked any more.
+        /// The stored password is no longer the one that was checked.
         case passwordChanged
     }
 
-    /// What to do about it.
+    /// The kind of error.
     public let code: Code
-    /// What a log says; nothing secret, nothing for a client.
+    /// The cause for the log; contains no secrets, and is not meant for clients.
     public let cause: String
 
-    /// Describes an error.
+    /// Creates an error.
     public init(_ code: Code, cause: String = "") {
         self.code = code
         self.cause = cause
     }
 
-    /// Two are equal when the same has to be done.
+    /// Errors are equal when they have the same code.
     public static func == (left: Self, right: Self) -> Bool { left.code == right.code }
 
-    /// For a log.
+    /// The text for a log.
     public var description: String { cause.isEmpty ? "\(code)" : "\(code): \(cause)" }
 }

@@ -5,7 +5,7 @@ internal import SQLAccountStore
 /// Values in PostgreSQL's binary form.
 struct BinaryValues {
     private var storage: [UInt8] = []
-    /// Where each begins; nil: NULL.
+    /// The offset of each value; nil: NULL.
     private var offsets: [Int?] = []
     private var lengths: [CInt] = []
 
@@ -16,7 +16,7 @@ struct BinaryValues {
             switch value {
             case .null: break
             case .integer(let number): withUnsafeBytes(of: number.bigEndian) { storage += $0 }
-            // A text cannot have U+0000 in it.
+            // A PostgreSQL text cannot contain U+0000.
             case .text(let text):
                 if text.utf8.contains(0) {
                     storage += Array(text.replacing("\0", with: "\u{FFFD}").utf8)
@@ -27,7 +27,7 @@ struct BinaryValues {
             }
             lengths.append(CInt(storage.count - offset))
         }
-        // Something to point at for a value without bytes.
+        // Makes the buffer non-empty, so that a value without bytes has an address.
         storage.append(0)
     }
 
@@ -41,13 +41,13 @@ struct BinaryValues {
         }
     }
 
-    /// A value of a result; its type is one of those that tables here have.
+    /// A value of a result; its type must be one that our tables use.
     static func value(_ result: OpaquePointer, _ row: CInt, _ column: CInt) throws(StoreError) -> SQLValue {
         guard PQgetisnull(result, row, column) == 0, let start = PQgetvalue(result, row, column) else {
             return .null
         }
         let bytes = UnsafeRawBufferPointer(start: start, count: Int(PQgetlength(result, row, column)))
-        // pg_type.dat
+        // Type OIDs of pg_type.dat.
         switch PQftype(result, column) {
         case 17: return .bytes(Array(bytes))
         case 25: return .text(String(decoding: bytes, as: UTF8.self))

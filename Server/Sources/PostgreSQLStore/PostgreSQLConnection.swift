@@ -4,13 +4,13 @@ internal import Dispatch
 internal import Glibc
 internal import SQLAccountStore
 
-/// A connection in pipeline mode: what does not need an answer goes out with what does, so that a transaction that reads,
-/// decides and writes takes two round trips.
+/// A connection in pipeline mode: statements without results are sent together with the next query, so that a
+/// transaction that reads, decides and writes takes two round trips.
 ///
 /// Used on one thread at a time, which waits no longer than ``deadline``.
 final class PostgreSQLConnection: SQLConnection {
     let ownChain = Identifier<Never>.random(byteCount: 8).bytes
-    /// Until when the transaction at hand waits for the server.
+    /// Until when the current transaction waits for the server.
     var deadline: DispatchTime
 
     private enum Sent {
@@ -19,9 +19,9 @@ final class PostgreSQLConnection: SQLConnection {
     }
 
     private let handle: OpaquePointer
-    /// The statements that the server knows, by their numbers.
+    /// The statements that the server has prepared, by their indices.
     private var prepared: Set<Int> = []
-    /// What was sent and not yet answered.
+    /// What was sent and is not answered yet.
     private var sent: [Sent] = []
 
     /// Connects.
@@ -29,9 +29,9 @@ final class PostgreSQLConnection: SQLConnection {
         guard let handle = PQconnectStart(conninfo) else { throw PostgreSQLFailure.lost("no memory") }
         self.handle = handle
         self.deadline = deadline
-        // Else libpq prints what the server remarks.
+        // Otherwise libpq prints the server's notices.
         PQsetNoticeReceiver(handle, { _, _ in }, nil)
-        // When this throws, the connection is ended as it always is.
+        // If this throws, deinit still closes the connection.
         try connect()
     }
 
@@ -48,7 +48,7 @@ final class PostgreSQLConnection: SQLConnection {
             }
             state = PQconnectPoll(handle)
         }
-        // pg_current_xact_id
+        // Version 13 introduced pg_current_xact_id.
         guard PQserverVersion(handle) >= 130_000 else {
             throw StoreError(.unavailable, cause: "PostgreSQL \(PQserverVersion(handle)) is older than 13")
         }
@@ -57,10 +57,10 @@ final class PostgreSQLConnection: SQLConnection {
         }
     }
 
-    /// Whether no transaction is open, as after a commit that failed.
+    /// Whether no transaction is open, also after a failed commit.
     var isOutsideTransaction: Bool { sent.isEmpty && PQtransactionStatus(handle) == PQTRANS_IDLE }
 
-    /// Whether the server has said something that nobody asked for: most often that it ends.
+    /// Whether the server sent something unrequested: usually that it shuts down.
     var isStale: Bool {
         var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
         return poll(&descriptor, 1, 0) != 0
@@ -75,10 +75,10 @@ final class PostgreSQLConnection: SQLConnection {
 
     func execute(_ query: SQLQuery) throws { try send(query, isWanted: false) }
 
-    /// Sends what is still to be sent, and waits until all of it is answered.
+    /// Sends what is queued, and waits until all of it is answered.
     func finish() throws { _ = try answers() }
 
-    /// Runs a text that is needed once.
+    /// Runs a statement text that is used only once.
     func run(once text: String) throws {
         guard PQsendQueryParams(handle, text, 0, nil, nil, nil, nil, 1) == 1 else {
             throw PostgreSQLFailure.lost(message)
@@ -104,7 +104,7 @@ final class PostgreSQLConnection: SQLConnection {
         sent.append(.query(isWanted: isWanted))
     }
 
-    /// The rows of what was wanted, in order; the first error of anything that was sent.
+    /// The rows of the wanted results, in order; throws the first error of any statement sent.
     private func answers() throws -> [[SQLRow]] {
         guard PQpipelineSync(handle) == 1 else { throw PostgreSQLFailure.lost(message) }
         var rows: [[SQLRow]] = []
@@ -128,7 +128,7 @@ final class PostgreSQLConnection: SQLConnection {
             }
         }
         sent = []
-        // The answer to the sync.
+        // The result of the sync.
         guard let result = try nextResult(), PQresultStatus(result) == PGRES_PIPELINE_SYNC else {
             throw PostgreSQLFailure.lost("out of step: \(message)")
         }
@@ -159,7 +159,7 @@ final class PostgreSQLConnection: SQLConnection {
 
     // MARK: Waiting
 
-    /// Nil at the end of a command's results.
+    /// The next result; nil at the end of a command's results.
     private func nextResult() throws -> OpaquePointer? {
         while true {
             let flushed = PQflush(handle)

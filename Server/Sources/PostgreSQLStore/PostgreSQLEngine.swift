@@ -4,7 +4,7 @@ internal import Glibc
 internal import SQLAccountStore
 internal import Synchronization
 
-/// A pool of connections, each with its thread.
+/// A pool of connections, each with its own thread.
 final class PostgreSQLEngine: SQLEngine {
     private let workers: WorkerPool<PostgreSQLWorker>
     private let counts = Mutex(StoreStatistics())
@@ -71,24 +71,24 @@ final class PostgreSQLEngine: SQLEngine {
     func close() async { await workers.close() }
 }
 
-/// A connection that is opened when it is needed, on the thread of the worker that it is.
+/// A worker with a connection, which is opened when needed, on the worker's thread.
 final class PostgreSQLWorker: Sendable {
     private static let begin = SQLStatement("BEGIN ISOLATION LEVEL READ COMMITTED")
     private static let beginSerializable = SQLStatement("BEGIN ISOLATION LEVEL SERIALIZABLE")
     private static let commit = SQLStatement("COMMIT")
     private static let rollback = SQLStatement("ROLLBACK")
-    /// A transaction that others were in the way of is tried so often.
+    /// How often a transaction is tried in case of conflicts.
     private static let mostTries = 24
 
     private let configuration: PostgreSQLStore.Configuration
-    /// Held while it works; nobody else waits for it, because a worker does one job at a time.
+    /// Locked while it works, without contention, because a worker does one job at a time.
     private let opened = Mutex<PostgreSQLConnection?>(nil)
 
     init(_ configuration: PostgreSQLStore.Configuration) { self.configuration = configuration }
 
     private var deadline: DispatchTime { .now() + .milliseconds(Int(configuration.timeout.milliseconds)) }
 
-    /// - Returns: what the body returned, how often it was tried, and how long it took.
+    /// - Returns: the body's result, the number of tries, and the time taken.
     func write<R: Sendable>(
         _ isolation: SQLIsolation,
         _ body: @Sendable (any SQLConnection) throws -> R
@@ -108,7 +108,7 @@ final class PostgreSQLWorker: Sendable {
                     {
                         try letOthersPass(tries)
                     } catch is StaleConnection where tries < Self.mostTries {
-                        // It ended while nobody used it, before anything was to be committed.
+                        // The connection was lost while unused, before anything was to be committed.
                     }
                 }
             } catch {
@@ -118,7 +118,7 @@ final class PostgreSQLWorker: Sendable {
         return try result.get()
     }
 
-    /// The connection was there before this job, and turned out to be lost before a commit was sent.
+    /// The connection existed before this job, and was lost before a commit was sent.
     private struct StaleConnection: Error {}
 
     private func once<R>(
@@ -129,7 +129,7 @@ final class PostgreSQLWorker: Sendable {
     ) throws -> R {
         let wasOpen = opened != nil && !isFresh
         let connection = try open(&opened)
-        // What is sent together without a BEGIN is a transaction by itself.
+        // Statements sent together without BEGIN form a transaction.
         var isCommitting = isolation == .singleCall
         do {
             switch isolation {
@@ -194,7 +194,7 @@ final class PostgreSQLWorker: Sendable {
         opened = nil
         let connection = try PostgreSQLConnection(configuration.conninfo, deadline: deadline)
         let timeout = configuration.timeout.milliseconds
-        // The server gives up by itself too, also when nobody is there to hear of it.
+        // The server also times out by itself, even if the client has disconnected.
         try connection.run(once: "SET statement_timeout = \(timeout)")
         try connection.run(once: "SET idle_in_transaction_session_timeout = \(timeout)")
         try connection.run(once: "SET client_encoding = 'UTF8'")
@@ -202,7 +202,7 @@ final class PostgreSQLWorker: Sendable {
         return connection
     }
 
-    /// Waits for a random part of a time that grows, so that those who met do not meet again.
+    /// Waits for a random part of a growing time, so that conflicting transactions do not meet again.
     private func letOthersPass(_ tries: Int) throws {
         guard tries > 1 else { return }
         poll(nil, 0, CInt.random(in: 0...(1 << min(tries, 6))))

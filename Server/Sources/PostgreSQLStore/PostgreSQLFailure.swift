@@ -1,24 +1,25 @@
 internal import AccountStore
 internal import CPostgreSQL
 
-/// What PostgreSQL said, or that it says nothing any more.
+/// An error of PostgreSQL, or the loss of its connection.
 struct PostgreSQLFailure: Error {
-    /// Five characters (PostgreSQL, appendix A); nil: there is no server at the other end, or none in time.
+    /// The SQLSTATE, five characters (PostgreSQL, appendix A); nil: the server is unreachable, or did not answer in
+    /// time.
     let state: String?
     let message: String
 
-    /// The server is not there, or not in time.
+    /// The server is unreachable, or did not answer in time.
     static func lost(_ message: String) -> Self { Self(state: nil, message: message) }
 
-    /// Whether nothing more is to be had of this connection.
+    /// Whether the connection is unusable afterwards.
     var endsConnection: Bool {
         guard let state else { return true }
         return state.hasPrefix("08") || state.hasPrefix("57P")
     }
 
-    /// Whether others were in the way, and the same transaction may succeed now.
+    /// Whether the error is a conflict with concurrent transactions, and the same transaction may succeed now.
     ///
-    /// A key that somebody else wrote at the same time is seen the second time, and is a conflict then.
+    /// If a concurrent transaction wrote the same key, the second try sees it and reports a conflict.
     var isWorthRetrying: Bool {
         switch state {
         // serialization_failure, deadlock_detected, unique_violation
@@ -27,7 +28,7 @@ struct PostgreSQLFailure: Error {
         }
     }
 
-    /// What is to be done about it.
+    /// The error for the caller.
     var storeError: StoreError {
         let code: StoreError.Code =
             switch state {
@@ -47,7 +48,7 @@ struct PostgreSQLFailure: Error {
         return StoreError(code, cause: "postgresql \(state ?? "-"): \(message)")
     }
 
-    /// What anything that was thrown on a connection means.
+    /// The error for the caller, for anything thrown on a connection.
     static func storeError(_ error: any Error) -> StoreError {
         switch error {
         case let error as StoreError: error

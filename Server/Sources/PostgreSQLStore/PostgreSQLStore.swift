@@ -4,18 +4,18 @@ internal import SQLAccountStore
 
 /// A store in a PostgreSQL database, of version 13 or later: any number of server processes on any number of machines.
 public enum PostgreSQLStore {
-    /// How the database is reached.
+    /// How to reach the database.
     public struct Configuration: Sendable {
-        /// A connection string of libpq's: `host=/run/postgresql dbname=touchstone`, or `postgresql://…`.
+        /// A connection string for libpq: `host=/run/postgresql dbname=touchstone`, or `postgresql://…`.
         public var conninfo: String
-        /// How many connections this process has at most.
+        /// The maximum number of connections of this process.
         public var connectionCount: Int
-        /// How long an operation takes at most; then it fails with ``StoreError/Code/unavailable``.
+        /// The maximum duration of an operation; then it fails with ``StoreError/Code/unavailable``.
         public var timeout: Duration
-        /// How many operations wait at most; then the next fails with ``StoreError/Code/overloaded``.
+        /// The maximum number of waiting operations; a further one fails with ``StoreError/Code/overloaded``.
         public var mostWaiting: Int
 
-        /// Describes a database.
+        /// Creates a configuration.
         public init(
             conninfo: String,
             connectionCount: Int = 8,
@@ -29,16 +29,16 @@ public enum PostgreSQLStore {
         }
     }
 
-    /// Brings the tables of a database that is there to this program's version; blocks until it is done.
+    /// Migrates the tables of an existing database to this program's version; blocks until it is done.
     ///
-    /// - Returns: the versions before and after; 0: there was none.
-    /// - Throws: ``StoreError/Code/newerSchema`` for a database of a later version, which stays as it is.
+    /// - Returns: the versions before and after; 0: there were no tables.
+    /// - Throws: ``StoreError/Code/newerSchema`` for a database of a later version, which stays unchanged.
     @discardableResult
     public static func migrate(_ configuration: Configuration) throws(StoreError) -> (from: Int, to: Int) {
         do {
             let deadline = DispatchTime.now() + .milliseconds(Int(configuration.timeout.milliseconds))
             let connection = try PostgreSQLConnection(configuration.conninfo, deadline: deadline)
-            // A migration takes as long as it takes.
+            // A migration has no time limit.
             connection.deadline = .distantFuture
             return try PostgreSQLSchema.migrate(connection)
         } catch {
@@ -46,9 +46,9 @@ public enum PostgreSQLStore {
         }
     }
 
-    /// Opens a database of this program's version; blocks until one connection is there.
+    /// Opens a database of this program's version; blocks until there is one connection.
     ///
-    /// - Returns: the store; it is to be closed.
+    /// - Returns: the store, which the caller has to close.
     /// - Throws: ``StoreError/Code/notMigrated``, ``StoreError/Code/newerSchema``, ``StoreError/Code/unavailable``.
     public static func open(_ configuration: Configuration) throws(StoreError) -> any AccountStore {
         SQLStore(
@@ -58,13 +58,13 @@ public enum PostgreSQLStore {
     }
 }
 
-/// The database's version and how it gets another.
+/// The database's schema version and its migration.
 enum PostgreSQLSchema {
     private static let version = SQLStatement("SELECT version FROM schema_version")
-    /// Of two that migrate at a time, one waits; a number of our own choice.
+    /// Serialises concurrent migrations; the lock's number is arbitrary.
     private static let lock = SQLStatement("SELECT 1 FROM (SELECT pg_advisory_xact_lock(7470531)) AS taken")
 
-    /// Nil: the table of versions is empty.
+    /// The schema version; nil: the table of versions is empty.
     static func found(_ connection: any SQLConnection) throws -> Int? {
         guard var row = try connection.row(version) else { return nil }
         return Int(try row.integer())
@@ -72,7 +72,7 @@ enum PostgreSQLSchema {
 
     static func migrate(_ connection: PostgreSQLConnection) throws -> (from: Int, to: Int) {
         try connection.run(once: "BEGIN")
-        // Before anything is looked at; when this throws, the connection ends and with it the transaction.
+        // First of all; if this throws, the connection and its transaction end.
         _ = try connection.rows(lock)
         let dialect = Schema.Dialect.postgreSQL
         try connection.run(once: dialect.translate(Schema.versionTable))

@@ -1,50 +1,51 @@
 package import AccountStore
 
-/// A database that runs transactions: what SQLite and PostgreSQL differ in.
+/// A database that runs transactions: the differences between SQLite and PostgreSQL.
 ///
-/// The use cases are written once, as extensions of ``SQLConnection``; an engine lends them a connection, on a thread that
-/// may block.
+/// The use cases are written once, as extensions of ``SQLConnection``; an engine lends them a connection, on a thread
+/// that may block.
 package protocol SQLEngine: Sendable {
-    /// Runs `body` in a transaction that is durable when this returns; what `body` throws takes it back.
+    /// Runs `body` in a transaction that is durable when this returns; an error of `body` rolls it back.
     ///
-    /// `body` may run more than once, each time on a state that others left.
+    /// `body` may run more than once, each time on the state that other transactions left.
     func write<R: Sendable>(
         _ isolation: SQLIsolation,
         _ body: @escaping @Sendable (any SQLConnection) throws -> R
     ) async throws(StoreError) -> R
 
-    /// Runs `body`, which writes nothing, on one state of the database.
+    /// Runs `body`, which only reads, on one snapshot of the database.
     func read<R: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection) throws -> R
     ) async throws(StoreError) -> R
 
-    /// What it did since it was opened.
+    /// Counts since the engine was opened.
     var statistics: StoreStatistics { get }
 
-    /// Ends the work that was begun and closes the database.
+    /// Finishes the work in progress and closes the database.
     func close() async
 }
 
-/// How much a transaction may see of others.
+/// A transaction's isolation from concurrent ones.
 package enum SQLIsolation: Sendable {
-    /// As if it were alone: it reads, decides, and writes.
+    /// Serialisable: it reads, decides, and writes as if it were alone.
     case serializable
-    /// Each of its statements is whole in itself, which is enough where one decides alone.
+    /// Each statement is atomic by itself, which is enough when a single statement decides.
     case eachStatement
-    /// As ``eachStatement``, in one round trip, for a body that calls ``SQLConnection/rows(_:)`` once and nothing else: those
-    /// statements are the transaction, and what the body throws after the call need not take it back.
+    /// As ``eachStatement``, in one round trip, for a body that calls ``SQLConnection/rows(_:)`` once and nothing else:
+    /// those statements form the transaction, and an error of the body after the call need not roll it back.
     case singleCall
 }
 
-/// A transaction's connection, on the thread that it is used on.
+/// The connection of a transaction, on the thread that uses it.
 package protocol SQLConnection: AnyObject {
-    /// The chain of audit records that this connection writes events without an account to.
+    /// The audit chain to which this connection writes events without an account.
     var ownChain: [UInt8] { get }
 
     /// Runs statements, and returns the rows of each.
     func rows(_ queries: [SQLQuery]) throws -> [[SQLRow]]
 
-    /// Runs a statement whose rows nobody wants. It may go out later, together with the next one, and its error with it.
+    /// Runs a statement whose rows are not needed. It may be sent later together with the next one, which then throws
+    /// its error.
     func execute(_ query: SQLQuery) throws
 }
 

@@ -1,36 +1,36 @@
 internal import Synchronization
 
-/// A statement in the words that both databases know, with `$1`, `$2`, … for its values; compiled once a connection.
+/// A statement in SQL that both databases accept, with `$1`, `$2`, … for its values; prepared once per connection.
 package final class SQLStatement: Sendable {
     private static let count = Atomic<Int>(0)
 
     /// The text.
     package let text: String
-    /// Its number among all statements of the program, by which a connection finds what it compiled.
+    /// Its index among all statements of the program, by which a connection finds the prepared statement.
     package let index: Int
 
-    /// The text without its RETURNING.
+    /// The text without its RETURNING clause.
     package let change: String
-    /// How else the rows of its RETURNING are found.
+    /// How else the rows of RETURNING can be found.
     package let returned: Returned
 
-    /// How a database gives the rows of RETURNING for which RETURNING itself costs too much: SQLite makes a table each time.
+    /// How a database gets the rows of RETURNING if the clause itself is too expensive: SQLite makes a table each time.
     ///
-    /// It is the same in a transaction that writes alone.
+    /// The result is the same in a transaction that is the only writer.
     package enum Returned: Sendable {
-        /// By RETURNING, or it has none.
+        /// By the RETURNING clause, or there is none.
         case byItself
-        /// They are what this finds before the change; it takes the first of the same values.
+        /// By this query before the change; it takes the first of the same values.
         case before(SQLStatement)
-        /// They are what this finds after the change.
+        /// By this query after the change.
         case after(SQLStatement)
-        /// Nobody looks into the rows, only how many there are.
+        /// Only the number of rows is used, not their content.
         case counted
     }
 
     package convenience init(_ text: String) { self.init(text, change: text, .byItself) }
 
-    /// A change, with the columns that it returns.
+    /// Creates a change, with the columns that it returns.
     package convenience init(_ change: String, returning columns: String, _ returned: Returned) {
         self.init("\(change) RETURNING \(columns)", change: change, returned)
     }

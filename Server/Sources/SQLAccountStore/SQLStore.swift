@@ -1,12 +1,12 @@
 package import AccountStore
 
-/// A store whose operations are the use cases, run by an engine.
+/// A store that runs the use cases on an engine.
 package struct SQLStore<Engine: SQLEngine>: AccountStore {
     let engine: Engine
-    /// A page of the audit that ends before what others are still writing, in the engine's words.
+    /// The query for an audit page that ends before records still being written, in the engine's SQL.
     let settledAudit: SQLStatement
 
-    /// `settled` is the condition under which nothing is written any more below a position.
+    /// `settled` is the condition for positions below which nothing is still being written.
     package init(_ engine: Engine, settled: String) {
         self.engine = engine
         settledAudit = SQLStatement(

@@ -1,6 +1,6 @@
 package import AccountStore
 
-/// A value in a database: both have these four, and nothing else is stored.
+/// A value in a database: both have these four types, and only these are stored.
 package enum SQLValue: Sendable, Equatable {
     case null
     case integer(Int64)
@@ -25,9 +25,9 @@ package enum SQLValue: Sendable, Equatable {
     }
 }
 
-/// A row, whose columns are taken one after the other.
+/// A row, whose columns are read one after the other.
 ///
-/// Whatever is not of the kind that was written is damage, and says in which column.
+/// A value of another type than was written is damage, and the error names the column.
 package struct SQLRow: Sendable {
     private let values: [SQLValue]
     private var column = 0

@@ -4,19 +4,19 @@ internal import Foundation
 internal import SQLAccountStore
 internal import Synchronization
 
-/// An operation that waits to be written.
+/// An operation waiting to be written.
 class AnyGroupJob: @unchecked Sendable {  // touched by whoever adds it and then by the writer's thread alone
-    /// Whether nobody waits for it any more.
+    /// Whether its caller has timed out.
     var isOver: Bool { true }
-    /// Does its part of a transaction that is not committed yet.
+    /// Performs its part of the transaction, before the commit.
     func run(_ connection: SQLiteConnection) throws {}
-    /// The transaction is durable.
+    /// Called when the transaction is durable.
     func succeed() {}
-    /// Nothing of it happened.
+    /// Called when nothing of it happened.
     func fail(_ error: StoreError) {}
 }
 
-/// An operation and who waits for it.
+/// An operation and its waiting caller.
 final class GroupJob<Value: Sendable>: AnyGroupJob, @unchecked Sendable {  // as its base class
     private let answer: PendingAnswer<Value>
     private let body: @Sendable (any SQLConnection) throws -> Value
@@ -38,9 +38,9 @@ final class GroupJob<Value: Sendable>: AnyGroupJob, @unchecked Sendable {  // as
     override func fail(_ error: StoreError) { answer.give(.failure(error)) }
 }
 
-/// The one that writes: operations that come while a commit is under way go into the next one together.
+/// The single writer: operations that arrive during a commit go into the next one together.
 ///
-/// One that fails takes nobody along: it is taken back alone, or the others are run once more without it.
+/// A failing operation does not fail the others: it is rolled back alone, or the others run again without it.
 final class GroupCommitter: Sendable {
     private static let begin = SQLStatement("BEGIN IMMEDIATE")
     private static let commit = SQLStatement("COMMIT")
@@ -48,7 +48,7 @@ final class GroupCommitter: Sendable {
     private static let savepoint = SQLStatement("SAVEPOINT part")
     private static let release = SQLStatement("RELEASE part")
     private static let rollbackPart = SQLStatement("ROLLBACK TO part")
-    /// As many operations are in one transaction at most.
+    /// The maximum number of operations in one transaction.
     private static let mostTogether = 256
 
     private struct State {
@@ -56,12 +56,12 @@ final class GroupCommitter: Sendable {
         var isWorking = false
         var isClosed = false
         var whenDone: [CheckedContinuation<Void, Never>] = []
-        /// How many the writer waits for before it begins; nil: it does not wait.
+        /// How many operations the writer waits for before it begins; nil: it does not wait.
         var awaited: Int?
         var statistics = StoreStatistics()
     }
 
-    /// What only the writer's thread touches.
+    /// State that only the writer's thread uses.
     private struct Writer {
         var connection: SQLiteConnection?
         var pace = CommitPace()
@@ -84,7 +84,7 @@ final class GroupCommitter: Sendable {
     }
 
     private static func open(_ configuration: SQLiteStore.Configuration) throws -> SQLiteConnection {
-        // SQLite would make one.
+        // SQLite would create the file.
         guard access(configuration.path, F_OK) == 0 else {
             throw StoreError(
                 errno == ENOENT ? .notMigrated : .unavailable,
@@ -162,7 +162,7 @@ final class GroupCommitter: Sendable {
         }
     }
 
-    /// What goes into the next transaction; empty: there is nothing, and the work is over.
+    /// The operations for the next transaction; empty: there are none, and the work is done.
     private func next(_ pace: inout CommitPace) -> [AnyGroupJob] {
         let wait = state.withLock { state -> DispatchTimeInterval? in
             guard let (count, time) = pace.wait(having: state.waiting.count) else { return nil }
@@ -174,7 +174,7 @@ final class GroupCommitter: Sendable {
                 defer { state.awaited = nil }
                 return state.awaited != nil
             }
-            // It came in the same moment.
+            // It arrived at the same moment.
             if !missed { arrivals.wait() }
             pace.waited(inVain: missed)
         }
@@ -196,17 +196,17 @@ final class GroupCommitter: Sendable {
         return jobs
     }
 
-    /// - Returns: those that are durable now; or why none of them is.
+    /// - Returns: the operations that are now durable; or why none of them is.
     private func write(
         _ jobs: [AnyGroupJob],
         _ opened: inout SQLiteConnection?
     ) -> (done: [AnyGroupJob], error: StoreError?) {
-        // Whoever does not wait any more was told that it failed: then it must not happen.
+        // A caller that timed out was told of a failure: its operation must not happen.
         let jobs = jobs.filter { !$0.isOver }
         guard !jobs.isEmpty else { return ([], nil) }
         do {
             let connection = try current(&opened)
-            // Savepoints cost a copy of each page, and are hardly ever needed.
+            // Savepoints cost a copy of each page, and are rarely needed.
             return (
                 try write(jobs, together: true, connection) ?? write(jobs, together: false, connection) ?? [],
                 nil
@@ -218,10 +218,11 @@ final class GroupCommitter: Sendable {
         }
     }
 
-    /// Runs operations and commits them; if they go `together`, without a savepoint for each, which does as long as none fails
-    /// after it wrote.
+    /// Runs operations and commits them; if they run `together`, without a savepoint each, which works as long as none
+    /// fails after it wrote.
     ///
-    /// Returns those that are durable now; nil: nothing happened, because one failed that cannot be taken back alone.
+    /// Returns the operations that are now durable; nil: nothing happened, because one failed that cannot be rolled
+    /// back alone.
     private func write(_ jobs: [AnyGroupJob], together: Bool, _ connection: SQLiteConnection) throws
         -> [AnyGroupJob]?
     {
@@ -250,7 +251,7 @@ final class GroupCommitter: Sendable {
     private enum Part {
         /// It waits for the commit.
         case done
-        /// By itself, and nothing of it is left.
+        /// It failed and left no changes.
         case failed(StoreError)
         /// By itself, and what it wrote can only be taken back with all.
         case failedHalfDone
@@ -258,7 +259,7 @@ final class GroupCommitter: Sendable {
 
     /// Runs one operation.
     ///
-    /// - Throws: what ends all of them.
+    /// - Throws: an error that ends all of them.
     private func part(_ job: AnyGroupJob, hasSavepoint: Bool, _ connection: SQLiteConnection) throws -> Part {
         let changes = connection.changeCount
         if hasSavepoint { try connection.execute(Self.savepoint) }
@@ -278,7 +279,7 @@ final class GroupCommitter: Sendable {
         return .done
     }
 
-    /// The connection to the file that is there now.
+    /// The connection to the file that now has the path.
     private func current(_ opened: inout SQLiteConnection?) throws -> SQLiteConnection {
         if let connection = opened, !connection.hasMoved { return connection }
         opened = nil
@@ -288,25 +289,25 @@ final class GroupCommitter: Sendable {
             opened = connection
             return connection
         } catch let error as StoreError where error.code == .notMigrated {
-            // It was there when the store was opened.
+            // The file existed when the store was opened.
             throw StoreError(.unavailable, cause: error.cause)
         }
     }
 }
 
-/// When it pays to wait a moment for more operations before a commit: when a flush is slow, and those whose
-/// answers were just given are about to come with their next.
+/// When to wait a moment for more operations before a commit: if flushes are slow, and the clients just answered are
+/// about to send their next operation.
 struct CommitPace {
-    /// A flush that is faster than this is not waited for.
+    /// A faster flush than this is not worth waiting for.
     private static let worthwhile = Duration.microseconds(300)
-    /// Nobody waits longer than this.
+    /// The maximum time to wait.
     private static let most = Duration.milliseconds(2)
 
-    /// How long a commit takes, as an average over the last ones.
+    /// The time of a commit, as an average over the last ones.
     private var commitTime = Duration.zero
-    /// How many were in the last one.
+    /// The number of operations in the last commit.
     private var last = 0
-    /// How many commits go by without waiting, after waits in vain.
+    /// How many commits to skip waiting for, after waiting in vain.
     private var skipped = 0
     private var penalty = 1
 
@@ -315,7 +316,7 @@ struct CommitPace {
         last = count
     }
 
-    /// How many to wait for, and how long; nil: begin at once.
+    /// How many operations to wait for, and how long; nil: begin at once.
     mutating func wait(having count: Int) -> (Int, DispatchTimeInterval)? {
         guard count > 0, last > 1, commitTime > Self.worthwhile else { return nil }
         guard skipped == 0 else {

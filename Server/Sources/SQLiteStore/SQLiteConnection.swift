@@ -3,23 +3,23 @@ internal import GRDB
 internal import GRDBSQLite
 internal import SQLAccountStore
 
-/// GRDB's connection, whose statements are compiled once and stepped in place; used on one thread at a time.
+/// GRDB's connection, with statements prepared once and stepped directly; used on one thread at a time.
 final class SQLiteConnection: SQLConnection {
     let ownChain = Identifier<Never>.random(byteCount: 8).bytes
 
     private let queue: DatabaseQueue
     private let handle: OpaquePointer
-    /// By the statement's number.
+    /// The prepared statements, by index.
     private var statements: [OpaquePointer?] = []
 
-    /// Opens a file that is there.
+    /// Opens an existing file.
     init(_ path: String, _ configuration: GRDB.Configuration) throws {
         queue = try DatabaseQueue(path: path, configuration: configuration)
         guard let handle = queue.inDatabase({ $0.sqliteConnection }) else {
             throw StoreError(.unavailable, cause: "no connection")
         }
         self.handle = handle
-        // GRDB's observers look at statements that GRDB runs; here they would find none.
+        // GRDB's observers need statements run by GRDB; these are not.
         sqlite3_commit_hook(handle, nil, nil)
         sqlite3_rollback_hook(handle, nil, nil)
         sqlite3_update_hook(handle, nil, nil)
@@ -30,13 +30,13 @@ final class SQLiteConnection: SQLConnection {
         try? queue.close()
     }
 
-    /// Whether no transaction is open: some failures end one by themselves.
+    /// Whether no transaction is open: some failures end it implicitly.
     var isOutsideTransaction: Bool { sqlite3_get_autocommit(handle) != 0 }
 
-    /// Another after each row that is written.
+    /// Increases with each written row.
     var changeCount: CInt { sqlite3_total_changes(handle) }
 
-    /// Whether the file's name leads to another file, or to none: what is written would be nobody's.
+    /// Whether the path leads to another file, or to none: writes would be lost.
     var hasMoved: Bool {
         var moved: CInt = 0
         let result = sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved)
@@ -47,7 +47,7 @@ final class SQLiteConnection: SQLConnection {
 
     func execute(_ query: SQLQuery) throws { _ = try run(query) }
 
-    /// Runs a text that is needed once, with GRDB.
+    /// Runs a text that is used only once, with GRDB.
     func run(once text: String) throws { try queue.inDatabase { try $0.execute(sql: text) } }
 
     private func run(_ query: SQLQuery) throws -> [SQLRow] {
@@ -97,7 +97,7 @@ final class SQLiteConnection: SQLConnection {
     }
 
     private func bind(_ value: SQLValue, to statement: OpaquePointer, _ index: CInt) {
-        // SQLite keeps a copy.
+        // SQLITE_TRANSIENT: SQLite makes a copy.
         let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         switch value {
         case .null: sqlite3_bind_null(statement, index)
@@ -115,7 +115,7 @@ final class SQLiteConnection: SQLConnection {
                 }
             }
         case .bytes(let bytes):
-            // A pointer to nothing would be NULL.
+            // A null pointer would be stored as NULL.
             if bytes.isEmpty {
                 sqlite3_bind_zeroblob(statement, index, 0)
             } else {

@@ -4,7 +4,7 @@ internal import Foundation
 internal import SQLAccountStore
 internal import Synchronization
 
-/// One writer that commits for many, and readers beside it.
+/// One writer that commits for many operations, and concurrent readers.
 final class SQLiteEngine: SQLEngine {
     private let configuration: SQLiteStore.Configuration
     private let deadlines: Deadlines
@@ -60,7 +60,7 @@ final class SQLiteEngine: SQLEngine {
     }
 }
 
-/// Which opening of the file is the one that counts: it changes when another file took its place.
+/// The current generation of the opened file: it changes when another file takes its place.
 final class FileGeneration: Sendable {
     private let number = Atomic<Int>(0)
 
@@ -69,7 +69,7 @@ final class FileGeneration: Sendable {
     func advance() { number.wrappingAdd(1, ordering: .acquiringAndReleasing) }
 }
 
-/// A connection that reads, on the thread of the worker that it is.
+/// A worker with a reading connection, on the worker's thread.
 final class SQLiteReader: Sendable {
     private static let begin = SQLStatement("BEGIN DEFERRED")
     private static let end = SQLStatement("COMMIT")
@@ -81,7 +81,7 @@ final class SQLiteReader: Sendable {
 
     private let configuration: SQLiteStore.Configuration
     private let generation: FileGeneration
-    /// Held while it reads; nobody else waits for it, because a worker does one job at a time.
+    /// Locked while it reads, without contention, because a worker does one job at a time.
     private let opened = Mutex<Opened?>(nil)
 
     init(_ configuration: SQLiteStore.Configuration, _ generation: FileGeneration) {
@@ -105,7 +105,7 @@ final class SQLiteReader: Sendable {
                     opened = Opened(connection: connection, generation: current)
                 }
                 guard let connection = opened?.connection else { throw StoreError(.unavailable) }
-                // One state of the database for all statements.
+                // One snapshot of the database for all statements.
                 try connection.execute(Self.begin)
                 defer { if !connection.isOutsideTransaction { try? connection.execute(Self.end) } }
                 return .success(try body(connection))

@@ -2,12 +2,12 @@ internal import AccountStore
 internal import GRDB
 internal import GRDBSQLite
 
-/// What SQLite said, by its extended result code.
+/// An error of SQLite, by its extended result code.
 struct SQLiteFailure: Error {
     let code: CInt
     let message: String
 
-    /// What is to be done about it.
+    /// The error for the caller.
     var storeError: StoreError {
         let code: StoreError.Code =
             switch code & 0xFF {
@@ -20,7 +20,7 @@ struct SQLiteFailure: Error {
         return StoreError(code, cause: "sqlite \(self.code): \(message)")
     }
 
-    /// What anything that was thrown on a connection means.
+    /// The error for the caller, for anything thrown on a connection.
     static func storeError(_ error: any Error) -> StoreError {
         switch error {
         case let error as StoreError: error

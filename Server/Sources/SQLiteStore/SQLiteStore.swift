@@ -3,15 +3,16 @@ internal import Foundation
 internal import GRDB
 internal import SQLAccountStore
 
-/// A store in an SQLite file: nothing to install, several processes of one machine at a time.
+/// A store in an SQLite file: nothing to install, for several processes of one machine.
 public enum SQLiteStore {
-    /// How the file is used.
+    /// How to use the file.
     public struct Configuration: Sendable {
         /// How durable a commit is.
         public enum Synchronous: String, Sendable, CaseIterable {
-            /// It survives the loss of power.
+            /// It survives a loss of power.
             case full
-            /// It survives the end of the process; a loss of power may take the last commits, never the whole.
+            /// It survives the end of the process; a loss of power may lose the last commits, but never corrupts the
+            /// file.
             case normal
         }
 
@@ -19,14 +20,14 @@ public enum SQLiteStore {
         public var path: String
         /// How durable a commit is.
         public var synchronous: Synchronous
-        /// How many look-ups go on at a time.
+        /// The number of concurrent readers.
         public var readerCount: Int
-        /// How long an operation takes at most; then it fails with ``StoreError/Code/unavailable``.
+        /// The maximum duration of an operation; then it fails with ``StoreError/Code/unavailable``.
         public var timeout: Duration
-        /// How many operations wait at most; then the next fails with ``StoreError/Code/overloaded``.
+        /// The maximum number of waiting operations; a further one fails with ``StoreError/Code/overloaded``.
         public var mostWaiting: Int
 
-        /// Describes a use.
+        /// Creates a configuration.
         public init(
             path: String,
             synchronous: Synchronous = .full,
@@ -42,10 +43,10 @@ public enum SQLiteStore {
         }
     }
 
-    /// Makes the file, if it is not there, and brings its tables to this program's version.
+    /// Creates the file if it does not exist, and migrates its tables to this program's version.
     ///
-    /// - Returns: the versions before and after; 0: there was none.
-    /// - Throws: ``StoreError/Code/newerSchema`` for a file of a later version, which stays as it is.
+    /// - Returns: the versions before and after; 0: there were no tables.
+    /// - Throws: ``StoreError/Code/newerSchema`` for a file of a later version, which stays unchanged.
     @discardableResult
     public static func migrate(_ configuration: Configuration) throws(StoreError) -> (from: Int, to: Int) {
         do {
@@ -56,7 +57,7 @@ public enum SQLiteStore {
                 )
             }
             fclose(file)
-            // Hashes of passwords and of tokens are in it.
+            // It contains hashes of passwords and tokens.
             guard chmod(configuration.path, 0o600) == 0 else {
                 throw StoreError(
                     .unavailable,
@@ -72,15 +73,15 @@ public enum SQLiteStore {
 
     /// Opens a file of this program's version.
     ///
-    /// - Returns: the store; it is to be closed.
+    /// - Returns: the store, which the caller has to close.
     /// - Throws: ``StoreError/Code/notMigrated``, ``StoreError/Code/newerSchema``, ``StoreError/Code/unavailable``.
     public static func open(_ configuration: Configuration) throws(StoreError) -> any AccountStore {
-        // There is one writer, so nothing below a position is still being written.
+        // There is one writer, so no lower position is still being written.
         SQLStore(try SQLiteEngine(configuration), settled: "position > 0")
     }
 }
 
-/// The file's version and how it gets another.
+/// The file's schema version and its migration.
 enum SQLiteSchema {
     private static let table = SQLStatement(
         "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'schema_version'"
@@ -91,7 +92,7 @@ enum SQLiteSchema {
         try Schema.check(try found(connection))
     }
 
-    /// Nil: there is no table of versions, or it is empty.
+    /// The schema version; nil: there is no table of versions, or it is empty.
     static func found(_ connection: SQLiteConnection) throws -> Int? {
         guard try connection.row(table) != nil, var row = try connection.row(version) else { return nil }
         return Int(try row.integer())
@@ -120,16 +121,16 @@ enum SQLiteSchema {
 }
 
 extension GRDB.Configuration {
-    /// The write-ahead log is written back at this many pages, 4 MiB: nobody is answered meanwhile.
+    /// Pages in the write-ahead log that trigger a checkpoint, 4 MiB: no operation is answered meanwhile.
     private static let checkpointPageCount = 1000
-    /// KiB of pages that the writer keeps in memory.
+    /// The writer's page cache in KiB.
     private static let cacheKiB = 32 * 1024
 
     static func touchstone(_ settings: SQLiteStore.Configuration, readonly: Bool = false) -> Self {
         var configuration = Self()
         configuration.busyMode = .timeout(Double(settings.timeout.milliseconds) / 2000)
         configuration.readonly = readonly
-        // Transactions are ours.
+        // The transactions are managed by us, not by GRDB.
         configuration.allowsUnsafeTransactions = true
         configuration.label = "touchstone.accounts"
         configuration.prepareDatabase { database in

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Bytes that nobody can guess.
+/// Cryptographically secure random bytes.
 package enum SecureRandom {
-    /// Asks the kernel once for all of them: Swift's generator asks for each number by itself.
+    /// Gets all bytes in one system call: Swift's generator makes a call for each number.
     ///
     /// - Parameter count: at most 256 (getentropy(3)).
-    /// - Returns: so many of them.
+    /// - Returns: `count` random bytes.
     package static func bytes(_ count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             guard let base = buffer.baseAddress, count > 0 else { return }

@@ -6,20 +6,20 @@ public import NIOSSL
 public import Touchstone
 public import TouchstoneLogin
 
-/// The transport of `TouchstoneLogin` over async-http-client, for programs that have swift-nio already.
+/// The transport of `TouchstoneLogin` over async-http-client, for programs that already use swift-nio.
 ///
 /// ```swift
 /// let login = LoginClient(server: address, transport: AsyncHTTPTransport())
 /// ```
 ///
-/// Copies share their connections, which end with the last of them.
+/// Copies share their connections, which close with the last copy.
 public struct AsyncHTTPTransport: LoginTransport {
     private let owner: Owner
 
-    /// A transport with connections of its own.
+    /// Creates a transport with its own connections.
     ///
-    /// - Parameter tls: Whom it trusts; the system's certificate authorities unless it says otherwise. Certificates and names are
-    ///   verified whatever it says.
+    /// - Parameter tls: The trusted certificate authorities; by default the system's. Certificates and host names are
+    ///   always verified.
     public init(tls: TLSConfiguration = .makeClientConfiguration()) {
         var tls = tls
         tls.certificateVerification = .fullVerification
@@ -28,9 +28,9 @@ public struct AsyncHTTPTransport: LoginTransport {
 
     /// Sends a request and waits for the whole response.
     ///
-    /// - Parameter request: What is sent.
-    /// - Returns: what came back.
-    /// - Throws: ``TouchstoneError`` as `LoginTransport.send(_:)` says.
+    /// - Parameter request: The request.
+    /// - Returns: the response.
+    /// - Throws: ``TouchstoneError`` as documented for `LoginTransport.send(_:)`.
     public func send(_ request: LoginRequest) async throws(TouchstoneError) -> LoginResponse {
         guard !Task.isCancelled else { throw TouchstoneError(.taskCancelled) }
         var wanted = HTTPClientRequest(url: request.url.absoluteString)
@@ -38,7 +38,7 @@ public struct AsyncHTTPTransport: LoginTransport {
         for (name, value) in request.headers { wanted.headers.add(name: name, value: value) }
         if !request.body.isEmpty { wanted.body = .bytes(request.body) }
         do {
-            // The caller counts the time, over all of a request.
+            // The caller enforces the time limit for the whole request.
             let response = try await owner.client.execute(wanted, deadline: .distantFuture)
             let body = try await response.body.collect(upTo: LoginResponse.longestBody)
             return LoginResponse(
@@ -55,7 +55,7 @@ public struct AsyncHTTPTransport: LoginTransport {
     }
 }
 
-/// A client that ends with its last user.
+/// A client that shuts down with its last user.
 private final class Owner: Sendable {
     let client: HTTPClient
 
@@ -65,7 +65,7 @@ private final class Owner: Sendable {
             redirectConfiguration: .disallow,
             decompression: .disabled
         )
-        // A server that is not there is told at once; trying again is the caller's.
+        // An unreachable server is reported at once; retrying is up to the caller.
         configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
@@ -74,7 +74,7 @@ private final class Owner: Sendable {
 }
 
 extension TouchstoneError {
-    /// What an error of async-http-client and of what is below it means.
+    /// The error for an error of async-http-client or a lower layer.
     fileprivate init(transport error: any Error) {
         let code: Code
         switch error {
@@ -83,7 +83,7 @@ extension TouchstoneError {
         case is NIOTooManyBytesError:
             self = TouchstoneError(.badReply, part: "AsyncHTTPClient", cause: "too many bytes")
             return
-        // The connection ended within a response.
+        // The connection ended in the middle of a response.
         case HTTPParserError.invalidEOFState: code = .unreachable
         case is HTTPParserError: code = .badReply
         case let error as NIOSSLError where error == .uncleanShutdown: code = .unreachable

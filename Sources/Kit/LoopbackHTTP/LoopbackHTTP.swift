@@ -1,38 +1,38 @@
 internal import Glibc
 
-/// Requests to a server on this machine (RFC 9112), for tests, the demo and the example: an app takes its HTTP library, with
-/// TLS.
+/// Requests to a server on this machine (RFC 9112), without TLS: for tests, the demo and the example.
 ///
-/// A connection for each request, which the server closes. Calls block.
+/// Apps use their own HTTP library, with TLS. Each request has its own connection, which the server closes. Calls
+/// block.
 package struct LoopbackHTTP: Sendable {
     /// The server's port on 127.0.0.1.
     package let port: UInt16
 
-    /// Names a server.
+    /// Creates a client of the server on a port.
     package init(port: UInt16) { self.port = port }
 
-    /// What a server answered.
+    /// A server's response.
     package struct Answer: Sendable {
         /// The status code.
         package let status: Int
-        /// The header's fields, their names in small letters.
+        /// The header fields, with lowercase names.
         package let headers: [String: String]
         /// The content.
         package let body: [UInt8]
     }
 
-    /// Why there is no answer.
+    /// Why there is no response.
     package enum Failure: Error, Sendable, Equatable {
-        /// A call of the system failed.
+        /// A system call failed.
         case system(String, errno: Int32)
-        /// What came is no answer of HTTP/1.1.
+        /// The received bytes are not an HTTP/1.1 response.
         case malformed
     }
 
-    /// The longest answer that is read, in bytes.
+    /// The longest response that is read, in bytes.
     private static let longestAnswer = 4 << 20
 
-    /// Sends a request and waits for the answer, at most two minutes.
+    /// Sends a request and waits for the response, at most two minutes.
     ///
     /// - Throws: ``Failure``.
     package func send(
@@ -105,7 +105,7 @@ package struct LoopbackHTTP: Sendable {
         throw .malformed
     }
 
-    /// Takes an answer apart; its content ends with the connection or with its length, and has no transfer coding.
+    /// Parses a response; its content ends at its length or at the end of the connection, and has no transfer coding.
     static func answer(_ bytes: [UInt8]) throws(Failure) -> Answer {
         let separator = Array("\r\n\r\n".utf8)
         guard let end = bytes.indices.first(where: { bytes[$0...].starts(with: separator) }) else {

@@ -3,24 +3,25 @@ import Glibc
 import KeychainModel
 import PinentryDriver
 
-/// What the agent takes from its environment, before it clears it.
+/// The agent's environment, read before the agent clears it.
 ///
-/// For the program that draws, which is an ordinary one of the user's, and never for itself: whoever starts the agent chooses
-/// its environment. The one exception is `TOUCHSTONE_HOME`, which a program with rights of its own does not see.
+/// The values are for the pinentry program, which runs with the user's rights, and never for the agent itself: its
+/// environment is chosen by whatever program started it. The one exception is `TOUCHSTONE_HOME`, which a set-gid
+/// program does not see (secure_getenv(3)).
 struct AgentEnvironment {
     /// `DISPLAY`.
     let display: String?
     /// `WAYLAND_DISPLAY`.
     let waylandDisplay: String?
-    /// `XAUTHORITY`, and what else a box on a display needs.
+    /// `XAUTHORITY` and the other variables that a box on a display needs.
     let session: PinentryEnvironment
-    /// Where a keychain lies that was moved, for tests; nil for that of the system.
+    /// The location of a keychain that tests moved; nil for the system's.
     let layout: Layout?
 
-    /// The longest value that is looked at, in bytes.
+    /// The longest accepted value, in bytes.
     private static let longestValue = 4096
 
-    /// Reads what is needed and removes everything.
+    /// Reads the needed variables and clears the environment.
     static func take() -> AgentEnvironment {
         let home = unsafe clinux_secure_getenv("TOUCHSTONE_HOME").flatMap {
             unsafe String(validatingCString: $0)

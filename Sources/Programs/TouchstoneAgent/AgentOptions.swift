@@ -1,10 +1,10 @@
 import KeychainModel
 
-/// What the command line asks for.
+/// The parsed command line.
 enum AgentOptions: Equatable {
-    /// Draws on the controlling terminal, or else on the display.
+    /// Draws on the controlling terminal, or on the display.
     case serve(isOnTerminal: Bool)
-    /// Prints this on standard output and ends.
+    /// Prints this text on standard output and exits.
     case tell(String)
 
     private static let usage = "touchstone-agent [--graphical | --terminal]"
@@ -22,7 +22,7 @@ enum AgentOptions: Equatable {
 
         """
 
-    /// Reads the arguments after the program's name.
+    /// Parses the arguments after the program's name.
     init(_ arguments: some Collection<String>) throws(AgentFailure) {
         if let unknown = arguments.first(where: { Self(named: $0) == nil }) {
             throw Self.refused(

@@ -3,16 +3,16 @@ import KeychainClient
 import KeychainModel
 import PinentryDriver
 
-/// Where the agent draws, as it tells the daemon and as it tells the program that draws.
+/// Where the agent draws, as registered with the daemon and as passed to pinentry.
 struct AgentPlace: Sendable {
-    /// As the daemon knows it.
+    /// The place as registered with the daemon.
     let registered: AgentRegistration.Place
     private let xAuthority: String?
 
-    /// The controlling terminal, which the kernel names, and the leader of its session.
+    /// The controlling terminal, as the kernel names it, and the leader of its session.
     ///
-    /// No variable, argument or descriptor has a say in it: a box that another program asks for must not come up on a terminal
-    /// that the agent was lent.
+    /// Variables, arguments and descriptors do not influence it: a box that another program requests must not appear on
+    /// a terminal that the caller lent to the agent.
     static func terminal() throws(AgentFailure) -> AgentPlace {
         guard let stat = ProcessStat(of: getpid()), stat.terminal != 0,
             let path = PromptOrigin.controllingTerminal(), device(of: path) == stat.terminal,
@@ -47,7 +47,7 @@ struct AgentPlace: Sendable {
         )
     }
 
-    /// Where the box goes; the request chose none of it but how its terminal and its letters are called.
+    /// The place of the box; the request determines only its terminal type and character encoding.
     func origin(of box: borrowing AgentBox) -> PromptOrigin {
         switch registered {
         case .terminal(let path, _, _):
@@ -67,14 +67,15 @@ struct AgentPlace: Sendable {
         }
     }
 
-    /// Whether it is the controlling terminal.
+    /// Whether the agent draws on the controlling terminal.
     var isTerminal: Bool {
         if case .terminal = registered { true } else { false }
     }
 
-    /// A client with its start: a daemon whose sandbox hides other users' processes cannot tell it.
+    /// Adds the client's start time, which a daemon whose sandbox hides other users' processes cannot read.
     ///
-    /// It says only who reads from the terminal, and a client that went takes its request with it.
+    /// It only identifies the process that reads from the terminal; the request of an exited client ends with the
+    /// client.
     private static func started(_ client: PromptClient) -> PromptClient {
         guard client.start == 0, let stat = ProcessStat(of: client.process) else { return client }
         return PromptClient(process: client.process, start: stat.start)

@@ -2,10 +2,11 @@ import CLinux
 import Glibc
 import KeychainModel
 
-/// The program: hardens itself before anything else, reads its options, registers and draws what comes.
+/// The agent's main program: hardens itself first, parses its options, registers, and draws boxes.
 ///
-/// Its file is root's and set-gid: the daemon knows it by the group of its peer, and no other program of the user's has
-/// that. So nothing that the caller chose may act on it: not descriptors, not limits, not signals, not a variable.
+/// Its file is owned by root and set-gid: the daemon recognises the agent by the group of its peer, which no other
+/// program of the user has. So nothing inherited from the caller may influence it: no descriptors, limits, signals or
+/// variables.
 package enum AgentProgram {
     /// Runs the agent and ends the process.
     package static func main() {
@@ -32,9 +33,9 @@ package enum AgentProgram {
     }
 }
 
-/// Why the agent ends: what happened and what to do, one line each.
+/// Why the agent exits: what happened and what to do, one line each.
 struct AgentFailure: Error {
-    /// What it exits with where it cannot serve.
+    /// The exit status when it cannot serve.
     static let cannotServe: CInt = 1
     /// `EX_USAGE` of sysexits.h.
     static let usage: CInt = 64
@@ -42,16 +43,16 @@ struct AgentFailure: Error {
     let message: String
     let hint: String
     var status = Self.cannotServe
-    /// Whether the daemon does not take this program for its agent.
+    /// Whether the daemon does not accept this program as its agent.
     var isRefusal = false
 
-    /// What a refusal means where no program gains rights.
+    /// The reason for a refusal under no-new-privileges.
     static let confined = AgentFailure(
         message: "no program gains rights here (no-new-privileges), so the agent does not have its group",
         hint: "run it outside of this sandbox"
     )
 
-    /// Says both lines on standard error.
+    /// Prints both lines on standard error.
     func tell() {
         let octets = Array("error: \(message)\nhint: \(hint)\n".utf8)
         _ = unsafe write(STDERR_FILENO, octets, octets.count)

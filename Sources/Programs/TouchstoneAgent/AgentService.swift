@@ -6,18 +6,18 @@ import PinentryDriver
 import SecretMemory
 import Threads
 
-/// Registers with the daemon and draws one box after the other, until nobody needs it.
+/// Registers with the daemon and draws one box after the other, until the agent is no longer needed.
 final class AgentService: Sendable {
     private struct State {
-        /// No further box is wanted.
+        /// Whether no further box is wanted.
         var isLeaving = false
-        /// Ends the wait for the next box.
+        /// Cancels the wait for the next box.
         var waiting: Cancellation?
-        /// The box that is up.
+        /// The box shown now.
         var box: DrawnBox?
     }
 
-    /// Between two looks for a daemon that went, in milliseconds.
+    /// The pause between attempts to reach a daemon that has exited, in milliseconds.
     private static let pause: CInt = 1000
 
     private let place: AgentPlace
@@ -31,7 +31,7 @@ final class AgentService: Sendable {
         self.signals = signals
     }
 
-    /// Serves until it is told to end, or, on a terminal, until the daemon is gone.
+    /// Serves until it is told to end or, on a terminal, until the daemon has exited.
     func run() throws(AgentFailure) {
         guard BlockingThread.start({ [self] in listen() }) == 0 else {
             throw AgentFailure(
@@ -46,8 +46,8 @@ final class AgentService: Sendable {
                 return
             } catch {
                 if isLeaving { return }
-                // A terminal's agent is started for one program, which meets the same daemon. That of a desktop session
-                // stays, whatever the daemon does.
+                // A terminal's agent is started for one program, which uses the same daemon. The agent of a desktop
+                // session keeps running across daemon restarts.
                 guard !place.isTerminal, wasServed, error.isOfLostDaemon else { throw AgentFailure(error) }
                 _ = poll(nil, 0, Self.pause)
                 if isLeaving { return }
@@ -82,13 +82,13 @@ final class AgentService: Sendable {
             do throws(KeychainError) {
                 try keychain.boxIsAnswered(answer)
             } catch {
-                // The daemon may have given the box up in the meantime.
+                // The daemon may have withdrawn the box meanwhile.
                 guard error.status == .param else { throw error }
             }
         }
     }
 
-    /// What draws: the daemon's choice, which must be root's program, unless both are of tests.
+    /// The pinentry program that the daemon chose, which must be owned by root unless both are built for tests.
     private static func program(_ admission: AgentAdmission) -> PinentryProgram {
         guard let path = admission.pinentryProgram else { return PinentryProgram() }
         return admission.isForTests && !clinux_is_secure() ? .testing(path) : PinentryProgram([path])
@@ -96,7 +96,7 @@ final class AgentService: Sendable {
 
     private var isLeaving: Bool { state.withLock { $0.isLeaving } }
 
-    /// Waits for what ends the agent, on a thread of its own.
+    /// Waits for the events that end the agent, on a dedicated thread.
     private func listen() {
         while true {
             let event = signals.next()
@@ -107,12 +107,12 @@ final class AgentService: Sendable {
             }
             if event != .interrupted || isIdle { waiting?.cancel() }
             box?.takeAway()
-            // It said what there is to say.
+            // The lifeline reports its end only once.
             if event == .notNeeded { return waitForEnd() }
         }
     }
 
-    /// The end of the lifeline comes once; a signal may still follow.
+    /// The lifeline ends only once; a signal may still follow.
     private func waitForEnd() {
         while signals.next(withLifeline: false) != .ended {}
         state.withLock { $0.box }?.takeAway()
@@ -120,14 +120,14 @@ final class AgentService: Sendable {
 }
 
 extension KeychainError {
-    /// Whether there is no daemon, or none any more.
+    /// Whether the daemon cannot be reached, or has exited.
     fileprivate var isOfLostDaemon: Bool {
         status == .internalComponent || status == .notAvailable || status == .badReq
     }
 }
 
 extension AgentFailure {
-    /// Why the daemon is not served.
+    /// Why the daemon cannot be served.
     fileprivate init(_ error: KeychainError) {
         let cause = error.cause.map { "\($0.domain): \($0.code)" } ?? "status \(error.status.rawValue)"
         switch error.status {

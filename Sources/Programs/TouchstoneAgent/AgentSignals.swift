@@ -1,15 +1,15 @@
 import CLinux
 import Glibc
 
-/// What has the agent end: signals, and the end of the program that started it for itself.
+/// The events that end the agent: signals, and the exit of the program that started it.
 struct AgentSignals: Sendable {
-    /// What happened.
+    /// An event that ends the agent.
     enum Event: Sendable {
-        /// Nobody needs the agent any more: no further box, but the one that is up may be of another program.
+        /// The starting program has exited: no further box, but the one shown may belong to another program.
         case notNeeded
-        /// Ctrl-C at the terminal, which is meant for whoever is in the foreground.
+        /// Ctrl-C at the terminal, which is meant for the foreground program.
         case interrupted
-        /// The service manager ends it, at once.
+        /// The service manager ends the agent at once.
         case ended
     }
 
@@ -17,7 +17,7 @@ struct AgentSignals: Sendable {
     /// Whether standard input is a pipe, whose other end the starting program holds for as long as it needs the agent.
     private let hasLifeline: Bool
 
-    /// Holds the signals, for all threads that come.
+    /// Blocks the signals, for all threads started later.
     init() throws(AgentFailure) {
         let held = [SIGTERM, SIGINT, SIGHUP]
         descriptor = unsafe clinux_hold_signals(held, held.count)
@@ -30,14 +30,14 @@ struct AgentSignals: Sendable {
         hasLifeline = Self.isPipe(STDIN_FILENO)
     }
 
-    /// Tells the starting program, where it listens, that boxes can come.
+    /// Tells the starting program, if its end of the pipe is there, that the agent can draw boxes.
     static func tellReady() {
         guard isPipe(STDOUT_FILENO) else { return }
         let octets = Array("ready\n".utf8)
         _ = unsafe write(STDOUT_FILENO, octets, octets.count)
     }
 
-    /// Waits for the next event; without the lifeline once that has ended.
+    /// Waits for the next event; pass false once the lifeline has ended.
     func next(withLifeline: Bool = true) -> Event {
         while true {
             var watched = [
@@ -57,7 +57,7 @@ struct AgentSignals: Sendable {
             default: break
             }
             if watched[1].revents != 0 {
-                // What is written to it means nothing.
+                // Bytes written to the lifeline are ignored.
                 var octet: UInt8 = 0
                 if unsafe read(STDIN_FILENO, &octet, 1) <= 0 { return .notNeeded }
             }

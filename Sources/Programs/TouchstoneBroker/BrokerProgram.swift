@@ -3,7 +3,7 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// The program: gives up what it does not need before anything else, then serves the socket that it was started with.
+/// The broker's main program: first drops the privileges it does not need, then serves the socket passed to it.
 package enum BrokerProgram {
     private static let usageStatus: CInt = 64
     private static let failure: CInt = 1
@@ -42,7 +42,7 @@ package enum BrokerProgram {
         let options = options()
         let socket = activationSocket()
         _ = clinux_clear_environment()
-        // As root only: another user has none to give up.
+        // Only as root: another user has no capabilities to drop.
         guard ProcessUser.uid != 0 || clinux_keep_capability_ptrace() == 0 else {
             end("the capabilities cannot be dropped (\(SystemError.name(of: errno)))", failure)
         }
@@ -87,7 +87,7 @@ package enum BrokerProgram {
         return options
     }
 
-    /// sd_listen_fds(3): descriptor 3, a listening socket of packets.
+    /// sd_listen_fds(3): descriptor 3, a listening `SOCK_SEQPACKET` socket.
     private static func activationSocket() -> CInt {
         func variable(_ name: String) -> String? {
             unsafe clinux_secure_getenv(name).map { unsafe String(cString: $0) }

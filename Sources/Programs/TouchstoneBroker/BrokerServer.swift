@@ -4,23 +4,23 @@ import Glibc
 import KeychainModel
 import SystemFacts
 
-/// Serves the daemons' account on one thread: each packet is answered where it is read, and nobody is waited for.
+/// Serves the daemons' account on one thread: each packet is answered when it is read, without waiting for anything.
 struct BrokerServer {
-    /// How many may be connected; more wait for their turn.
+    /// The maximum number of connections; further ones wait in the backlog.
     private static let most = 128
-    /// How long a connection may be silent, in milliseconds.
+    /// How long a connection may stay silent, in milliseconds.
     private static let patience: Int64 = 2000
 
     private struct Peer {
         let socket: CInt
-        /// About whom it may ask, as it was when it connected.
+        /// The users that the peer may ask about, determined when it connected.
         let asker: Witness.Asker
         var deadline: Int64
     }
 
     private let listener: CInt
     private let account: UInt32
-    /// Whether each process of the account may ask about any user.
+    /// Whether every process of the account may ask about any user.
     private let servesAllUsers: Bool
     private let witness: Witness
     private var peers: [Peer] = []
@@ -60,7 +60,7 @@ struct BrokerServer {
     private mutating func accept() {
         let socket = clinux_accept(listener)
         guard socket >= 0 else {
-            // No descriptors or memory left: what is served meanwhile frees some.
+            // Out of descriptors or memory: closing served connections frees some.
             if ![EAGAIN, ECONNABORTED, EINTR].contains(errno) { _ = poll(nil, 0, 10) }
             return
         }
@@ -74,21 +74,21 @@ struct BrokerServer {
         peers.append(Peer(socket: socket, asker: asker, deadline: Self.now + Self.patience))
     }
 
-    /// About whom the process may ask that connected: a daemon about its own user, by its unit.
+    /// The users that the connected process may ask about: a daemon may ask about its own user, known by its unit.
     private func asker(at socket: CInt, _ peer: clinux_peer) -> Witness.Asker {
         if peer.uid == 0 || servesAllUsers { return .anybody }
         var handle = clinux_peer_pidfd(socket)
         if handle < 0 { handle = clinux_pidfd_open(peer.pid) }
         guard handle >= 0 else { return .nobody }
         defer { close(handle) }
-        // Only if it still runs, the number was its all the time.
+        // The process ID belonged to the peer throughout only if the process still runs.
         guard let process = PinnedProcess(handle: handle), let owner = process.directory.daemonOwner,
             process.isRunning
         else { return .nobody }
         return .user(owner)
     }
 
-    /// Answers one packet; false where the connection is to end.
+    /// Answers one packet; false if the connection must be closed.
     private func serve(_ peer: Peer) -> Bool {
         let socket = peer.socket
         var octets = [UInt8](repeating: 0, count: BrokerRequest.longest)
@@ -96,7 +96,7 @@ struct BrokerServer {
         let count = unsafe clinux_receive_packet(socket, &octets, octets.count, &handle)
         defer { if handle >= 0 { close(handle) } }
         guard count > 0, let request = BrokerRequest(packet: Array(octets[..<count])) else { return false }
-        // A look that hangs ends the process (SIGALRM); the next request starts it anew.
+        // If a look-up hangs, SIGALRM ends the process; the next request starts it again.
         alarm(5)
         defer { alarm(0) }
         guard let answer = witness.answer(request, handle: handle, to: peer.asker) else { return false }

@@ -1,15 +1,15 @@
 import Desk
 import KeychainModel
 
-/// The files that grant programs shared access groups: the administrator's for all users, then the user's; in system mode
-/// the administrator's alone.
+/// The files that grant programs shared access groups: the administrator's for all users, then the user's; in system
+/// mode only the administrator's.
 enum AccessGroupFiles {
-    /// The user's, beside the settings.
+    /// The user's file, beside the settings.
     static let name = "access-groups.conf"
-    /// The most files of the administrator.
+    /// The maximum number of the administrator's files.
     static let mostFiles = 64
 
-    /// Reads all of them, the administrator's in `directory`; missing ones grant nothing.
+    /// Reads all files, the administrator's in `directory`; missing files grant nothing.
     static func read(
         _ layout: Layout,
         _ mode: DaemonMode,

@@ -1,22 +1,22 @@
 import Logging
 
-/// The settings of the daemon.
+/// The daemon's settings.
 ///
-/// None puts another part in the place of the machine's own: those of tests (`test.…`) are known to
-/// `touchstoned-testing` alone.
+/// No setting replaces a part of the machine by another one: settings for that (`test.…`) exist only in
+/// `touchstoned-testing`.
 struct Configuration: Sendable, Equatable {
-    /// `idle-exit`: seconds without a client after which the daemon ends, unless it is unlocked; 0 for never.
+    /// `idle-exit`: seconds without a client after which the daemon exits, unless it is unlocked; 0 for never.
     var idleExit: Duration? = .seconds(300)
-    /// `pinentry-program`: what draws the boxes; must be root's.
+    /// `pinentry-program`: the program that draws the boxes; must be owned by root.
     var pinentryProgram: String?
     /// `log-level`.
     var logLevel = Logger.Level.notice
-    /// `biometry`: whether the sensor is used at all.
+    /// `biometry`: whether the sensor is used.
     var usesBiometry = true
-    /// `tpm`: whether the machine's TPM is used at all.
+    /// `tpm`: whether the machine's TPM is used.
     var usesTPM = true
 
-    /// The settings where there is no file.
+    /// The default settings.
     init() {}
 
     /// Reads the settings of a file.

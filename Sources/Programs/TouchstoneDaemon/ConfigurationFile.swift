@@ -1,8 +1,8 @@
-/// The file of the settings.
+/// The settings file.
 extension Configuration {
-    /// Reads the file, in system mode the administrator's; a missing one is an empty one.
+    /// Reads the file, in system mode the administrator's; a missing file counts as empty.
     ///
-    /// `parts` takes the settings out that are not of every daemon, and makes its parts of them.
+    /// `parts` removes the settings that not every daemon has, and makes parts of them.
     static func read(
         _ path: String,
         _ mode: DaemonMode,

@@ -2,12 +2,12 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// What the daemon does beyond ``ProcessHardening`` before anything else: its libraries and its signals.
+/// The daemon's hardening beyond ``ProcessHardening``, done first: its libraries and its signals.
 enum DaemonHardening {
-    /// Signals after which the kernel would write a core, or Swift a report of the crash.
+    /// Signals after which the kernel would write a core dump, or Swift a crash report.
     private static let crashes = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGQUIT]
 
-    /// Hardens the process, or ends it where that cannot be.
+    /// Hardens the process, or ends it if that fails.
     static func begin() {
         guard ProcessHardening.begin() else {
             StartError(
@@ -21,13 +21,13 @@ enum DaemonHardening {
         for crash in crashes { signal(crash, SIG_DFL) }
     }
 
-    /// Keeps the TPM's library from printing what passes through it, as its environment could tell it to.
+    /// Keeps the TPM library from logging its traffic, which environment variables could enable.
     static func silenceLibraries() { unsafe setenv("TSS2_LOG", "all+NONE", 1) }
 
-    /// Lets the signals that end the daemon wait until somebody listens to them: none may end it half started, with
-    /// its socket left behind.
+    /// Blocks the signals that end the daemon until the daemon handles them: none may end it half started, with its
+    /// socket left behind.
     ///
-    /// Threads inherit it; libdispatch takes them from signalfd(2), which is for blocked ones.
+    /// Threads inherit the mask; libdispatch reads the signals from signalfd(2), which needs them blocked.
     static func holdEndingSignals() {
         var signals = sigset_t()
         unsafe sigemptyset(&signals)

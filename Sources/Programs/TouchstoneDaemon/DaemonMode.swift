@@ -1,8 +1,9 @@
-/// Under whose account the daemon runs.
+/// The account that the daemon runs under.
 package enum DaemonMode: Sendable {
-    /// Under its owner's: everything is found by the environment, and prompts are drawn by a program of its own.
+    /// Under its owner's account: all paths come from the environment, and the daemon starts the pinentry program
+    /// itself.
     case perUser
-    /// Under an account of its own, for the owner that `--owner` names: all places are fixed, the administrator's
-    /// settings alone count, the service manager makes the socket, and nothing of a user's session is used.
+    /// Under a dedicated account, for the owner that `--owner` names: all paths are fixed, only the administrator's
+    /// settings apply, the service manager makes the socket, and the user's session is not used.
     case system
 }

@@ -3,14 +3,15 @@ import Glibc
 import KeychainModel
 import PinentryDriver
 
-/// The program: hardens itself before anything else, reads its options, and becomes the daemon.
+/// The daemon's main program: hardens itself first, parses its options, and becomes the daemon.
 package enum DaemonProgram {
-    /// Takes settings out of a configuration's that are not of every daemon, and makes the daemon's parts of them.
+    /// Removes the settings that not every daemon has from a configuration, and makes the daemon's parts of them.
     package typealias PartsReader = (inout [Setting]) throws(Setting.Fault) -> DaemonParts
 
     /// Runs the daemon and ends the process.
     ///
-    /// `startsClean`: without a variable that could have acted on it, which some tests do.
+    /// `startsClean`: restarts without environment variables that could have acted on the process, which some tests
+    /// rely on.
     package static func main(
         startsClean: Bool = true,
         parts: PartsReader = { _ throws(Setting.Fault) in DaemonParts() }
@@ -59,7 +60,7 @@ package enum DaemonProgram {
             )
         }
         let (settings, parts) = try Configuration.read(layout.configurationFile, mode, parts)
-        // Who may choose the program that draws the boxes could read the passcode.
+        // A user who could choose the program that draws the boxes could read the passcode.
         if parts.pinentry == nil, let path = settings.pinentryProgram,
             let fault = PinentryProgram([path]).fault()
         {
@@ -77,7 +78,7 @@ package enum DaemonProgram {
                 hint: "start its socket instead: systemctl start touchstoned@\(owner?.uid ?? 0).socket"
             )
         }
-        // The last moment at which there is one thread: whatever starts one comes after it.
+        // The last moment with a single thread: everything that starts threads comes later.
         let report = isDetached ? try Report.afterForking() : nil
         let launch = Launch(
             owner: owner ?? .ofThisProcess(),
@@ -95,8 +96,8 @@ package enum DaemonProgram {
         while true { pause() }
     }
 
-    /// In system mode the store is kept from its owner: the daemon runs as another user, and not as root, whose files its
-    /// own account could not open later.
+    /// In system mode the store is kept from its owner: the daemon must run as another user, but not as root, whose
+    /// files its own account could not open later.
     private static func checkAccount(_ owner: Owner) throws(StartError) {
         let hint = "run it under the account touchstone: systemctl start touchstoned@\(owner.uid).socket"
         if ProcessUser.uid == owner.uid {

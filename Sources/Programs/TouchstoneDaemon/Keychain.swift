@@ -8,14 +8,14 @@ import KeychainServer
 import Logging
 import PinentryDriver
 
-/// The parts of the daemon, put together: the one place that knows them all.
+/// The daemon's parts, connected: the one place that knows them all.
 struct Keychain: Sendable {
     let authenticator: AuthenticationEngine
     let engine: KeychainEngine
     let server: KeychainServer
     let sensorWatch: SensorWatch
 
-    /// Opens the keychain and connects the parts; nothing listens yet, and nobody is on the system bus.
+    /// Opens the keychain and connects the parts; nothing listens yet or is connected to the system bus.
     init(
         owner: Owner,
         mode: DaemonMode,
@@ -96,7 +96,7 @@ struct Keychain: Sendable {
             throw StartError(error)
         }
         sensorWatch = SensorWatch(reader: reader, watchers: desk.watchers)
-        // What was shown for the old keys or the old fingers, or before a sleep, opens nothing any more.
+        // Proofs made for the old keys, for the old fingers or before a sleep are no longer valid.
         audit.listen { event in
             switch event.kind {
             case .keybagLocked, .enrolmentChanged, .suspended: desk.forgetProofs()
@@ -121,7 +121,7 @@ struct Keychain: Sendable {
         let forgeries = RepeatedEvent(.forgedSignal, audit)
         return FprintReader(
             busAddress: parts.bus,
-            // Nil lets fprintd take the name of the user who calls, which needs no right to name another.
+            // With nil, fprintd uses the calling user, which needs no right to name another user.
             user: system?.owner.name,
             templateDirectory: parts.templateDirectory,
             templates: system.map { BrokerTemplates($0.broker, of: $0.owner.uid) },
@@ -146,7 +146,7 @@ struct Keychain: Sendable {
 
     private static func figures(_ owner: Owner) -> AuthenticationConfiguration {
         var figures = AuthenticationConfiguration()
-        // A passcode must not be made of it.
+        // A passcode must not be built from the user name.
         figures.userName = owner.name
         return figures
     }

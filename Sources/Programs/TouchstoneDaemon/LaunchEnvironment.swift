@@ -3,32 +3,32 @@ import Glibc
 import KeychainModel
 import PinentryDriver
 
-/// What the daemon takes from its environment, before it clears it.
+/// The daemon's environment, read before the daemon clears it.
 struct LaunchEnvironment: Sendable {
-    /// Where the keychain is; nil without a home.
+    /// The location of the keychain; nil without a home.
     let layout: Layout?
-    /// The session that boxes on a display need; in system mode none.
+    /// The session variables for boxes on a display; empty in system mode.
     let pinentry: PinentryEnvironment
-    /// `NOTIFY_SOCKET`: where the service manager hears that the daemon is ready.
+    /// `NOTIFY_SOCKET`: the socket on which the service manager receives readiness.
     let notifySocket: String?
     /// The listening socket that the service manager passed; `SD_LISTEN_FDS_START` is 3.
     let activationSocket: CInt?
 
     private static let firstActivationSocket: CInt = 3
-    /// For what libraries look up later.
+    /// For libraries that look up programs later.
     private static let path = "/usr/bin:/bin"
 
-    /// All variables that mean anything to the daemon or its session's boxes.
+    /// All variables that the daemon or the boxes of its session use.
     private static let names = [
         "HOME", "PATH", "TOUCHSTONE_HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME",
         "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", "NOTIFY_SOCKET", "LISTEN_PID", "LISTEN_FDS",
     ]
 
-    /// Starts the program anew without all other variables, where there are any.
+    /// Executes the program again without all other variables, if there are any.
     ///
     /// Some of them have acted on the program before its first instruction (`LD_PRELOAD`, `LD_LIBRARY_PATH`,
-    /// `GLIBC_TUNABLES`), and any library may look for some: none is left for the daemon that begins then, which is
-    /// the same process, with the same arguments and descriptors.
+    /// `GLIBC_TUNABLES`), and any library may read others: the restarted daemon has none of them. It is the same
+    /// process, with the same arguments and descriptors.
     static func restartWithoutOthers() throws(StartError) {
         var pointers: [UnsafePointer<CChar>?] = unsafe names.map { name in
             unsafe UnsafePointer(strdup(name))
@@ -46,10 +46,10 @@ struct LaunchEnvironment: Sendable {
         }
     }
 
-    /// Reads what is needed and removes everything else.
+    /// Reads the needed variables and clears the environment.
     ///
-    /// `systemOwner` is whose keychain it is in system mode; nil for the mode in which the environment says where
-    /// everything is.
+    /// `systemOwner` is the keychain's owner in system mode; nil for per-user mode, in which the environment determines
+    /// all paths.
     static func take(systemOwner: Owner?) -> LaunchEnvironment {
         let taken = LaunchEnvironment(
             layout: systemOwner.map { .ofSystem(uid: $0.uid) } ?? Layout(variable: variable),
@@ -63,7 +63,7 @@ struct LaunchEnvironment: Sendable {
         return taken
     }
 
-    /// sd_listen_fds(3): the variables count only for the process they name.
+    /// sd_listen_fds(3): the variables apply only to the process that they name.
     private static func activationSocket() -> CInt? {
         guard let pid = variable("LISTEN_PID").flatMap({ pid_t($0) }), pid == getpid(),
             let count = variable("LISTEN_FDS").flatMap({ Int($0) }), count == 1

@@ -1,16 +1,16 @@
 import Glibc
 import KeychainModel
 
-/// What the command line asks for.
+/// The parsed command line.
 ///
-/// Read here and not by a parser for any command line: that one would take longer than all the rest of a start.
+/// Parsed by hand: a general parser would take longer than the rest of the start.
 enum LaunchOptions: Equatable {
-    /// Becomes the daemon of `owner`, nil for the user that runs it, and stays in the foreground (the default) or goes
-    /// into the background.
+    /// Becomes the daemon of `owner`, nil for the user that runs it, in the foreground (the default) or in the
+    /// background.
     case serve(isDetached: Bool, owner: Owner?)
-    /// Reads the configuration, says what is wrong with it, and ends; `owner` as above.
+    /// Reads the configuration, reports its faults, and exits; `owner` as above.
     case checkConfiguration(owner: Owner?)
-    /// Prints this on standard output and ends.
+    /// Prints this text on standard output and exits.
     case tell(String)
 
     /// `EX_USAGE` of sysexits.h.
@@ -54,13 +54,12 @@ enum LaunchOptions: Equatable {
         }
     }
 
-    /// Reads the arguments after the program's name.
+    /// Parses the arguments after the program's name.
     ///
     /// - Parameters:
-    ///   - arguments: what follows the program's name.
-    ///   - user: looks a user up by number; nil where there is none.
-    /// - Throws: ``StartError`` for an option that there is not, for options that exclude each other, and for an owner
-    ///   that cannot be one.
+    ///   - arguments: the arguments after the program's name.
+    ///   - user: looks up a user by number; nil if there is none.
+    /// - Throws: ``StartError`` for an unknown option, for options that exclude each other, and for an invalid owner.
     init(
         _ arguments: some Collection<String>,
         user: (UInt32) -> Owner? = Owner.user
@@ -101,8 +100,8 @@ enum LaunchOptions: Equatable {
         }
     }
 
-    /// The user of a number: written as in the names of directories, no system call's "nobody in particular", and not
-    /// root, who has no keychain in system mode because nothing is kept from root.
+    /// The user with a number: written as in the names of directories, not the "no user" value of system calls, and not
+    /// root, who has no keychain in system mode because nothing can be kept from root.
     private static func owner(
         named text: String?,
         _ user: (UInt32) -> Owner?

@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 import KeychainModel
 
-/// Tells whoever started the daemon in the background how it went, once.
+/// Reports the daemon's start once to the process that started it in the background.
 struct Report: Sendable {
     private let descriptor: CInt
 
-    /// Forks; goes on in the daemon, while the program that was started waits for the report.
+    /// Forks and returns in the daemon, while the original process waits for the report.
     ///
     /// No other thread may run.
     static func afterForking() throws(StartError) -> Report {
@@ -20,9 +20,9 @@ struct Report: Sendable {
         return Report(descriptor: descriptor)
     }
 
-    /// The daemon listens: standard input, output and error are let go of.
+    /// Reports that the daemon listens, and releases standard input, output and error.
     func ready() { _ = clinux_daemon_report(descriptor, 0) }
 
-    /// The daemon ends; what was wrong was said on standard error.
+    /// Reports that the daemon exits; the fault is already on standard error.
     func failed() { _ = clinux_daemon_report(descriptor, UInt8(StartError.exitStatus)) }
 }

@@ -1,6 +1,6 @@
 import KeychainModel
 
-/// The administrator's table of sensors: what a match on each is worth.
+/// The administrator's table of sensors: the grade of a match on each.
 ///
 /// Each line is fprintd's name of a sensor, which libfprint gives to all sensors of one driver, and its grade:
 ///
@@ -9,14 +9,14 @@ import KeychainModel
 /// Validity VFS101 = weak
 /// ```
 ///
-/// A sensor without a line has no grade: fprintd tells neither driver nor class, and nothing is assumed.
+/// A sensor without a line has no grade: fprintd reports neither driver nor class, and nothing is assumed.
 struct SensorTable: Sendable, Equatable {
     private var facts: [String: SensorFacts] = [:]
 
-    /// No sensor has a grade.
+    /// Creates an empty table: no sensor has a grade.
     init() {}
 
-    /// Reads the lines of a table.
+    /// Parses the lines of a table.
     init(_ lines: [Setting]) throws(Setting.Fault) {
         for line in lines {
             let words = line.value.split(whereSeparator: \.isWhitespace)
@@ -35,7 +35,7 @@ struct SensorTable: Sendable, Equatable {
         }
     }
 
-    /// Reads the file, which nobody but root may be able to write; a missing one grades nothing.
+    /// Reads the file, which only root may be able to write; a missing file grades nothing.
     static func read(_ path: String) throws(StartError) -> SensorTable {
         let text = try TrustedFile.ofAdministrator(path).text() ?? ""
         do throws(Setting.Fault) {
@@ -48,6 +48,6 @@ struct SensorTable: Sendable, Equatable {
         }
     }
 
-    /// What it says of the sensor of this name.
+    /// The grade of the sensor with this name.
     func grade(of sensor: String) -> SensorFacts { facts[sensor] ?? SensorFacts() }
 }

@@ -2,14 +2,14 @@ import Desk
 import KeychainModel
 import ServiceLifecycle
 
-/// Tells those who watch that a sensor came or went, or that its fingers may be others.
+/// Tells watchers that a sensor was plugged or unplugged, or that its fingers may have changed.
 ///
-/// fprintd announces an enrolment alone: for a sensor that is plugged and a finger that is deleted it is asked, and only
-/// while somebody watches who wants to know of the sensor.
+/// fprintd only announces an enrolment: to notice plugged sensors and deleted fingers it must be polled, which happens
+/// only while a client watches the sensor.
 struct SensorWatch: Service {
     let reader: any FingerprintReader
     let watchers: Watchers
-    /// How often it is asked.
+    /// The polling interval.
     var pause = Duration.seconds(2)
 
     func run() async throws {
@@ -28,7 +28,7 @@ struct SensorWatch: Service {
 
     private func look() async {
         for await _ in watchers.arrivals {
-            // What was seen before somebody watched is not known to have been told.
+            // Watchers may not have been told of the state before they came, so the first look always tells them.
             var last: Seen?
             while watchers.areAboutSensor, (try? await Task.sleep(for: pause)) != nil {
                 guard watchers.areAboutSensor else { break }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// Tells the service manager how the daemon is (sd_notify(3)): one datagram of text.
+/// Reports the daemon's state to the service manager (sd_notify(3)): one datagram of text.
 struct ServiceManager: Sendable {
     private let socketPath: String?
 
-    /// - Parameter socketPath: `NOTIFY_SOCKET`; nil when nobody listens.
+    /// - Parameter socketPath: `NOTIFY_SOCKET`; nil without a service manager.
     init(socketPath: String?) { self.socketPath = socketPath }
 
-    /// The daemon listens.
+    /// Reports that the daemon listens.
     func ready() { send("READY=1\nSTATUS=Listening") }
 
-    /// The daemon ends.
+    /// Reports that the daemon exits.
     func stopping() { send("STOPPING=1") }
 
     private func send(_ text: String) {
@@ -19,7 +19,7 @@ struct ServiceManager: Sendable {
         address.sun_family = sa_family_t(AF_UNIX)
         var octets = Array(socketPath.utf8)
         guard octets.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
-        // unix(7): an abstract name starts with NUL, and has no NUL at its end.
+        // unix(7): an abstract address starts with NUL, and is not terminated by one.
         if octets.first == UInt8(ascii: "@") { octets[0] = 0 }
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: octets) }
         let length = MemoryLayout<sa_family_t>.size + octets.count + (octets.first == 0 ? 0 : 1)

@@ -3,7 +3,7 @@ import KeychainModel
 import KeychainServer
 import ServiceLifecycle
 
-/// Serves clients until the daemon ends; then their prompts are taken away first.
+/// Serves clients until the daemon ends; their prompts are then removed first.
 struct ServerService: Service {
     let server: KeychainServer
 
@@ -13,18 +13,18 @@ struct ServerService: Service {
     }
 }
 
-/// Hears of changed fingers and of sleep.
+/// Receives changes of enrolled fingers, and sleep.
 struct SensorService: Service {
     let authenticator: AuthenticationEngine
 
     func run() async throws {
         await cancelWhenGracefulShutdown { await authenticator.run() }
-        // A sensor that has nothing to tell is no reason to end.
+        // The daemon keeps running when the sensor reports no changes.
         try? await gracefulShutdown()
     }
 }
 
-/// Ends the daemon when nobody has needed it for a while and no key would be lost.
+/// Ends the daemon when it was idle for a while and holds no keys.
 struct IdleService: Service {
     let server: KeychainServer
     let keybag: any KeybagKeeper
@@ -44,7 +44,7 @@ struct IdleService: Service {
         }
     }
 
-    /// Ending would ask for the passcode again.
+    /// Whether the daemon holds keys: without them the passcode would be needed again.
     private func hasKeys() async -> Bool {
         switch await keybag.state() {
         case .unlocked, .lockedAfterFirstUnlock: true

@@ -1,21 +1,21 @@
 /// One line `key = value` of a configuration; `#` starts a comment.
 package struct Setting: Sendable, Equatable {
-    /// Counted from 1.
+    /// The line number, counted from 1.
     package let line: Int
     package let key: String
     package let value: String
 
-    /// Why a text is no configuration.
+    /// Why a text is not a valid configuration.
     package struct Fault: Error, Equatable {
         package let line: Int
         package let reason: String
     }
 
-    /// The settings of a text, each of another key, in the order of their lines.
+    /// Parses a text's settings, in the order of their lines; each key may occur once.
     static func all(in text: String) throws(Fault) -> [Setting] {
         var settings: [Setting] = []
         var seen: Set<String> = []
-        // The two bytes of a line end from elsewhere are one character.
+        // A CR LF line end is a single character.
         let lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
         for (index, line) in lines.enumerated() {
             let content = line.prefix { $0 != "#" }
@@ -31,7 +31,7 @@ package struct Setting: Sendable, Equatable {
         return settings
     }
 
-    /// That this setting is wrong: `reason` follows its key.
+    /// The fault that this setting is wrong: `reason` follows its key.
     package func fault(_ reason: String) -> Fault { Fault(line: line, reason: "\(key) \(reason)") }
 
     /// The value as a whole number.

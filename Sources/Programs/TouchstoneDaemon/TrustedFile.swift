@@ -1,18 +1,18 @@
 import Glibc
 import KeychainModel
 
-/// A file that decides what the daemon does: believed only if nobody but its owners can write it.
+/// A file that controls the daemon: trusted only if no one but its owners can write it.
 struct TrustedFile {
-    /// The most bytes of a file.
+    /// The maximum size, in bytes.
     static let longest = 1 << 16
 
     let path: String
-    /// Whose it may be.
+    /// The users that may own it.
     let owners: Set<uid_t>
-    /// What to do about a file that is not believed.
+    /// The hint for a file that is not trusted.
     let hint: String
 
-    /// The user's own file, or the administrator's.
+    /// A file that the user or the administrator may own.
     static func ofUser(_ path: String) -> TrustedFile {
         TrustedFile(
             path: path,
@@ -21,7 +21,7 @@ struct TrustedFile {
         )
     }
 
-    /// The administrator's file.
+    /// A file that only the administrator may own.
     static func ofAdministrator(_ path: String) -> TrustedFile {
         TrustedFile(
             path: path,
@@ -30,7 +30,7 @@ struct TrustedFile {
         )
     }
 
-    /// What is in it; nil where there is none.
+    /// The file's text; nil if it does not exist.
     func text() throws(StartError) -> String? {
         guard let descriptor = try open(flags: 0) else { return nil }
         defer { close(descriptor) }
@@ -62,7 +62,7 @@ struct TrustedFile {
         return text
     }
 
-    /// The names of the files in a directory that is trusted like a file, in the order of their bytes.
+    /// The names of the files in a directory that is trusted like a file, sorted bytewise.
     func names(endingIn suffix: String, atMost limit: Int) throws(StartError) -> [String] {
         guard let descriptor = try open(flags: O_DIRECTORY) else { return [] }
         guard let directory = unsafe fdopendir(descriptor) else {
@@ -86,7 +86,7 @@ struct TrustedFile {
         return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// Nil where there is nothing.
+    /// Opens the file; nil if it does not exist.
     private func open(flags: CInt) throws(StartError) -> CInt? {
         let descriptor = unsafe Glibc.open(path, flags | O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor < 0 else { return descriptor }

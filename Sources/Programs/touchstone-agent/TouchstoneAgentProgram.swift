@@ -1,6 +1,6 @@
 import TouchstoneAgent
 
-/// Draws the boxes of a daemon that runs under an account of its own, in the session of the user.
+/// Draws the boxes of a daemon that runs under a dedicated account, in the user's session.
 @main
 enum TouchstoneAgentProgram {
     static func main() { AgentProgram.main() }

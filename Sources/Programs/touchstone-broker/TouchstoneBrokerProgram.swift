@@ -1,6 +1,6 @@
 import TouchstoneBroker
 
-/// The broker as it is installed.
+/// The installed broker.
 @main
 enum TouchstoneBrokerProgram {
     static func main() { BrokerProgram.main() }

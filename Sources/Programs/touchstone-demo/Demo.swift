@@ -1,12 +1,12 @@
 import Foundation
 import TouchstoneTesting
 
-/// Touchstone's main job, end to end, on real parts and with no person at hand.
+/// Touchstone's main use, end to end, on real parts and unattended.
 ///
-/// Real: the system bus, polkitd, fprintd, libfprint and its matcher, pinentry, tpm2-tss, the daemon, the command
-/// line. In place of a sensor and a hand: libfprint's `virtual_image` driver, fed with drawn fingers, and a script
-/// at a pseudo-terminal; in place of the machine's TPM: swtpm, whose endorsement key an authority of the demo certifies as
-/// a maker does. Where `TOUCHSTONE_SERVER` names the server's program, an app signs in to it.
+/// Real: the system bus, polkitd, fprintd, libfprint and its matcher, pinentry, tpm2-tss, the daemon, the command line.
+/// Instead of a sensor and a hand: libfprint's `virtual_image` driver, fed with synthetic fingers, and a script at a
+/// pseudo-terminal; instead of the machine's TPM: swtpm, whose endorsement key a certificate authority of the demo
+/// certifies as a manufacturer does. If `TOUCHSTONE_SERVER` names the server's program, an app signs in to it.
 @main
 struct Demo {
     private static let passcode = "hazel anvil quiver mosaic tundra"

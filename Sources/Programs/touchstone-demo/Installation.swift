@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import TouchstoneTesting
 
-/// Touchstone's files in a machine's private root, as the package has them, and what systemd would start there.
+/// Installs Touchstone's files in a machine's private root as the package does, and starts what systemd would start.
 struct Installation: Sendable {
-    /// Where the agent is.
+    /// The agent's path.
     static let agent = SystemModeMachine.programs + "/touchstone-agent"
     private static let broker = SystemModeMachine.programs + "/touchstone-broker"
 
@@ -12,7 +12,7 @@ struct Installation: Sendable {
 
     init(_ machine: SystemModeMachine) { self.machine = machine }
 
-    /// Puts everything in its place; the machine's own directories are copied before, so that nothing is written there.
+    /// Installs all files; the machine's own directories are copied first, so that nothing is written to them.
     func install() async throws {
         let script = """
             set -eu
@@ -40,9 +40,9 @@ struct Installation: Sendable {
 
     /// Makes the broker's socket and starts it in its unit's sandbox.
     ///
-    /// - Parameter templates: where fprintd keeps templates; in an installed system `/var/lib/fprint`.
+    /// - Parameter templates: fprintd's template directory; in an installed system `/var/lib/fprint`.
     /// - Returns: the broker, which ends with the value.
-    /// - Throws: ``Surprise`` or ``TestKitError`` where there is no socket.
+    /// - Throws: ``Surprise`` or ``TestKitError`` if the socket cannot be made.
     func startBroker(templates: String) async throws -> ChildProcess {
         let directory = machine.outside("/run/touchstone-broker")
         guard mkdir(directory, 0o755) == 0 else { throw Surprise("mkdir: \(errno)") }
@@ -51,13 +51,13 @@ struct Installation: Sendable {
         defer { close(listener) }
         guard chmod(path, 0o600) == 0, chown(path, SystemModeMachine.Account.touchstone.uid, 0) == 0
         else { throw Surprise("no socket for the broker: \(errno)") }
-        // The process whose mounts are the machine's, which in an installed system is the first of all.
+        // The process whose mounts are the machine's; in an installed system process 1.
         let first = machine.outside("").split(separator: "/")[1]
         let sandbox = try UnitSandbox(shipped: "touchstone-broker.service")
         return try await machine.start(
             try sandbox.wrapper(in: machine.directory, listens: true) + [
                 Self.broker, "--machine", "\(first)", "--template-directory", templates,
-                // No service manager tells the daemons of users apart here.
+                // There is no service manager here to tell the daemons of different users apart.
                 "--all-users",
             ],
             as: .root,

@@ -7,7 +7,7 @@ struct Machine {
     let disk: TemporaryDirectory
     let shell: Shell
 
-    /// A new machine on this system bus, or one that got the disk of another.
+    /// Creates a new machine on this system bus, or one with the disk of another machine.
     init(
         _ bus: PrivateBus,
         _ chip: SoftwareTPM.Chip = .blank,

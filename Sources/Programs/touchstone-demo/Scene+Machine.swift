@@ -1,9 +1,10 @@
 import Foundation
 import TouchstoneTesting
 
-/// What the TPM adds.
+/// The scenes that show the TPM.
 extension Scene {
-    /// After a lock a finger is enough, because the TPM keeps the key; after a restart of the machine it is not.
+    /// After a lock a finger is enough, because the TPM keeps the key; after a restart of the machine the passcode is
+    /// needed.
     mutating func restart(_ finger: SyntheticFinger, passcode: String) async throws {
         transcript.step("touchstone lock, then unlock with the finger: the TPM kept the key")
         try expect(try await shell.run("lock"), status: 0)
@@ -21,7 +22,7 @@ extension Scene {
         try await machine.chip.reset()
         let outcome = try await shell.run("unlock") { terminal in
             try await terminal.wait(for: "Passcode:")
-            // The sensor stays dark: a finger is not even asked for.
+            // The sensor stays off: the prompt does not accept a finger.
             guard (try? await VirtualReader(bus).waitUntilWanted(atMost: .seconds(1))) == nil else {
                 throw Surprise("the sensor was armed")
             }
@@ -32,11 +33,11 @@ extension Scene {
         transcript.done("no finger was taken; the passcode unlocked")
     }
 
-    /// A copied disk is worth nothing beside another TPM, and the copy costs the first machine nothing.
+    /// A copied disk is useless with another TPM, and copying it does not affect the first machine.
     mutating func moveDisk() async throws {
         transcript.step("Copy the disk to a machine with another TPM, then touchstone get wifi")
         let thief = try await Machine(bus, diskOf: machine)
-        // Told before anybody is asked for a passcode, which could open nothing there.
+        // Reported before the user is asked for a passcode, which would open nothing there.
         let refused = try await thief.shell.run("get", "wifi")
         guard refused.status != 0, refused.output.isEmpty else {
             throw Surprise("the copy opened: \(refused.output)")

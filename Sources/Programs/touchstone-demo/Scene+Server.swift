@@ -3,7 +3,7 @@ import TouchstoneTesting
 
 /// An app on this machine, Examples/DeviceSignIn, and the server it signs in to.
 extension Scene {
-    /// From the password to a device that signs in alone, and until it may no more.
+    /// From the password to a device that signs in by itself, until its registration is revoked.
     mutating func signIn(
         to program: String,
         _ finger: SyntheticFinger,
@@ -129,7 +129,7 @@ extension Scene {
         transcript.done("a session, and the server knows that it was the passcode")
     }
 
-    /// Runs the app while the finger touches the sensor whenever the app asks for it.
+    /// Runs the app while the finger touches the sensor whenever the app needs it.
     private mutating func touching(
         _ finger: SyntheticFinger,
         _ arguments: String...,

@@ -46,7 +46,7 @@ struct Scene: ~Copyable {
         }
     }
 
-    /// The code in groups of four symbols of Crockford's base 32, as it was drawn.
+    /// The recovery code in groups of four symbols of Crockford's base 32, as drawn on the terminal.
     static func recoveryCode(on terminal: PseudoTerminal) async throws -> String {
         for _ in 0..<200 {
             let match = terminal.text.firstMatch(of: /([0-9A-HJKMNP-TV-Z]{4}-){6}[0-9A-HJKMNP-TV-Z]{4}/)
@@ -119,7 +119,8 @@ struct Scene: ~Copyable {
         let picture = next(of: finger)
         let bus = bus
         let outcome = try await shell.run("get", "github-token") { terminal in
-            // No finger opens a cold keychain: the passcode comes first.
+            // A finger cannot open a keychain that was never unlocked since the daemon's start: the passcode comes
+            // first.
             try await terminal.wait(for: "Passcode:")
             terminal.type(passcode)
             terminal.press(.enter)

@@ -3,15 +3,15 @@ import Glibc
 import SecretMemory
 import TouchstoneTesting
 
-/// Runs the real `touchstone`, and an app, as a person at a terminal would.
+/// Runs the real `touchstone`, and an app, as a user at a terminal would.
 struct Shell: Sendable {
-    /// How a command ended.
+    /// The result of a command.
     struct Outcome: Sendable {
         /// The exit status.
         let status: Int32
-        /// What it wrote to standard output.
+        /// Its standard output.
         let output: String
-        /// What was drawn on the terminal: prompts, and the lines `error:` and `hint:`.
+        /// The output on the terminal: prompts, and the lines `error:` and `hint:`.
         let screen: String
 
         /// The line that begins with `error:`, without that word.
@@ -21,22 +21,22 @@ struct Shell: Sendable {
         }
     }
 
-    /// Where the daemon keeps everything.
+    /// The daemon's directory.
     let home: String
-    /// The directory of `touchstone` and `touchstoned-testing`: the demo's own.
+    /// The directory of `touchstone` and `touchstoned-testing`: the demo's own build directory.
     let programs: String
-    /// The window in which all commands run: a touch alone counts where the passcode was typed.
+    /// The window in which all commands run: a touch alone counts only where the passcode was typed.
     let terminal: PseudoTerminal
 
-    /// Runs a command while `person` does something at its terminal.
+    /// Runs a command while `person` acts at its terminal.
     ///
     /// - Parameters:
-    ///   - program: which; `touchstone` by default.
-    ///   - arguments: what follows its name.
+    ///   - program: the program; `touchstone` by default.
+    ///   - arguments: the arguments after the program's name.
     ///   - input: standard input; the terminal when nil.
-    ///   - person: what is done meanwhile.
-    /// - Returns: how the command ended.
-    /// - Throws: ``Surprise`` with what was drawn when the person waited in vain.
+    ///   - person: the actions at the terminal.
+    /// - Returns: the command's result.
+    /// - Throws: ``Surprise`` with the terminal's output if an expected text did not appear.
     func run(
         program: String = "touchstone",
         _ arguments: [String],
@@ -79,14 +79,14 @@ struct Shell: Sendable {
         var status: Int32 = -1
         for await value in ends { status = value }
         if status != 0 {
-            // The terminal may still be drawing the last lines.
+            // The terminal may not have drawn the last lines yet.
             try await terminal.wait(for: "hint:")
         }
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         return Outcome(status: status, output: text, screen: String(terminal.text.dropFirst(drawnBefore)))
     }
 
-    /// Runs `touchstone` while `person` does something at its terminal.
+    /// Runs `touchstone` while `person` acts at its terminal.
     func run(
         _ arguments: String...,
         input: String? = nil,
@@ -95,7 +95,7 @@ struct Shell: Sendable {
         try await run(arguments, input: input, person: person)
     }
 
-    /// The daemon's process.
+    /// The daemon's process ID.
     func daemonProcess() async throws -> pid_t {
         let outcome = try await run("status", "--json")
         let object = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
@@ -105,7 +105,7 @@ struct Shell: Sendable {
         return pid_t(process)
     }
 
-    /// Ends the daemon by a signal and waits for its end.
+    /// Ends the daemon by a signal and waits until it has exited.
     func stopDaemon(with signal: Int32) async throws {
         let process = try await daemonProcess()
         kill(process, signal)
@@ -113,7 +113,7 @@ struct Shell: Sendable {
     }
 
     private func open(_ terminal: PseudoTerminal) throws -> FileHandle {
-        // Not as the demo's own controlling terminal, or its commands would be jobs in the background.
+        // O_NOCTTY: as the demo's controlling terminal it would make the demo's commands background jobs.
         let descriptor = Glibc.open(terminal.name, O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Surprise("cannot open \(terminal.name)") }
         return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)

@@ -2,11 +2,12 @@ import Foundation
 import Glibc
 import TouchstoneTesting
 
-/// System mode, end to end, with nothing of it left on the machine: `Scripts/demo --system`.
+/// System mode, end to end, leaving nothing on the machine: `Scripts/demo --system`.
 ///
-/// Real: the daemon and the broker in the sandbox of their units, the set-gid agent, the command line, bus, polkitd with the
-/// shipped rule, fprintd and its matcher, pinentry. In place of systemd: this program, which makes the sockets and starts what
-/// they are for; in place of a sensor and a hand: libfprint's virtual sensor, and a script at a pseudo-terminal.
+/// Real: the daemon and the broker in the sandbox of their units, the set-gid agent, the command line, bus, polkitd
+/// with the shipped rule, fprintd and its matcher, pinentry. Instead of systemd: this program, which makes the sockets
+/// and starts their services; instead of a sensor and a hand: libfprint's virtual sensor, and a script at a
+/// pseudo-terminal.
 struct SystemDemo: ~Copyable {
     private static let passcode = "hazel anvil quiver mosaic tundra"
     private static let finger = SyntheticFinger(1)
@@ -42,10 +43,10 @@ struct SystemDemo: ~Copyable {
         transcript.done("in /usr/libexec/touchstone; touchstone-agent has mode 2755 and its own group")
 
         transcript.step("sudo touchstone system enable --user alice")
-        // Its socket, which systemctl enable --now makes where systemd runs; the store's directory comes with the daemon.
+        // The socket, which systemctl enable --now makes where systemd runs; the daemon makes the store's directory.
         _ = try machine.listen(for: alice)
         rmdir(machine.outside(store))
-        // Asked before anything is moved.
+        // The command asks the broker before it moves anything.
         let broker = try await Installation(machine).startBroker(templates: bus.templateDirectory)
         let enabled = try await asRoot(machine, "enable")
         transcript.quote(enabled.output)
@@ -78,7 +79,7 @@ struct SystemDemo: ~Copyable {
         self.transcript = transcript
     }
 
-    /// `touchstone system` as root, for alice; anything but success is a surprise.
+    /// Runs `touchstone system` as root, for alice; throws ``Surprise`` unless it succeeds.
     private static func asRoot(_ machine: SystemModeMachine, _ verb: String, _ options: String...)
         async throws -> Finished
     {
@@ -161,7 +162,7 @@ struct SystemDemo: ~Copyable {
 
     // MARK: Who is refused
 
-    /// Runs what has to fail, and quotes it.
+    /// Runs a command that must fail, and quotes its output.
     private func refused(
         _ what: String,
         _ script: String,
@@ -217,7 +218,7 @@ struct SystemDemo: ~Copyable {
             as: me,
             "Permission denied"
         )
-        // The same program, and not the installed file: without its group.
+        // The same program, but not the installed file, so it lacks the group.
         let forged = try await window.run(
             "cp \(Installation.agent) $HOME/agent && $HOME/agent --terminal",
             withAgent: false
@@ -236,7 +237,7 @@ struct SystemDemo: ~Copyable {
 
     private mutating func disable() async throws {
         transcript.step("sudo touchstone system disable --user alice")
-        // What systemctl disable --now does where systemd runs.
+        // Does what systemctl disable --now does where systemd runs.
         daemon.process.stop(with: SIGTERM)
         machine.closeSockets()
         try FileManager.default.removeItem(atPath: machine.outside("/run/touchstone/\(Self.alice.uid)"))
@@ -266,7 +267,7 @@ struct SystemDemo: ~Copyable {
         guard unsafe access(machine.outside(Self.store), F_OK) != 0 else {
             throw Surprise("the keychain is still in \(Self.store)")
         }
-        // A daemon that started by itself is nobody's child, and would outlive the demo.
+        // A daemon that the client started is not the demo's child, and would outlive it.
         let status = try await window.run("touchstone status", withAgent: false)
         guard let number = status.screen.firstMatch(of: /process (\d+)/).flatMap({ Int32($0.output.1) })
         else {

@@ -1,31 +1,31 @@
 import Foundation
 
-/// Prints what happens, a line a step, with the time each took.
+/// Prints what happens, one line per step, with the time of each.
 struct Transcript: ~Copyable {
     private let start = ContinuousClock.now
     private var stepStart = ContinuousClock.now
     private var number = 0
 
-    /// Announces a step; what follows until ``done(_:)`` is timed.
+    /// Announces a step, and times it until ``done(_:)``.
     mutating func step(_ title: String) {
         number += 1
         stepStart = .now
         write("\(Self.padded("\(number).", 4))\(title)")
     }
 
-    /// Says what came out of the step.
+    /// Prints the result of the step.
     mutating func done(_ result: String) {
         let seconds = Self.seconds(ContinuousClock.now - stepStart)
         write("    → \(result)  (\(seconds))")
         stepStart = .now
     }
 
-    /// Shows what a command printed.
+    /// Quotes the output of a command.
     func quote(_ text: String) {
         for line in text.split(whereSeparator: \.isNewline) { write("      \(line)") }
     }
 
-    /// Ends the transcript with the time of the whole.
+    /// Ends the transcript with the total time.
     func end(_ words: String) { write("\n\(words)  (\(Self.seconds(ContinuousClock.now - start)) in all)") }
 
     private func write(_ line: String) {
@@ -41,7 +41,7 @@ struct Transcript: ~Copyable {
     }
 }
 
-/// What did not come out as promised: the demo ends with it.
+/// An unexpected result, which ends the demo.
 struct Surprise: Error, CustomStringConvertible {
     let description: String
 

@@ -2,16 +2,16 @@ import Foundation
 import Glibc
 import TouchstoneTesting
 
-/// A window of a user's on a machine in system mode: a shell on a terminal that controls its session.
+/// A user's window on a machine in system mode: a shell with a controlling terminal.
 struct Window: Sendable {
-    /// How a command in it ended.
+    /// The result of a command in the window.
     struct Ended: Sendable {
         /// Its exit status.
         let status: Int32
-        /// What the terminal showed of it, without the command's line.
+        /// The terminal's output, without the command line.
         let screen: String
 
-        /// - Throws: ``Surprise`` with what was shown, where it ended otherwise.
+        /// - Throws: ``Surprise`` with the output if the result differs.
         func expect(_ wanted: Int32, containing text: String = "") throws {
             guard status == wanted, text.isEmpty || screen.contains(text) else {
                 throw Surprise("exit \(status) instead of \(wanted)\n\(screen)")
@@ -19,11 +19,11 @@ struct Window: Sendable {
         }
     }
 
-    /// Reads a command a line, and says how each ended.
+    /// Reads one command per line, and prints the exit status of each.
     private static let shell = """
         while IFS= read -r line; do eval "$line"; printf '[exit %s]\\n' "$?"; done
         """
-    /// The agent of the terminal, which is there while the command runs: the one place that starts it.
+    /// Starts the terminal's agent, which runs as long as the command: the one place that starts it.
     private static let agent = """
         rm -f $HOME/ready; mkfifo $HOME/ready; \(Installation.agent) --terminal >$HOME/ready & read -r word <$HOME/ready; \
         %; s=$?; kill $! ; wait $!; (exit $s)
@@ -32,11 +32,11 @@ struct Window: Sendable {
     private let terminal: PseudoTerminal
     private let session: ChildProcess
 
-    /// Opens one.
+    /// Opens a window.
     init(of user: SystemModeMachine.Account, on machine: SystemModeMachine) async throws {
         terminal = try PseudoTerminal(columns: 120)
         guard chown(terminal.name, user.uid, user.uid) == 0 else { throw Surprise("no terminal") }
-        // The leader of a session gets the first terminal that it opens as its controlling one.
+        // The first terminal that a session leader opens becomes its controlling terminal.
         session = try await machine.start(
             [
                 "/bin/sh", "-c",
@@ -51,14 +51,15 @@ struct Window: Sendable {
         try await terminal.wait(for: "[exit 0]")
     }
 
-    /// Runs a command while `person` does something at the terminal.
+    /// Runs a command while `person` acts at the terminal.
     ///
     /// - Parameters:
-    ///   - command: a line for the shell.
-    ///   - withAgent: whether the agent draws on this terminal meanwhile; else nobody, or a daemon of the user's own.
-    ///   - person: what is done meanwhile.
-    /// - Returns: how it ended.
-    /// - Throws: ``Surprise`` with what was drawn when the person waited in vain.
+    ///   - command: a shell command line.
+    ///   - withAgent: whether the agent draws on this terminal meanwhile; without it, only a daemon of the user's own
+    ///     can draw.
+    ///   - person: the actions at the terminal.
+    /// - Returns: the command's result.
+    /// - Throws: ``Surprise`` with the terminal's output if an expected text did not appear.
     @discardableResult
     func run(
         _ command: String,

@@ -1,26 +1,25 @@
 import ArgumentParser
 import KeychainModel
 
-/// What the exit status says; documented in `touchstone --help` and touchstone(1), so that scripts can rely on it.
+/// The exit statuses, documented in `touchstone --help` and touchstone(1), so that scripts can rely on them.
 ///
 /// 0 is success and 64 (`EX_USAGE` of sysexits.h) wrong usage, as ArgumentParser has them.
 extension ExitCode {
     /// Something else failed; the error line says what.
     static let failed = ExitCode(1)
-    /// There is no such secret, or it was invalidated.
+    /// The secret does not exist, or was invalidated.
     static let notFound = ExitCode(3)
-    /// The user, the program or the system stopped it.
+    /// The user, the program or the system cancelled the request.
     static let cancelled = ExitCode(4)
-    /// What was shown did not match.
+    /// The finger or passcode did not match.
     static let authenticationFailed = ExitCode(5)
-    /// Too many failures: the passcode, time, or the recovery code is needed.
+    /// Too many failures: needs the passcode, time, or the recovery code.
     static let lockedOut = ExitCode(6)
-    /// There is no sensor, no keychain yet, no daemon, a disk that cannot be written, or not the TPM that the keychain is
-    /// sealed to.
+    /// There is no sensor, no keychain yet, no daemon, no writable disk, or not the TPM that the keychain is sealed to.
     static let notAvailable = ExitCode(7)
-    /// A prompt is needed, and there is nowhere to show it.
+    /// A prompt is needed and cannot be shown.
     static let notInteractive = ExitCode(8)
-    /// Stored bytes are not what was stored.
+    /// Stored bytes were changed.
     static let damaged = ExitCode(9)
     /// A secret of this name, or the keychain, exists already.
     static let existsAlready = ExitCode(10)

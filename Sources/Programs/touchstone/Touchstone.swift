@@ -4,9 +4,9 @@ import KeychainModel
 
 /// The command line: secrets behind a finger or the passcode.
 ///
-/// Rules: a secret never is an argument and never is printed without being asked for; one `error:` line and one
-/// `hint:` line on standard error; the exit status says what happened (`ExitCode.swift`); what is meant for people
-/// goes to standard error where standard output carries data.
+/// Rules: a secret is never an argument and is never printed unless requested; one `error:` line and one `hint:` line
+/// on standard error; the exit status tells the kind of failure (`ExitCode.swift`); messages for users go to standard
+/// error where standard output carries data.
 @main
 struct Touchstone: ParsableCommand {
     static let configuration = CommandConfiguration(

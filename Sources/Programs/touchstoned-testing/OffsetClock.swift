@@ -1,7 +1,7 @@
 import Glibc
 import KeychainModel
 
-/// The machine's clock, moved forward by the nanoseconds that a file names when it is asked.
+/// The machine's clock, moved forward by the nanoseconds in a file that is read at each use.
 struct OffsetClock: BootClock {
     let file: String
     private let machine = SystemBootClock()

@@ -5,11 +5,11 @@ import PinentryDriver
 import Primitives
 import TouchstoneDaemon
 
-/// Parts that stand in for the real ones: the settings that start with `test.`.
+/// Parts that replace the real ones: the settings that start with `test.`.
 struct TestParts {
     private static let prefix = "test."
 
-    /// What the daemon is made of.
+    /// The parts of the daemon.
     private(set) var daemonParts = DaemonParts()
     private var busAddress: String?
     private var busOwnerUserID: UInt32 = 0
@@ -17,13 +17,13 @@ struct TestParts {
     private var brokerOwner = BrokerAddress().owner
     private var brokerPatience = BrokerAddress().patience
 
-    /// Takes the settings of tests out of a configuration's.
+    /// Removes the settings for tests from a configuration.
     init(takingFrom settings: inout [Setting]) throws(Setting.Fault) {
         for setting in settings where setting.key.hasPrefix(Self.prefix) { try take(setting) }
         settings.removeAll { $0.key.hasPrefix(Self.prefix) }
         if let busAddress { daemonParts.bus = .testing(busAddress, ownerUserID: busOwnerUserID) }
         daemonParts.broker = BrokerAddress(path: brokerSocket, owner: brokerOwner, patience: brokerPatience)
-        // Without any of them it is a daemon of tests all the same.
+        // A daemon for tests even without any of the settings.
         daemonParts.areForTests = true
     }
 
@@ -52,7 +52,7 @@ struct TestParts {
         case "test.clock-offset-file": daemonParts.clock = OffsetClock(file: try setting.path())
         case "test.broker-socket": brokerSocket = try setting.path()
         case "test.broker-uid": brokerOwner = UInt32(try setting.number(in: 0...Int(UInt32.max) - 1))
-        // Seconds, for a machine that is busy.
+        // Seconds; long values for a busy machine.
         case "test.broker-patience": brokerPatience = try setting.number(in: 1...600)
         case "test.template-directory": daemonParts.templateDirectory = try setting.path()
         case "test.access-group-directory": daemonParts.accessGroupDirectory = try setting.path()

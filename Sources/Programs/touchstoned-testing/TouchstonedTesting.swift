@@ -1,8 +1,8 @@
 import TouchstoneDaemon
 
-/// The daemon of tests: its configuration may name other parts than the machine's own (`test.…`).
+/// The daemon for tests: its configuration may replace parts of the machine (`test.…`).
 ///
-/// It is never installed. What it keeps has the assurance `test`, and it opens no keybag that was made without it.
+/// It is never installed. Its keychains have the assurance `test`, and it opens no keybag that a daemon without test parts made.
 @main
 enum TouchstonedTesting {
     static func main() {

@@ -1,20 +1,20 @@
-/// What administrators do.
+/// The operations of administrators.
 public protocol AdministrationStore: Sendable {
-    /// Makes an account.
+    /// Creates an account.
     ///
     /// - Throws: ``StoreError/Conflict/usernameTaken``, ``StoreError/Conflict/accountExists``.
     func createAccount(_ account: Account, audit: AuditEvent, now: Timestamp) async throws(StoreError)
 
-    /// An account by its id; nil: there is none.
+    /// An account by its id; nil: it does not exist.
     func account(_ id: AccountID) async throws(StoreError) -> Account?
 
-    /// An account by its name; nil: there is none.
+    /// An account by its name; nil: it does not exist.
     func account(username: String) async throws(StoreError) -> Account?
 
-    /// Accounts in the order of their names' bytes.
+    /// Accounts in the byte order of their names.
     func accounts(after username: String, count: Int) async throws(StoreError) -> [Account]
 
-    /// Gives an account other names.
+    /// Renames an account.
     ///
     /// - Throws: ``StoreError/Conflict/usernameTaken``; ``StoreError/Code/notFound``.
     func renameAccount(
@@ -25,7 +25,7 @@ public protocol AdministrationStore: Sendable {
         now: Timestamp
     ) async throws(StoreError)
 
-    /// Keeps an account shut, and its sessions end, or opens it.
+    /// Locks an account and ends its sessions, or unlocks it.
     ///
     /// - Throws: ``StoreError/Code/notFound``.
     func setLocked(
@@ -35,20 +35,20 @@ public protocol AdministrationStore: Sendable {
         now: Timestamp
     ) async throws(StoreError)
 
-    /// Deletes an account with all it has, but not its audit.
+    /// Deletes an account with all its data except its audit.
     ///
     /// - Throws: ``StoreError/Code/notFound``.
     func deleteAccount(_ id: AccountID, audit: AuditEvent, now: Timestamp) async throws(StoreError)
 
-    /// Keeps the one-time token that lets the first administrator in; one that was kept before is worth nothing any more.
+    /// Stores the one-time token for the first administrator; it replaces an earlier one.
     ///
-    /// - Returns: nothing is kept when there is an administrator's token already.
+    /// - Returns: nothing is stored if an administrator's token exists already.
     func offerFirstAdmin(_ token: TokenDigest, expiresAt: Timestamp, now: Timestamp) async throws(StoreError)
         -> FirstAdminOffer
 
-    /// Takes the one-time token for an administrator's token, once.
+    /// Exchanges the one-time token for an administrator's token, once.
     ///
-    /// - Throws: ``StoreError/Code/notFound`` when it is not the one that was offered, was used, or is over.
+    /// - Throws: ``StoreError/Code/notFound`` when it is not the offered token, was used, or has expired.
     func redeemFirstAdmin(
         _ token: TokenDigest,
         for admin: AdminToken,
@@ -61,10 +61,10 @@ public protocol AdministrationStore: Sendable {
     /// - Throws: ``StoreError/Conflict/identifierTaken``.
     func addAdminToken(_ token: AdminToken, audit: AuditEvent, now: Timestamp) async throws(StoreError)
 
-    /// An administrator's token; nil: there is none, or it is over.
+    /// An administrator's token; nil: it does not exist, or has expired.
     func adminToken(_ digest: TokenDigest, now: Timestamp) async throws(StoreError) -> AdminToken?
 
-    /// All administrators' tokens, the oldest first.
+    /// All administrators' tokens, oldest first.
     func adminTokens() async throws(StoreError) -> [AdminToken]
 
     /// Removes an administrator's token.
@@ -73,10 +73,10 @@ public protocol AdministrationStore: Sendable {
     func removeAdminToken(_ digest: TokenDigest, audit: AuditEvent, now: Timestamp) async throws(StoreError)
 }
 
-/// Whether the first administrator can come in.
+/// Whether the first administrator can sign in.
 public enum FirstAdminOffer: Sendable, Equatable {
-    /// With the token that is kept now.
+    /// With the token stored now.
     case offered
-    /// There is one.
+    /// An administrator exists already.
     case alreadyThere
 }

@@ -1,25 +1,26 @@
-/// What the attestation CA keeps.
+/// The state of the attestation CA.
 public protocol AttestationStore: Sendable {
-    /// Keeps an activation until the client brings the secret back.
+    /// Stores an activation until the client returns the secret.
     ///
     /// - Throws: ``StoreError/Conflict/identifierTaken``.
     func openActivation(_ activation: Activation, now: Timestamp) async throws(StoreError)
 
-    /// Takes an activation away, before the secret is compared; nil when it was taken, is over, or is another account's.
+    /// Removes an activation before the secret is compared; nil if it was consumed, has expired, or belongs to another
+    /// account.
     func consumeActivation(
         _ id: ActivationID,
         of account: AccountID,
         now: Timestamp
     ) async throws(StoreError) -> Activation?
 
-    /// Remembers in which chip a key is that got a certificate.
+    /// Records the chip that holds a certified attestation key.
     func recordAttestationKey(
         _ key: AttestationKey,
         audit: AuditEvent,
         now: Timestamp
     ) async throws(StoreError)
 
-    /// The key of a certificate; nil: it is none of this CA's, or over.
+    /// The attestation key of a certificate; nil: this CA did not issue it, or it has expired.
     func attestationKey(
         certificateDigest: [UInt8],
         now: Timestamp

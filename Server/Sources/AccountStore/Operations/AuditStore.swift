@@ -1,18 +1,18 @@
-/// What happened, in chains.
+/// The audit, in hash chains.
 ///
-/// A chain is an account's: each record has the hash of the one before it, and what happens to other accounts is neither
-/// waited for nor read, so that no row is everybody's. Events without an account go to chains of the store's own, one for
-/// each store that is open.
+/// Each account has a chain, in which a record contains the hash of the one before. Writing it neither waits for nor
+/// reads other accounts' records, so that no row is shared by all. Events without an account go to chains of the store,
+/// one for each open store.
 public protocol AuditStore: Sendable {
-    /// Writes events where no other operation does.
+    /// Writes events that no other operation writes.
     func record(_ events: [AuditEvent], now: Timestamp) async throws(StoreError)
 
-    /// The records behind a position, in their order; fewer than asked for: there are no more.
+    /// The records after a position, in order; fewer than requested: there are no more.
     ///
-    /// What is still being written by somebody else is not passed over: the page ends before it.
+    /// A page ends before records that another process is still writing, so that none is skipped.
     func auditPage(after position: Int64, count: Int) async throws(StoreError) -> [AuditRecord]
 
-    /// The records of one account behind a number, in their order.
+    /// The records of one account after a sequence number, in order.
     func auditPage(
         of account: AccountID,
         after sequence: Int64,

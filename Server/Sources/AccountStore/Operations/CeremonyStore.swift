@@ -1,22 +1,22 @@
-/// What is begun by one request and ended by another, once.
+/// Ceremonies, which one request opens and another consumes, once.
 public protocol CeremonyStore: Sendable {
-    /// The account of a name with its credentials, for the options of a login; nil: there is none.
+    /// The account with a name and its credentials, for the options of a login; nil: it does not exist.
     func loginAccount(username: String) async throws(StoreError) -> AccountWithCredentials?
 
-    /// Keeps a ceremony until it is consumed or over.
+    /// Stores a ceremony until it is consumed or expires.
     ///
-    /// The limits are counted first, in the same transaction; when one is used up, the ceremony is not kept. May throw
-    /// ``StoreError/Conflict/identifierTaken``.
+    /// The limits are counted first, in the same transaction; when one is exceeded, the ceremony is not stored. May
+    /// throw ``StoreError/Conflict/identifierTaken``.
     func openCeremony(
         _ ceremony: Ceremony,
         limits: [RateLimit],
         now: Timestamp
     ) async throws(StoreError) -> LimitVerdict
 
-    /// Takes a ceremony away, before anything of the answer is verified: of two who want the same one, one gets it.
+    /// Removes a ceremony before its response is verified: of two concurrent requests, one gets it.
     ///
-    /// Nil when it was consumed, is over or never was; it is gone then too. The credential that the answer is by is looked
-    /// up on the way, with its account.
+    /// Nil when it was consumed, has expired or never existed; an expired one is removed too. The same operation looks
+    /// up the responding credential with its account.
     func consumeCeremony(
         _ id: CeremonyID,
         presenting credential: CredentialID?,
@@ -24,14 +24,14 @@ public protocol CeremonyStore: Sendable {
     ) async throws(StoreError) -> ConsumedCeremony?
 }
 
-/// An account and all of its credentials, the oldest first.
+/// An account and all its credentials, oldest first.
 public struct AccountWithCredentials: Sendable, Equatable {
     /// The account.
     public let account: Account
-    /// Its credentials, those that are suspended too.
+    /// Its credentials, including suspended ones.
     public let credentials: [Credential]
 
-    /// Describes both.
+    /// Creates the pair.
     public init(account: Account, credentials: [Credential]) {
         self.account = account
         self.credentials = credentials

@@ -1,10 +1,10 @@
-/// The credentials of accounts, and their passwords.
+/// The credentials and passwords of accounts.
 public protocol CredentialStore: Sendable {
-    /// Registers a credential, and says which ones it suspended.
+    /// Registers a credential, and returns the ones it suspended.
     ///
-    /// Those of the same device (the same anchor or thumbprint) and account are suspended as superseded, and their sessions
-    /// end, but not the one that asks. Throws ``StoreError/Conflict/credentialExists``,
-    /// ``StoreError/Conflict/tooManyCredentials``, or ``StoreError/Code/notFound`` when the account is gone.
+    /// Credentials of the same device (the same anchor or thumbprint) and account are suspended as superseded, and
+    /// their sessions end, except the requesting session. Throws ``StoreError/Conflict/credentialExists``,
+    /// ``StoreError/Conflict/tooManyCredentials``, or ``StoreError/Code/notFound`` when the account was deleted.
     func registerCredential(
         _ credential: Credential,
         keeping session: SessionID?,
@@ -12,13 +12,13 @@ public protocol CredentialStore: Sendable {
         now: Timestamp
     ) async throws(StoreError) -> [CredentialID]
 
-    /// All credentials of an account, the oldest first.
+    /// All credentials of an account, oldest first.
     func credentials(of account: AccountID) async throws(StoreError) -> [Credential]
 
-    /// One credential; nil: the account has none of that id.
+    /// One credential; nil: the account has none with that id.
     func credential(_ id: CredentialID, of account: AccountID) async throws(StoreError) -> Credential?
 
-    /// Gives a credential another label.
+    /// Changes the label of a credential.
     ///
     /// - Throws: ``StoreError/Code/notFound``.
     func renameCredential(
@@ -29,7 +29,7 @@ public protocol CredentialStore: Sendable {
         now: Timestamp
     ) async throws(StoreError)
 
-    /// Removes a credential; the sessions that it signed in end, but not the one that asks.
+    /// Removes a credential and ends the sessions that it signed in, except the requesting one.
     ///
     /// - Throws: ``StoreError/Code/notFound``.
     func removeCredential(
@@ -40,7 +40,7 @@ public protocol CredentialStore: Sendable {
         now: Timestamp
     ) async throws(StoreError)
 
-    /// Suspends a credential, whose sessions end, or restores it (nil).
+    /// Suspends a credential and ends its sessions, or restores it (nil).
     ///
     /// - Throws: ``StoreError/Code/notFound``.
     func setSuspension(
@@ -51,10 +51,10 @@ public protocol CredentialStore: Sendable {
         now: Timestamp
     ) async throws(StoreError)
 
-    /// Changes an account's password; all sessions end but the one that asks.
+    /// Changes an account's password and ends all sessions except the requesting one.
     ///
-    /// `checked` is the hash that the old password was checked against (nil: the account had none); an administrator passes
-    /// what is stored. Throws ``StoreError/Conflict/passwordChanged`` when it is not that any more, or
+    /// `checked` is the hash that the old password was checked against (nil: the account had none); an administrator
+    /// passes the stored one. Throws ``StoreError/Conflict/passwordChanged`` when the stored hash differs by now, or
     /// ``StoreError/Code/notFound``.
     func changePassword(
         of account: AccountID,

@@ -2,14 +2,14 @@
 public protocol LimitStore: Sendable {
     /// Counts one use of each limit.
     ///
-    /// - Returns: the first limit that is used up; what it counted of others before stays counted.
+    /// - Returns: the first exceeded limit; the uses counted for limits before it stay counted.
     func take(_ limits: [RateLimit], now: Timestamp) async throws(StoreError) -> LimitVerdict
 
-    /// Counts an attempt at a password as failed before it is checked, so that many at a time are not tried for one; a
-    /// login that succeeds forgets it (``LoginCompletion/resetting``).
+    /// Counts a password attempt as failed before it is checked, so that concurrent attempts are not counted as one; a
+    /// successful login forgets it (``LoginCompletion/resetting``).
     ///
-    /// `delay` says how long to wait after so many failures in a row (nil: until the day's end, UTC). The limits are
-    /// counted in the same transaction, before it.
+    /// `delay` returns how long to wait after a number of consecutive failures (nil: until the end of the day, UTC).
+    /// The limits are counted first, in the same transaction.
     func takeAttempt(
         _ key: LimitKey,
         delay: @escaping @Sendable (_ failures: Int) -> Duration?,
@@ -17,36 +17,36 @@ public protocol LimitStore: Sendable {
         now: Timestamp
     ) async throws(StoreError) -> AttemptVerdict
 
-    /// Takes back one use or one attempt of each, which was counted at `now` and turned out to be no failure; a window that
-    /// began since is another.
+    /// Takes back one use or attempt of each key that was counted at `now` and was not a failure; a window that began
+    /// since is not changed.
     func giveBack(_ keys: [LimitKey], now: Timestamp) async throws(StoreError)
 
-    /// Forgets what was counted.
+    /// Resets the counts.
     func reset(_ keys: [LimitKey]) async throws(StoreError)
 
-    /// Takes a proof of possession as used, where no other operation does.
+    /// Marks a proof of possession as used, if no other operation does.
     func takeProof(_ proof: ProofIdentifier, now: Timestamp) async throws(StoreError) -> ProofVerdict
 }
 
-/// What is counted: a kind and whose it is; stored as a digest.
+/// The key of a count: a kind and a subject; stored as a digest.
 public struct LimitKey: Hashable, Sendable {
     /// The kind and the subject.
     public let text: String
 
-    /// Names what is counted, `LimitKey("password", username)`.
+    /// Creates a key, such as `LimitKey("password", username)`.
     public init(_ kind: String, _ subject: String) { text = "\(kind)/\(subject)" }
 }
 
-/// At most so many in a window of time, which begins with the first.
+/// A maximum number of uses in a time window, which begins with the first use.
 public struct RateLimit: Hashable, Sendable {
-    /// What is counted.
+    /// The key of the count.
     public let key: LimitKey
-    /// How many.
+    /// The maximum number.
     public let most: Int
-    /// In what time.
+    /// The length of the window.
     public let window: Duration
 
-    /// Describes a limit.
+    /// Creates a limit.
     public init(_ key: LimitKey, most: Int, window: Duration) {
         self.key = key
         self.most = most
@@ -54,32 +54,32 @@ public struct RateLimit: Hashable, Sendable {
     }
 }
 
-/// Whether there is room.
+/// Whether a use is within the limits.
 public enum LimitVerdict: Sendable, Equatable {
-    /// There was.
+    /// It is.
     case allowed
-    /// This one is used up until then.
+    /// This limit is exceeded until then.
     case exceeded(LimitKey, until: Timestamp)
 }
 
-/// Whether somebody may try.
+/// Whether an attempt is allowed.
 public enum AttemptVerdict: Sendable, Equatable {
-    /// Yes, after so many failures in a row; this one counts as a failure until it is reset.
+    /// It is, after this number of consecutive failures; it counts as a failure until it is reset.
     case allowed(failures: Int)
     /// Not before then.
     case wait(failures: Int, until: Timestamp)
-    /// A limit is used up until then.
+    /// A limit is exceeded until then.
     case exceeded(LimitKey, until: Timestamp)
 }
 
-/// A proof of possession (`jti`, RFC 9449 section 11.1): it is good once.
+/// A proof of possession (`jti`, RFC 9449 section 11.1), which is valid once.
 public struct ProofIdentifier: Sendable, Equatable {
-    /// The SHA-256 of the key's thumbprint and the proof's own number, 32 bytes.
+    /// The SHA-256 of the key's thumbprint and the proof's `jti`, 32 bytes.
     public let digest: [UInt8]
-    /// From then on it would be refused for its age.
+    /// From then on the proof is too old anyway.
     public let expiresAt: Timestamp
 
-    /// Describes a proof.
+    /// Creates an identifier.
     public init(digest: [UInt8], expiresAt: Timestamp) {
         self.digest = digest
         self.expiresAt = expiresAt
@@ -88,8 +88,8 @@ public struct ProofIdentifier: Sendable, Equatable {
 
 /// Whether a proof is new.
 public enum ProofVerdict: Sendable, Equatable {
-    /// It is; not any more from now on.
+    /// It is, and is now marked as used.
     case fresh
-    /// It was used.
+    /// It was used before.
     case replayed
 }

@@ -1,25 +1,25 @@
-/// Signing in, tokens, signing out.
+/// Signing in, tokens and signing out.
 public protocol SessionStore: Sendable {
-    /// Completes a login, by a credential or by the password, or an authentication again: the counter and the flags of the
-    /// credential, the session with its tokens, and the audit.
+    /// Completes a login by a credential or password, or a reauthentication: updates the credential's counter and
+    /// flags, and writes the session with its tokens and the audit.
     ///
-    /// What else it sees to, all in the same transaction: a counter that did not grow suspends the credential; a password
-    /// that was changed since it was checked does not sign in; the oldest session ends when there are too many.
+    /// In the same transaction, a counter that did not grow suspends the credential; a password that was changed since
+    /// it was checked does not sign in; and the oldest session ends when there are too many.
     func completeLogin(_ completion: LoginCompletion) async throws(StoreError) -> LoginOutcome
 
-    /// Takes a ceremony away, verifies the answer to it, and completes the login, in one transaction.
+    /// Consumes a ceremony, verifies the response to it, and completes the login, in one transaction.
     ///
-    /// The ceremony is gone as after ``CeremonyStore/consumeCeremony(_:presenting:now:)``, also when `verify` throws: of two
-    /// who want the same one, one gets it, and a refused answer cannot be tried again. `verify` computes and does nothing
-    /// else: it runs within the transaction, and again when the transaction has to be repeated.
+    /// As with ``CeremonyStore/consumeCeremony(_:presenting:now:)``, the ceremony is then consumed, even if `verify`
+    /// throws: of two concurrent requests one gets it, and a refused response cannot be tried again. `verify` must have
+    /// no side effects: it runs within the transaction, and again if the transaction is repeated.
     ///
     /// - Parameters:
-    ///   - ceremony: the ceremony that the answer is to.
-    ///   - credential: the credential that the answer is by.
-    ///   - now: now.
-    ///   - verify: makes a login of the ceremony and the credential, or refuses.
-    /// - Returns: how it ended; what `verify` threw is in it.
-    /// - Throws: ``StoreError``; then nothing happened, and the ceremony is as it was.
+    ///   - ceremony: the ceremony of the response.
+    ///   - credential: the responding credential.
+    ///   - now: the current time.
+    ///   - verify: makes a login of the ceremony and the credential, or throws a refusal.
+    /// - Returns: the outcome, including an error of `verify`.
+    /// - Throws: ``StoreError``; then nothing happened, and the ceremony is unchanged.
     func completeLogin<Refusal: Error>(
         by ceremony: CeremonyID,
         presenting credential: CredentialID,
@@ -27,9 +27,9 @@ public protocol SessionStore: Sendable {
         verify: @escaping @Sendable (ConsumedCeremony) throws(Refusal) -> LoginCompletion
     ) async throws(StoreError) -> CeremonyLogin<Refusal>
 
-    /// What a token opens; nil: nothing, because it is unknown, over or revoked, or the account is locked.
+    /// The session of a token; nil: the token is unknown, expired or revoked, or the account is locked.
     ///
-    /// A look-up by its key that writes nothing, made for every request.
+    /// A read-only look-up by key, made for every request.
     func liveSession(
         _ token: TokenDigest,
         _ kind: TokenKind,
@@ -38,13 +38,13 @@ public protocol SessionStore: Sendable {
 
     /// Renews the tokens of a session.
     ///
-    /// A refresh token that is bound to a key stays as it is; one that is not gives way to its successor, and its being
-    /// used again after that ends the session (``Limits/refreshGrace``).
+    /// A refresh token that is bound to a key stays the same; an unbound one is replaced by its successor, and using
+    /// the old one afterwards ends the session (``Limits/refreshGrace``).
     func refresh(_ request: RefreshRequest) async throws(StoreError) -> RefreshOutcome
 
-    /// Revokes a token (RFC 7009): an access token alone, a refresh token with its session.
+    /// Revokes a token (RFC 7009): an access token alone, or a refresh token with its session.
     ///
-    /// - Returns: the session that the token belonged to; nil: there was nothing to revoke.
+    /// - Returns: the session of the token; nil: there was nothing to revoke.
     @discardableResult
     func revoke(
         _ token: TokenDigest,
@@ -53,10 +53,10 @@ public protocol SessionStore: Sendable {
         now: Timestamp
     ) async throws(StoreError) -> SessionID?
 
-    /// The sessions of an account that are not over, the newest first.
+    /// The active sessions of an account, newest first.
     func sessions(of account: AccountID, now: Timestamp) async throws(StoreError) -> [Session]
 
-    /// Ends one session; its tokens are worth nothing from then on.
+    /// Ends one session and invalidates its tokens.
     ///
     /// - Throws: ``StoreError/Code/notFound`` when the account has no such session.
     func endSession(
@@ -78,56 +78,56 @@ public protocol SessionStore: Sendable {
     ) async throws(StoreError) -> Int
 }
 
-/// Which token.
+/// The kind of a token.
 public enum TokenKind: Sendable, CaseIterable {
-    /// Opens the API for minutes.
+    /// Grants access to the API for minutes.
     case access
     /// Gets new access tokens.
     case refresh
 }
 
-/// What a login has come to, all checks passed.
+/// A login that passed all checks.
 public struct LoginCompletion: Sendable {
-    /// What showed who it is.
+    /// The method of authentication.
     public enum Method: Sendable, Equatable {
         /// A credential.
         case credential(CredentialUse)
-        /// The password, whose hash was this when it was checked; and the same password with a new cost, if it is to be
-        /// stored anew.
+        /// The password, with the hash it was checked against; and its hash with a new cost, if it must be stored
+        /// again.
         case password(checked: String, rehashed: String?)
     }
 
-    /// What it opens.
+    /// The session that a login leads to.
     public enum Target: Sendable, Equatable {
-        /// A session of its own.
+        /// A new session.
         case newSession
-        /// The session that was there: it gets a new time, class and methods of authentication and new tokens, and the
-        /// old tokens end.
+        /// The existing session: it gets a new time, class and methods of authentication and new tokens, and the old
+        /// tokens end.
         ///
-        /// Of ``LoginCompletion/session`` only id, account, credential, acr, amr and authTime are used.
+        /// Only id, account, credential, acr, amr and authTime of ``LoginCompletion/session`` are used.
         case renewal
     }
 
-    /// What showed who it is.
+    /// The method of authentication.
     public let method: Method
-    /// What it opens.
+    /// The session that the login leads to.
     public let target: Target
-    /// The session, whose account is whoever signs in.
+    /// The session, with the account that signs in.
     public let session: Session
     /// Its tokens.
     public let tokens: TokenPair
-    /// The proof of possession that came with it, which is good once.
+    /// The accompanying proof of possession, which is valid once.
     public let proof: ProofIdentifier?
-    /// The counts of failures that are forgotten now.
+    /// The failure counts to reset.
     public let resetting: [LimitKey]
-    /// The counts that this login was added to as a failure, and is taken from now.
+    /// The counts that included this login as a failure, and are now reduced.
     public let givingBack: [LimitKey]
-    /// What the audit says when it succeeds; the store takes its address and trace for what is said otherwise.
+    /// The audit event of a success; the store reuses its address and trace for other events.
     public let audit: AuditEvent
-    /// Now.
+    /// The current time.
     public let now: Timestamp
 
-    /// Describes a login.
+    /// Creates a completion.
     public init(
         method: Method,
         target: Target = .newSession,
@@ -151,60 +151,60 @@ public struct LoginCompletion: Sendable {
     }
 }
 
-/// How a login ended.
+/// The outcome of a login.
 public enum LoginOutcome: Sendable, Equatable {
-    /// In a session. The sessions that ended because there were too many are named.
+    /// Completed with a session. Lists the sessions that ended because there were too many.
     case completed(Session, ended: [SessionID])
-    /// Not in one. The audit has it as ``AuditEvent/Name/loginFail`` already.
+    /// Refused. The audit already has it as ``AuditEvent/Name/loginFail``.
     case refused(LoginRefusal)
 }
 
-/// How a login by a ceremony ended.
+/// The outcome of a login by a ceremony.
 public enum CeremonyLogin<Refusal: Error>: Sendable {
-    /// The ceremony was consumed before, is over, or never was.
+    /// The ceremony was consumed, has expired, or never existed.
     case noCeremony
-    /// The answer was not good. The ceremony is consumed; the audit does not have it.
+    /// The response was refused. The ceremony is consumed; the audit does not have the refusal.
     case refused(Refusal, ConsumedCeremony)
-    /// The answer was good.
+    /// The response was verified.
     case verified(LoginOutcome)
 }
 
-/// Why a login was refused at its last step.
+/// Why the last step refused a login.
 public enum LoginRefusal: String, Sendable, CaseIterable {
     /// The account was deleted meanwhile.
     case noAccount = "no_account"
-    /// An administrator keeps it shut.
+    /// The account is locked by an administrator.
     case accountLocked = "account_locked"
-    /// The credential was removed meanwhile, or is another account's.
+    /// The credential was removed meanwhile, or belongs to another account.
     case noCredential = "no_credential"
     /// The credential is suspended.
     case credentialSuspended = "credential_suspended"
-    /// The counter did not grow; the credential is suspended from now on.
+    /// The counter did not grow; the credential is now suspended.
     case clonedCounter = "cloned_counter"
     /// The password was changed meanwhile.
     case passwordChanged = "password_changed"
     /// The proof of possession was used before.
     case proofReplayed = "proof_replayed"
-    /// The session that was to be renewed is over.
+    /// The session to renew has ended.
     case noSession = "no_session"
 }
 
-/// A refresh of tokens.
+/// A request to refresh tokens.
 public struct RefreshRequest: Sendable {
-    /// The refresh token that was shown.
+    /// The presented refresh token.
     public let token: TokenDigest
-    /// The thumbprint of the key whose proof came with it and was verified; nil: no proof came.
+    /// The thumbprint of the key whose proof was verified; nil: there was no proof.
     public let thumbprint: [UInt8]?
-    /// The proof, which is good once.
+    /// The proof, which is valid once.
     public let proof: ProofIdentifier?
-    /// The new tokens; the refresh token of them is used only when the old one rotates.
+    /// The new tokens; their refresh token is used only if the old one rotates.
     public let tokens: TokenPair
-    /// What the audit says when it succeeds; the store takes its address and trace for what is said otherwise.
+    /// The audit event of a success; the store reuses its address and trace for other events.
     public let audit: AuditEvent
-    /// Now.
+    /// The current time.
     public let now: Timestamp
 
-    /// Describes a refresh.
+    /// Creates a request.
     public init(
         token: TokenDigest,
         thumbprint: [UInt8]? = nil,
@@ -222,28 +222,28 @@ public struct RefreshRequest: Sendable {
     }
 }
 
-/// How a refresh ended.
+/// The outcome of a refresh.
 public enum RefreshOutcome: Sendable, Equatable {
-    /// With a new access token.
+    /// Renewed with a new access token.
     ///
-    /// - rotated: the client gets the new refresh token; else it keeps the one that it has.
+    ///   - rotated: the client gets the new refresh token; otherwise it keeps the old one.
     case renewed(Session, rotated: Bool)
-    /// Without; the client hears `invalid_grant`.
+    /// Refused; the client gets `invalid_grant`.
     case refused(RefreshRefusal)
 }
 
-/// Why a refresh was refused; where the session is known, the audit has it already.
+/// Why a refresh was refused; if the session is known, the audit already has it.
 public enum RefreshRefusal: String, Sendable, CaseIterable {
-    /// No such token, or its session ended.
+    /// The token does not exist, or its session ended.
     case unknownToken = "unknown_token"
-    /// It was not used for too long, or the session is over.
+    /// The token was unused for too long, or the session has expired.
     case expired
-    /// It was replaced, and its successor used or the grace over: the whole session ended.
+    /// The token was replaced, and its successor was used or the grace period is over: the whole session ended.
     case reused
-    /// It is bound to a key, and the proof is by another or there is none.
+    /// The token is bound to a key, and the proof is by another key or missing.
     case otherKey = "other_key"
     /// The proof was used before.
     case proofReplayed = "proof_replayed"
-    /// An administrator keeps the account shut.
+    /// The account is locked by an administrator.
     case accountLocked = "account_locked"
 }

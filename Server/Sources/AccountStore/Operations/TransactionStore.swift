@@ -1,6 +1,6 @@
-/// What is confirmed by a signature.
+/// Transactions, which their owner confirms by a signature.
 public protocol TransactionStore: Sendable {
-    /// Keeps a transaction that its owner is to decide.
+    /// Stores a transaction for its owner to decide.
     ///
     /// - Throws: ``StoreError/Conflict/identifierTaken``; ``StoreError/Code/notFound`` when the account is gone.
     func createTransaction(
@@ -8,13 +8,13 @@ public protocol TransactionStore: Sendable {
         audit: AuditEvent
     ) async throws(StoreError)
 
-    /// A transaction, as it stands now; nil: there is none.
+    /// A transaction with its present status; nil: it does not exist.
     func transaction(_ id: TransactionID, now: Timestamp) async throws(StoreError) -> Transaction?
 
-    /// The transactions that wait for their owner, the oldest first, at most ``Limits/pendingTransactions``.
+    /// The transactions that wait for their owner, oldest first, at most ``Limits/pendingTransactions``.
     func pendingTransactions(of account: AccountID, now: Timestamp) async throws(StoreError) -> [Transaction]
 
-    /// Decides a transaction, once: of several who decide, one is first.
+    /// Decides a transaction, once: of several decisions the first counts.
     ///
     /// - Throws: ``StoreError/Code/notFound`` when the account has no such transaction.
     func decideTransaction(
@@ -26,22 +26,22 @@ public protocol TransactionStore: Sendable {
     ) async throws(StoreError) -> TransactionOutcome
 }
 
-/// How a transaction is decided.
+/// A decision on a transaction.
 public enum TransactionDecision: Sendable, Equatable {
-    /// Confirmed, all checks passed.
+    /// Confirmed, and all checks passed.
     case approved(TransactionEvidence, CredentialUse)
-    /// Its owner does not want it.
+    /// Rejected by the owner.
     case rejected
-    /// A confirmation was not good.
+    /// A confirmation was invalid.
     case failed
 }
 
-/// What became of a decision.
+/// The outcome of a decision.
 public enum TransactionOutcome: Sendable, Equatable {
-    /// It counts.
+    /// The decision counts.
     case decided(Transaction)
-    /// Somebody was faster, or it is too late.
+    /// The transaction was decided already, or has expired.
     case notPending(Transaction.Status)
-    /// The credential does not confirm anything (any more); the transaction failed.
+    /// The credential cannot confirm (any more); the transaction failed.
     case refused(LoginRefusal)
 }

@@ -1,17 +1,16 @@
-/// What keeps a store going.
+/// Maintenance of a store.
 public protocol UpkeepStore: Sendable {
-    /// A small row written and durable: the store works, for writing too.
+    /// Writes a small row durably, to check that the store works, including writes.
     ///
     /// - Throws: why it does not.
     func checkReady(now: Timestamp) async throws(StoreError)
 
-    /// A secret that all server processes have in common (for nonces, for made-up credential ids): the one that was
-    /// proposed first.
+    /// A secret shared by all server processes (for nonces and fictitious credential ids): the first proposal wins.
     func sharedSecret(named name: String, proposing proposal: [UInt8]) async throws(StoreError) -> [UInt8]
 
-    /// Removes a part of what is over, in a transaction that is short; many processes may do it at a time.
+    /// Removes some expired rows in a short transaction; several processes may do it at a time.
     ///
-    /// A cursor is where the part before this one ended (nil: from the beginning); ``PurgeResult/next`` is nil when
+    /// A cursor is where the previous part ended (nil: start at the beginning); ``PurgeResult/next`` is nil at the end.
     /// everything was looked at.
     func purge(
         from cursor: PurgeCursor?,
@@ -19,18 +18,18 @@ public protocol UpkeepStore: Sendable {
         now: Timestamp
     ) async throws(StoreError) -> PurgeResult
 
-    /// What the store did since it was opened, for metrics.
+    /// Counts since the store was opened, for metrics.
     var statistics: StoreStatistics { get }
 
-    /// Ends the work that was begun and closes the database; every operation fails from then on.
+    /// Finishes the work in progress and closes the database; every operation fails from then on.
     func close() async
 }
 
-/// How far a purge has come.
+/// The progress of a purge.
 public struct PurgeCursor: Sendable, Equatable {
-    /// Which table.
+    /// The index of the table.
     package let table: Int
-    /// The last key that was looked at.
+    /// The last key that was examined.
     package let key: [UInt8]
 
     package init(table: Int, key: [UInt8]) {
@@ -39,11 +38,11 @@ public struct PurgeCursor: Sendable, Equatable {
     }
 }
 
-/// A part of a purge.
+/// The result of one part of a purge.
 public struct PurgeResult: Sendable, Equatable {
-    /// How many rows are gone.
+    /// The number of removed rows.
     public let removed: Int
-    /// Where to go on; nil: at the end.
+    /// Where to continue; nil: at the end.
     public let next: PurgeCursor?
 
     package init(removed: Int, next: PurgeCursor?) {
@@ -52,19 +51,19 @@ public struct PurgeResult: Sendable, Equatable {
     }
 }
 
-/// How long what is over is still kept.
+/// How long expired rows are kept.
 public struct PurgeSettings: Sendable {
-    /// How long the audit is kept; the newest record of each chain stays, so that the chain goes on.
+    /// How long the audit is kept; the newest record of each chain stays, so that the chain continues.
     public var auditRetention: Duration
     /// How long transactions are kept after their end.
     public var transactionRetention: Duration
-    /// How long a refresh token that was replaced is known, so that using it again ends its session; after that it is
-    /// just unknown.
+    /// How long a replaced refresh token is remembered, so that using it again ends its session; after that it is
+    /// simply unknown.
     public var replacedTokenRetention: Duration
-    /// How many rows one part looks at.
+    /// How many rows one part examines.
     public var rowsAtATime: Int
 
-    /// Describes settings.
+    /// Creates settings.
     public init(
         auditRetention: Duration = .seconds(720 * 3600),
         transactionRetention: Duration = .seconds(720 * 3600),
@@ -78,23 +77,23 @@ public struct PurgeSettings: Sendable {
     }
 }
 
-/// What a store did since it was opened.
+/// Counts of a store since it was opened.
 public struct StoreStatistics: Sendable, Equatable {
-    /// Transactions that wrote, as operations count.
+    /// Write transactions, counted as operations.
     public var writes = 0
-    /// Commits that made them durable: fewer, where several go together.
+    /// Commits that made them durable: fewer, because several operations may share one.
     public var commits = 0
-    /// Look-ups.
+    /// Read operations.
     public var reads = 0
-    /// Operations that ended with an error of the store (no conflict).
+    /// Operations that failed with an error of the store (not a conflict).
     public var failures = 0
-    /// Transactions that were tried again because others were in the way.
+    /// Transactions that were repeated because of concurrent ones.
     public var retries = 0
-    /// Operations that wait or run now.
+    /// Operations that are waiting or running now.
     public var pending = 0
-    /// How long the database was busy with writing.
+    /// How long the database was busy writing.
     public var busyTime = Duration.zero
 
-    /// Nothing yet.
+    /// Creates zero counts.
     public init() {}
 }

@@ -1,19 +1,19 @@
-/// Who signs in.
+/// A user's account.
 public struct Account: Sendable, Equatable {
-    /// Its id, which is its user handle.
+    /// The account's id, which is its user handle.
     public let id: AccountID
-    /// What somebody types; unique, and brought to one form (RFC 8265) by whoever calls.
+    /// The name that the user types; unique, and normalised (RFC 8265) by the caller.
     public var username: String
-    /// What a page shows.
+    /// The name that pages show.
     public var displayName: String
-    /// When it was made.
+    /// When the account was created.
     public let createdAt: Timestamp
-    /// Since when an administrator keeps it shut; nil: it is open.
+    /// Since when an administrator has locked it; nil: it is not locked.
     public var lockedAt: Timestamp?
     /// Its password; nil: it has none.
     public var password: PasswordRecord?
 
-    /// Describes an account.
+    /// Creates an account.
     public init(
         id: AccountID,
         username: String,
@@ -31,14 +31,14 @@ public struct Account: Sendable, Equatable {
     }
 }
 
-/// A password as it is stored.
+/// A stored password.
 public struct PasswordRecord: Sendable, Equatable {
     /// The PHC string.
     public var hash: String
-    /// When it was chosen; a new cost for the same password does not change it.
+    /// When it was chosen; rehashing with a new cost does not change it.
     public var changedAt: Timestamp
 
-    /// Describes a password.
+    /// Creates a password record.
     public init(hash: String, changedAt: Timestamp) {
         self.hash = hash
         self.changedAt = changedAt

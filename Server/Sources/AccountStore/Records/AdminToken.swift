@@ -1,15 +1,15 @@
-/// What an administrator shows.
+/// An administrator's token.
 public struct AdminToken: Sendable, Equatable {
-    /// Its digest.
+    /// The token's digest.
     public let digest: TokenDigest
-    /// Whose it is, for the audit.
+    /// The administrator's name, for the audit.
     public let name: String
-    /// When it was made.
+    /// When it was created.
     public let createdAt: Timestamp
-    /// Its end; nil: until it is removed.
+    /// When it expires; nil: valid until it is removed.
     public let expiresAt: Timestamp?
 
-    /// Describes a token.
+    /// Creates a token.
     public init(digest: TokenDigest, name: String, createdAt: Timestamp, expiresAt: Timestamp? = nil) {
         self.digest = digest
         self.name = name

@@ -1,29 +1,29 @@
-/// A WebAuthn ceremony that was begun: it is good once, and for minutes.
+/// An open WebAuthn ceremony: valid once, and for minutes.
 public struct Ceremony: Sendable, Equatable {
-    /// What it is for.
+    /// The purpose of a ceremony.
     public enum Purpose: String, Sendable, CaseIterable {
         /// Signing in.
         case login
-        /// Being authenticated again in a session.
+        /// Reauthentication in a session.
         case reauthentication
         /// Registering a credential.
         case registration
     }
 
-    /// Its id.
+    /// The ceremony's id.
     public let id: CeremonyID
-    /// What it is for.
+    /// The purpose.
     public let purpose: Purpose
-    /// For whom; nil: whoever has a passkey, or an account that does not exist.
+    /// The account; nil: any passkey may respond, or the account does not exist.
     public let account: AccountID?
-    /// The session that asked, when it takes one.
+    /// The requesting session, if the ceremony needs one.
     public let session: SessionID?
-    /// The full options as the client got them, JSON: all that the checks need later.
+    /// The complete options sent to the client, JSON: everything that the checks need later.
     public let options: String
-    /// The end of it.
+    /// When the ceremony expires.
     public let expiresAt: Timestamp
 
-    /// Describes a ceremony.
+    /// Creates a ceremony.
     public init(
         id: CeremonyID,
         purpose: Purpose,
@@ -41,16 +41,16 @@ public struct Ceremony: Sendable, Equatable {
     }
 }
 
-/// What taking a ceremony brings: nobody else gets it again.
+/// The result of consuming a ceremony; no other request gets it again.
 public struct ConsumedCeremony: Sendable, Equatable {
     /// The ceremony.
     public let ceremony: Ceremony
-    /// The credential that was asked for, whoever it belongs to; nil: there is none of that id.
+    /// The credential that was looked up, of any account; nil: there is none with that id.
     public let credential: Credential?
-    /// The account of that credential.
+    /// The account of the credential.
     public let account: Account?
 
-    /// Describes one.
+    /// Creates a result.
     public init(ceremony: Ceremony, credential: Credential?, account: Account?) {
         self.ceremony = ceremony
         self.credential = credential
@@ -58,22 +58,22 @@ public struct ConsumedCeremony: Sendable, Equatable {
     }
 }
 
-/// An activation of the attestation CA that was begun: the client has to bring the secret back.
+/// An open activation of the attestation CA: the client has to return the secret.
 public struct Activation: Sendable, Equatable {
-    /// Its id.
+    /// The activation's id.
     public let id: ActivationID
-    /// Who asked.
+    /// The requesting account.
     public let account: AccountID
-    /// The SHA-256 of the secret that only the chip can read.
+    /// The SHA-256 of the secret, which only the chip can decrypt.
     public let secretDigest: [UInt8]
-    /// The attestation key's certificate, DER: handed out when the secret comes back.
+    /// The attestation key's certificate, DER: issued when the secret is returned.
     public let certificate: [UInt8]
     /// The SHA-256 of the chip's endorsement key.
     public let deviceAnchor: [UInt8]
-    /// The end of it.
+    /// When the activation expires.
     public let expiresAt: Timestamp
 
-    /// Describes an activation.
+    /// Creates an activation.
     public init(
         id: ActivationID,
         account: AccountID,
@@ -91,18 +91,18 @@ public struct Activation: Sendable, Equatable {
     }
 }
 
-/// An attestation key that the CA gave a certificate to: which chip it is in.
+/// An attestation key certified by the CA, with the chip that holds it.
 public struct AttestationKey: Sendable, Equatable {
     /// The SHA-256 of the certificate (DER).
     public let certificateDigest: [UInt8]
-    /// Who asked for it.
+    /// The requesting account.
     public let account: AccountID
     /// The SHA-256 of the chip's endorsement key.
     public let deviceAnchor: [UInt8]
-    /// The certificate's end.
+    /// When the certificate expires.
     public let expiresAt: Timestamp
 
-    /// Describes one.
+    /// Creates a record.
     public init(
         certificateDigest: [UInt8],
         account: AccountID,

@@ -1,6 +1,6 @@
 /// A credential of an account: WebAuthn's credential record (Level 3, section 4) and what the server adds to it.
 public struct Credential: Sendable, Equatable {
-    /// What it is on.
+    /// The kind of authenticator.
     public enum Kind: String, Sendable, CaseIterable {
         /// The native client's key.
         case device
@@ -8,76 +8,76 @@ public struct Credential: Sendable, Equatable {
         case passkey
     }
 
-    /// Why it does not sign anybody in; its sessions ended with it.
+    /// Why the credential cannot sign in; its sessions ended with the suspension.
     public enum Suspension: String, Sendable, CaseIterable {
-        /// Its counter did not grow: there are two of it.
+        /// Its counter did not grow: there are two copies.
         case clonedCounter = "cloned_counter"
-        /// An administrator's decision.
+        /// An administrator suspended it.
         case administrator
-        /// The same device registered a new one.
+        /// The same device registered a new credential.
         case superseded
     }
 
-    /// What vouches for the key.
+    /// The evidence for the origin of the key.
     public enum Assurance: String, Sendable, CaseIterable {
         /// Nothing.
         case none
-        /// The key itself.
+        /// A signature by the key itself.
         case selfAttested = "self"
-        /// A maker's certificate.
+        /// A manufacturer's certificate.
         case basic
-        /// A TPM, whose certificate this server's attestation CA or a maker gave.
+        /// A TPM, certified by this server's attestation CA or by its manufacturer.
         case tpm
     }
 
-    /// What says that somebody was verified.
+    /// The evidence of user verification.
     public enum UserVerificationEvidence: String, Sendable, CaseIterable {
-        /// The authenticator's flag.
+        /// The authenticator's UV flag.
         case flag
         /// The policy of the key in the TPM.
         case tpmPolicy = "tpm_policy"
     }
 
-    /// Its id.
+    /// The credential's id.
     public let id: CredentialID
-    /// Whose it is.
+    /// The account that owns it.
     public let account: AccountID
-    /// What it is on.
+    /// The kind of authenticator.
     public let kind: Kind
-    /// What its owner calls it.
+    /// The owner's name for it.
     public var label: String
     /// The public key, a COSE key as the authenticator encoded it.
     public let publicKey: [UInt8]
-    /// The counter as of the last ceremony.
+    /// The counter after the last ceremony.
     public var signCount: UInt32
-    /// Whether somebody was verified with it at least once.
+    /// Whether it was used with user verification at least once.
     public var uvInitialized: Bool
     /// Whether it may be copied to other devices.
     public var backupEligible: Bool
-    /// Whether it was copied, as of the last ceremony.
+    /// Whether it was copied, at the last ceremony.
     public var backupState: Bool
-    /// Whether a chip vouched for the key at registration.
+    /// Whether a chip attested the key at registration.
     public let isHardwareBound: Bool
-    /// How the authenticator can be reached, as the client said.
+    /// The authenticator's transports, as reported by the client.
     public let transports: [String]
-    /// The kind of authenticator, 16 bytes.
+    /// The authenticator's model (AAGUID), 16 bytes.
     public let aaguid: [UInt8]
-    /// What vouches for the key.
+    /// The evidence for the origin of the key.
     public let assurance: Assurance
-    /// What says that somebody was verified.
+    /// The evidence of user verification.
     public let uvEvidence: UserVerificationEvidence
-    /// The SHA-256 of the chip's endorsement key: which device it is on, when a chip said so.
+    /// The SHA-256 of the chip's endorsement key, which identifies the device, if a chip attested the key.
     public let deviceAnchor: [UInt8]?
-    /// The thumbprint (RFC 7638) of the device's session key, if it showed one.
+    /// The thumbprint (RFC 7638) of the device's session key, if it presented one.
     public let thumbprint: [UInt8]?
     /// When it was registered.
     public let createdAt: Timestamp
-    /// When it last signed somebody in or confirmed something.
+    /// When it last signed in or confirmed a transaction.
     public var lastUsedAt: Timestamp?
-    /// Why it does not sign anybody in; nil: it does.
+    /// Why it cannot sign in; nil: it can.
     public var suspension: Suspension?
 
-    /// Describes a credential.
+    /// Creates a credential.
     public init(
         id: CredentialID,
         account: AccountID,
@@ -121,9 +121,9 @@ public struct Credential: Sendable, Equatable {
     }
 }
 
-/// What a ceremony says of the credential that signed, after all its checks.
+/// The data of a verified ceremony about the credential that signed.
 public struct CredentialUse: Sendable, Equatable {
-    /// Which one.
+    /// The credential's id.
     public let id: CredentialID
     /// The counter in the authenticator data.
     public let signCount: UInt32
@@ -134,7 +134,7 @@ public struct CredentialUse: Sendable, Equatable {
     /// The flag BS.
     public let backupState: Bool
 
-    /// Describes a use.
+    /// Creates a use.
     public init(
         id: CredentialID,
         signCount: UInt32,

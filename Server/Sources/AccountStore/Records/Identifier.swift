@@ -1,14 +1,14 @@
 internal import SecureRandom
 
-/// The name of one thing, as bytes; identifiers of different subjects do not mix.
+/// An identifier as bytes; identifiers of different subjects are different types.
 public struct Identifier<Subject>: Hashable, Sendable {
-    /// The bytes, as they are stored and sent.
+    /// The bytes, as stored and sent.
     public let bytes: [UInt8]
 
-    /// Takes bytes as they are.
+    /// Creates an identifier from its bytes.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Makes a new one of random bytes: 16 for what is looked up, 32 for what somebody could gain by guessing.
+    /// Creates a random identifier: 16 bytes for look-ups, 32 if guessing it would be an attack.
     public static func random(byteCount: Int = 16) -> Self {
         Self(SecureRandom.bytes(byteCount))
     }
@@ -16,9 +16,9 @@ public struct Identifier<Subject>: Hashable, Sendable {
 
 /// An account's id, which is its WebAuthn user handle: 32 random bytes, never its name.
 ///
-/// It is the key by which rows are spread over machines.
+/// It is the key by which rows are distributed over machines.
 public typealias AccountID = Identifier<Account>
-/// A credential's id, as the authenticator chose it; at most 1023 bytes, unique among all accounts.
+/// A credential's id, chosen by the authenticator; at most 1023 bytes, unique among all accounts.
 public typealias CredentialID = Identifier<Credential>
 /// A session's id.
 public typealias SessionID = Identifier<Session>
@@ -29,11 +29,11 @@ public typealias ActivationID = Identifier<Activation>
 /// A transaction's id.
 public typealias TransactionID = Identifier<Transaction>
 
-/// What a token is looked up by: the SHA-256 of its text, 32 bytes; a store never sees a token.
+/// The look-up key of a token: the SHA-256 of its text, 32 bytes; a store never sees a token.
 public struct TokenDigest: Hashable, Sendable {
     /// 32 bytes.
     public let bytes: [UInt8]
 
-    /// Takes a digest as it is.
+    /// Creates a digest from its bytes.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 }

@@ -1,33 +1,33 @@
-/// Somebody who is signed in somewhere.
+/// A session of a signed-in user.
 public struct Session: Sendable, Equatable {
-    /// Its id.
+    /// The session's id.
     public let id: SessionID
-    /// Whose it is.
+    /// The account that is signed in.
     public let account: AccountID
-    /// The credential that signed in last; nil: it was the password.
+    /// The credential used for the last sign-in; nil: the password.
     public var credential: CredentialID?
     /// The authentication context class (`acr`).
     public var acr: String
     /// The authentication methods (`amr`, RFC 8176).
     public var amr: [String]
-    /// When somebody last signed in or was authenticated again.
+    /// When the user last signed in or reauthenticated.
     public var authTime: Timestamp
-    /// When it began.
+    /// When the session began.
     public let createdAt: Timestamp
     /// When its tokens were last renewed.
     public var lastUsedAt: Timestamp
-    /// Its end, whatever happens.
+    /// When the session expires at the latest.
     public let expiresAt: Timestamp
-    /// How long its refresh token is good without being used.
+    /// How long its refresh token is valid without being used.
     public let idleLifetime: Duration
-    /// The thumbprint (RFC 7638) of the key that its refresh token is bound to; nil: it is not bound, and rotates.
+    /// The thumbprint (RFC 7638) of the key that its refresh token is bound to; nil: it is unbound, and rotates.
     public let thumbprint: [UInt8]?
-    /// What its client calls itself, for the list of sessions.
+    /// The client's name for itself, for the list of sessions.
     public let client: String
-    /// Where it began, for the list of sessions.
+    /// The network address at sign-in, for the list of sessions.
     public let address: String
 
-    /// Describes a session.
+    /// Creates a session.
     public init(
         id: SessionID,
         account: AccountID,
@@ -58,20 +58,20 @@ public struct Session: Sendable, Equatable {
         self.address = address
     }
 
-    /// When its refresh token ends if nobody uses it: the earlier one of both limits.
+    /// When its refresh token expires if unused: the earlier of both limits.
     public var refreshExpiresAt: Timestamp { min(expiresAt, lastUsedAt + idleLifetime) }
 }
 
-/// The two tokens that a client gets.
+/// The digests of a client's two tokens.
 public struct TokenPair: Sendable, Equatable {
     /// The access token's digest.
     public let access: TokenDigest
-    /// The end of the access token.
+    /// When the access token expires.
     public let accessExpiresAt: Timestamp
     /// The refresh token's digest.
     public let refresh: TokenDigest
 
-    /// Describes two tokens.
+    /// Creates a pair.
     public init(access: TokenDigest, accessExpiresAt: Timestamp, refresh: TokenDigest) {
         self.access = access
         self.accessExpiresAt = accessExpiresAt
@@ -79,16 +79,16 @@ public struct TokenPair: Sendable, Equatable {
     }
 }
 
-/// What a token that is good opens.
+/// The session of a valid token.
 public struct LiveSession: Sendable, Equatable {
     /// The session.
     public let session: Session
     /// Its account, which is not locked.
     public let account: Account
-    /// The end of this token.
+    /// When this token expires.
     public let tokenExpiresAt: Timestamp
 
-    /// Describes one.
+    /// Creates one.
     public init(session: Session, account: Account, tokenExpiresAt: Timestamp) {
         self.session = session
         self.account = account

@@ -1,43 +1,43 @@
-/// Something that somebody confirms with a credential; its challenge is made of it.
+/// A transaction that its owner confirms with a credential; its challenge is derived from it.
 public struct Transaction: Sendable, Equatable {
-    /// Where it stands; the store keeps all but ``expired``, which is pending and too late.
+    /// The status; the store keeps all but ``expired``, which is a pending transaction past its time.
     public enum Status: String, Sendable, CaseIterable {
-        /// Nobody decided.
+        /// Not decided yet.
         case pending
-        /// It was confirmed.
+        /// Confirmed.
         case approved
-        /// Its owner does not want it.
+        /// Rejected by the owner.
         case rejected
-        /// Nobody decided in time.
+        /// Not decided in time.
         case expired
-        /// A confirmation came that was not good.
+        /// A confirmation was invalid.
         case failed
     }
 
-    /// Its id.
+    /// The transaction's id.
     public let id: TransactionID
-    /// Who has to confirm it.
+    /// The account that has to confirm it.
     public let account: AccountID
     /// The kind of transaction.
     public let type: String
-    /// What is confirmed, JSON.
+    /// The details to confirm, JSON.
     public let details: String
-    /// 32 random bytes in the challenge.
+    /// 32 random bytes that enter the challenge.
     public let nonce: [UInt8]
-    /// The full options as the client gets them, JSON.
+    /// The complete options sent to the client, JSON.
     public let options: String
-    /// When it was made.
+    /// When it was created.
     public let createdAt: Timestamp
-    /// Until when it can be decided.
+    /// When it expires.
     public let expiresAt: Timestamp
-    /// Where it stands.
+    /// The status.
     public var status: Status
     /// When it was decided.
     public var decidedAt: Timestamp?
-    /// What shows the confirmation to somebody else.
+    /// The evidence that proves the confirmation to others.
     public var evidence: TransactionEvidence?
 
-    /// Describes a transaction that nobody decided yet.
+    /// Creates a transaction that is not decided yet.
     public init(
         id: TransactionID,
         account: AccountID,
@@ -60,20 +60,20 @@ public struct Transaction: Sendable, Equatable {
     }
 }
 
-/// What shows a confirmation to somebody else, also when the credential is long gone.
+/// The evidence that proves a confirmation to others, even after the credential was removed.
 public struct TransactionEvidence: Sendable, Equatable {
-    /// Which credential.
+    /// The credential's id.
     public let credential: CredentialID
     /// Its public key, a COSE key.
     public let publicKey: [UInt8]
-    /// What the client signed over.
+    /// The client data that was signed.
     public let clientDataJSON: [UInt8]
-    /// What the authenticator said.
+    /// The authenticator data.
     public let authenticatorData: [UInt8]
     /// The signature.
     public let signature: [UInt8]
 
-    /// Describes evidence.
+    /// Creates evidence.
     public init(
         credential: CredentialID,
         publicKey: [UInt8],

@@ -1,10 +1,10 @@
 package import Crypto
 internal import CryptoExtras
 
-/// A secret that only one chip can read, and only where a certain key is: `TPM2_MakeCredential`, in software.
+/// A secret that only one chip can decrypt, and only if it holds a certain key: `TPM2_MakeCredential`, in software.
 ///
-/// TPM 2.0 Part 1, section 24 and annexes B.10.4 and C.6.4. Whoever brings the secret back has shown that the key is in the
-/// chip whose endorsement key this is.
+/// TPM 2.0 Part 1, section 24 and annexes B.10.4 and C.6.4. A client that returns the secret has proved that the key is
+/// in the chip with this endorsement key.
 public struct CredentialActivation: Sendable, Equatable {
     /// TPM2B_ID_OBJECT.
     public let credentialBlob: [UInt8]
@@ -21,13 +21,13 @@ public struct CredentialActivation: Sendable, Equatable {
         case rsa2048(n: [UInt8], e: [UInt8])
     }
 
-    /// Makes one.
+    /// Creates one.
     ///
     /// - Parameters:
-    ///   - secret: what comes back; at most as long as the key's hash.
-    ///   - name: the name of the key that has to be there.
+    ///   - secret: the secret to return; at most as long as the key's hash.
+    ///   - name: the name of the key that the chip must hold.
     ///   - key: the chip's endorsement key.
-    /// - Throws: what the library throws for a point that is not on its curve.
+    /// - Throws: the library's error for a point that is not on its curve.
     public init(secret: [UInt8], name: [UInt8], to key: EndorsementKey) throws {
         switch key {
         case .p256(let point):
@@ -58,7 +58,7 @@ public struct CredentialActivation: Sendable, Equatable {
         }
     }
 
-    /// To an RSA key: the seed itself is encrypted.
+    /// For an RSA key: encrypts the seed itself.
     package init(
         _ secret: [UInt8],
         _ name: [UInt8],
@@ -77,7 +77,7 @@ public struct CredentialActivation: Sendable, Equatable {
         )
     }
 
-    /// With an ephemeral key that is known, for published answers.
+    /// With a given ephemeral key, for published test vectors.
     package init(
         _ secret: [UInt8],
         _ name: [UInt8],
@@ -144,7 +144,7 @@ public struct CredentialActivation: Sendable, Equatable {
         self.encryptedSecret = encryptedSecret
     }
 
-    /// KDFa (Part 1, section 11.4.10.2), for no more bits than the hash has.
+    /// KDFa (Part 1, section 11.4.10.2), for at most as many bits as the hash has.
     private static func kdfa<Hash: HashFunction>(
         _: Hash.Type,
         _ key: [UInt8],

@@ -1,9 +1,9 @@
 internal import Crypto
 internal import ModularArithmetic
 
-/// RSAES-OAEP with SHA-256 and a label (RFC 8017, section 7.1.1), which swift-crypto offers without labels only.
+/// RSAES-OAEP with SHA-256 and a label (RFC 8017, section 7.1.1); swift-crypto only offers it without labels.
 enum OAEP {
-    /// Why nothing is encrypted.
+    /// Why encryption failed.
     enum Failure: Error {
         /// The modulus is even, or too short for the message.
         case modulus
@@ -14,12 +14,12 @@ enum OAEP {
     /// Encrypts a message.
     ///
     /// - Parameters:
-    ///   - message: at most the modulus' bytes less 66.
-    ///   - label: the zero that ends it in a TPM is added (TPM 2.0 Part 1, annex B.4).
+    ///   - message: at most the modulus's size in bytes less 66.
+    ///   - label: the label without its terminating zero, which is added as TPMs do (TPM 2.0 Part 1, annex B.4).
     ///   - n: the modulus, big-endian.
     ///   - e: the exponent, big-endian.
-    ///   - seed: 32 random bytes; nil for new ones.
-    /// - Returns: as many bytes as the modulus has.
+    ///   - seed: 32 random bytes; nil to generate them.
+    /// - Returns: the ciphertext, as long as the modulus.
     /// - Throws: ``Failure``.
     static func encrypt(
         _ message: [UInt8],
@@ -33,7 +33,7 @@ enum OAEP {
             throw .modulus
         }
         let block = padded(message, label: label, count: n.count, seed: seed ?? random())
-        // The first byte of the block is 0, so that it is below any modulus of its length.
+        // The first byte of the block is 0, so its value is less than any modulus of its length.
         guard let encrypted = modulus.raise(block, to: e) else { throw .modulus }
         return encrypted
     }

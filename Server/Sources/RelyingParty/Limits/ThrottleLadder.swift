@@ -1,12 +1,12 @@
-/// How long an account waits after failed passwords, by how many there were in a row.
+/// How long an account has to wait after failed passwords, by the number of consecutive failures.
 ///
-/// Longer and longer, and until the day's end after a hundred (NIST SP 800-63B-4, section 3.2.2). A login with a device's
-/// key is not held up by it, so that nobody locks the owner out.
+/// The delays grow, and reach until the end of the day after a hundred (NIST SP 800-63B-4, section 3.2.2). They do not
+/// apply to a login with a device's key, so that an attacker cannot lock the owner out.
 public enum ThrottleLadder {
-    /// After this many failures in a row the password is off.
+    /// The number of consecutive failures after which password login is disabled.
     public static let mostFailures = 100
 
-    /// How long to wait after so many failures in a row; nil: until the day's end.
+    /// How long to wait after this number of consecutive failures; nil: until the end of the day.
     public static func delay(afterFailures count: Int) -> Duration? {
         switch count {
         case ..<1: .zero

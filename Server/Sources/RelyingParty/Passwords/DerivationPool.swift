@@ -2,15 +2,16 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// Runs derivations of passwords: as many at a time as there are processors, a bounded number waiting, none on Swift's
-/// own pool, which they would block.
+/// Runs password derivations: as many at a time as there are processors, with a bounded queue, and not on Swift's pool,
+/// which they would block.
 ///
-/// Their threads step back for others, so that a crowd of passwords takes what is left of the processors, and other requests
+/// Their threads have a lower priority, so that many passwords use only spare processor time, and hardly slow other
+/// requests.
 /// hardly notice.
 public final class DerivationPool: Sendable {
-    /// The pool is full: try again later.
+    /// The queue is full: retry later.
     public struct Overloaded: Error, Sendable {
-        /// After how long it is worth a try.
+        /// After how long to retry.
         public let retryAfter: Duration
     }
 
@@ -22,30 +23,31 @@ public final class DerivationPool: Sendable {
     private let state = Mutex(State())
     private let threads: Int
     private let most: Int
-    /// Of setpriority(2), for the thread alone: about a quarter of the time beside one that has not stepped back.
+    /// The nice value (setpriority(2)), for the thread alone: about a quarter of the time beside a thread with normal
+    /// priority.
     private static let niceness: CInt = 5
 
-    /// Makes a pool.
+    /// Creates a pool.
     ///
     /// - Parameters:
-    ///   - threads: how many run at a time.
-    ///   - waiting: how many wait at most beyond those.
+    ///   - threads: the maximum number running at a time.
+    ///   - waiting: the maximum number waiting beyond those.
     public init(threads: Int, waiting: Int) {
         self.threads = max(threads, 1)
         most = max(waiting, 0)
     }
 
-    /// How many run or wait, for metrics.
+    /// The number running or waiting, for metrics.
     public var depth: Int { state.withLock { $0.running + $0.waiting.count } }
 
     /// Runs a derivation.
     ///
-    /// - Throws: ``Overloaded`` at once when too many wait already; what `body` throws.
+    /// - Throws: ``Overloaded`` at once when the queue is full; the error of `body`.
     public func run<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             let job: @Sendable () -> Void = { [self] in
                 let result = Result { try body() }
-                // Before anybody hears of the result: what is done does not count any more.
+                // Before the caller gets the result, so that ``depth`` no longer includes it.
                 state.withLock { $0.running -= 1 }
                 continuation.resume(with: result)
             }
@@ -66,7 +68,7 @@ public final class DerivationPool: Sendable {
         }
     }
 
-    /// A thread that lasts as long as there is work: making one costs nothing beside a derivation.
+    /// Starts a thread that lasts as long as there is work: creating one costs nothing compared to a derivation.
     private func start(_ first: @escaping @Sendable () -> Void) {
         Thread.detachNewThread { [self] in
             setpriority(CInt(PRIO_PROCESS.rawValue), 0, Self.niceness)
@@ -78,7 +80,7 @@ public final class DerivationPool: Sendable {
         }
     }
 
-    /// The one that has waited longest, which runs from now on.
+    /// Dequeues the derivation that has waited longest, counting it as running.
     private func next() -> (@Sendable () -> Void)? {
         state.withLock { state in
             guard state.running < threads, !state.waiting.isEmpty else { return nil }

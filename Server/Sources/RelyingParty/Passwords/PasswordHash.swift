@@ -3,36 +3,36 @@ internal import CryptoExtras
 internal import Foundation
 internal import SecureRandom
 
-/// A password as it is stored: scrypt (RFC 7914), as a PHC string that other programs read too:
+/// A stored password: scrypt (RFC 7914), as a PHC string that other programs can read:
 /// `$scrypt$ln=15,r=8,p=3$salt$hash`, both in base64 without padding.
 public struct PasswordHash: Sendable, Equatable, CustomStringConvertible {
-    /// What the derivation costs.
+    /// The cost of the derivation.
     public struct Cost: Sendable, Equatable {
         /// The binary logarithm of N: memory is 128 · r · 2^ln bytes.
         public let ln: Int
         /// The block size.
         public let r: Int
-        /// How often it is done.
+        /// The parallelisation parameter.
         public let p: Int
 
-        /// One of OWASP's equal settings: 32 MiB.
+        /// One of OWASP's equivalent settings: 32 MiB.
         public static let standard = Cost(ln: 15, r: 8, p: 3)
 
-        /// Describes a cost.
+        /// Creates a cost.
         public init(ln: Int, r: Int, p: Int) {
             self.ln = ln
             self.r = r
             self.p = p
         }
 
-        /// What a stored text may ask for: more than 256 MiB or 16 rounds were not made here.
+        /// Whether a stored text may request this cost: more than 256 MiB or 16 rounds was not created here.
         var isAcceptable: Bool {
             (1...20).contains(ln) && (1...32).contains(r) && (1...16).contains(p)
                 && 128 * r << ln <= 256 << 20
         }
     }
 
-    /// What it cost.
+    /// The cost it was derived with.
     public let cost: Cost
     /// 16 bytes.
     let salt: [UInt8]
@@ -44,7 +44,7 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible {
         "$scrypt$ln=\(cost.ln),r=\(cost.r),p=\(cost.p)$\(Self.base64(salt))$\(Self.base64(hash))"
     }
 
-    /// Reads a stored text; nil when it is none of scrypt, or asks for more than it may.
+    /// Parses a stored text; nil when it is not scrypt, or its cost is too high.
     public init?(_ text: String) {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt" else { return nil }
@@ -67,10 +67,9 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible {
         self.hash = hash
     }
 
-    /// Derives a new one, with a salt of its own; takes what ``cost`` takes, so that a pool runs it
-    /// (``DerivationPool``).
+    /// Derives a hash with a new salt; uses the memory and time of ``cost``, so run it in a pool (``DerivationPool``).
     ///
-    /// - Throws: what the library throws when memory is short.
+    /// - Throws: the library's error when memory is short.
     public init(password: String, cost: Cost = .standard) throws {
         let salt = SecureRandom.bytes(16)
         self.cost = cost
@@ -78,19 +77,20 @@ public struct PasswordHash: Sendable, Equatable, CustomStringConvertible {
         hash = try Self.derive(password, salt, cost)
     }
 
-    /// Whether a password is the one; compares in constant time.
+    /// Whether a password matches; compares in constant time.
     ///
-    /// - Throws: what the library throws when memory is short.
+    /// - Throws: the library's error when memory is short.
     public func matches(_ password: String) throws -> Bool {
         let derived = SymmetricKey(data: try Self.derive(password, salt, cost))
         // SymmetricKey compares in constant time.
         return derived == SymmetricKey(data: hash)
     }
 
-    /// Whether it was made with another cost than it is now made with: then it is made anew at the next login.
+    /// Whether its cost differs from the wanted one: then the next login rehashes it.
     public func needsRehash(_ wanted: Cost = .standard) -> Bool { cost != wanted }
 
-    /// OpaqueString of RFC 8265, section 4.2, as far as Foundation has it: normalised to NFC, other spaces to U+0020.
+    /// OpaqueString of RFC 8265, section 4.2, as far as Foundation supports it: normalised to NFC, other spaces to
+    /// U+0020.
     private static func prepared(_ password: String) -> [UInt8] {
         let scalars = password.unicodeScalars.map { scalar in
             scalar.properties.generalCategory == .spaceSeparator ? " " : scalar

@@ -3,51 +3,51 @@ internal import Foundation
 internal import Synchronization
 internal import WebAuthnModel
 
-/// A proof that whoever sends a request holds a key: DPoP (RFC 9449), with ES256 alone.
+/// A proof that the sender of a request holds a key: DPoP (RFC 9449), with ES256 only.
 public struct DPoPProof: Sendable, Equatable {
-    /// The key's thumbprint (RFC 7638), 32 bytes: what a token is bound to (`cnf.jkt`).
+    /// The key's thumbprint (RFC 7638), 32 bytes, to which a token is bound (`cnf.jkt`).
     public let thumbprint: [UInt8]
-    /// The proof's own number: the same proof is not taken twice (section 11.1).
+    /// The proof's unique identifier: the same proof is not accepted twice (section 11.1).
     public let jti: String
-    /// When it was made, in seconds since 1970.
+    /// When it was created, in seconds since 1970.
     public let issuedAt: Int64
-    /// The server's nonce in it, if any.
+    /// The server's nonce that it contains, if any.
     public let nonce: String?
 
     /// Why a proof is refused.
     public enum Refusal: String, Error, Sendable, CaseIterable {
-        /// It is no compact JWS with the members that a proof has.
+        /// It is not a compact JWS with the members of a proof.
         case malformed
-        /// Another type, algorithm or kind of key.
+        /// It has another type, algorithm or kind of key.
         case unsupported
-        /// The signature is not by its key.
+        /// The signature was not made by its key.
         case invalidSignature
-        /// It is for another method or address.
+        /// It is for another method or URL.
         case otherRequest
-        /// It was made too long ago, or is of the future.
+        /// It was created too long ago, or in the future.
         case otherTime
-        /// It has no nonce of the server's, or an old one: the answer brings a new one (`use_dpop_nonce`).
+        /// It has no nonce of the server, or an old one: the response carries a new one (`use_dpop_nonce`).
         case otherNonce
         /// It is not for this access token (`ath`).
         case otherToken
     }
 
-    /// What a request is like.
+    /// The request that a proof must be for.
     public struct Request: Sendable {
         /// The HTTP method.
         public let method: String
-        /// The address, as the server is configured: never from the `Host` field.
+        /// The URL as configured in the server, never from the `Host` field.
         public let url: String
-        /// Now, in seconds since 1970.
+        /// The current time, in seconds since 1970.
         public let now: Int64
-        /// How far the proof's time may be off, in seconds.
+        /// The tolerance for the proof's time, in seconds.
         public let tolerance: Int64
-        /// Whether a nonce is one of the server's; nil: none is wanted.
+        /// Whether a nonce is one of the server's; nil: no nonce is required.
         public let acceptsNonce: (@Sendable (String) -> Bool)?
-        /// The access token that comes with the request, if any.
+        /// The access token of the request, if any.
         public let accessToken: String?
 
-        /// Describes a request.
+        /// Creates a request.
         public init(
             method: String,
             url: String,
@@ -65,12 +65,12 @@ public struct DPoPProof: Sendable, Equatable {
         }
     }
 
-    /// The longest proof that is read, in bytes.
+    /// The maximum size of a proof, in bytes.
     private static let mostBytes = 4096
 
     /// Verifies a proof: RFC 9449, section 4.3.
     ///
-    /// That its `jti` is new is the store's to see.
+    /// The store has to check that its `jti` is new.
     public init(verifying jwt: String, for request: Request) throws(Refusal) {
         let parts = jwt.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard jwt.utf8.count <= Self.mostBytes, parts.count == 3,
@@ -82,7 +82,7 @@ public struct DPoPProof: Sendable, Equatable {
             throw .unsupported
         }
         guard let jwk = header["jwk"]?.object else { throw .malformed }
-        // A private key in a proof is a client's mistake, and its end as a secret.
+        // A client that sends a private key has made a mistake, and the key is no longer secret.
         guard jwk["kty"]?.string == "EC", jwk["crv"]?.string == "P-256", jwk["d"] == nil else {
             throw .unsupported
         }
@@ -128,25 +128,25 @@ public struct DPoPProof: Sendable, Equatable {
     /// Section 4.3, item 9: compared without query and fragment.
     private static func withoutQuery(_ url: String) -> Substring { url.prefix { $0 != "?" && $0 != "#" } }
 
-    /// What the store keeps of ``jti`` for as long as a proof is good.
+    /// The store's key for ``jti`` for as long as a proof is valid.
     public var jtiDigest: [UInt8] { Array(SHA256.hash(data: thumbprint + Array(jti.utf8))) }
 }
 
-/// Nonces for proofs (RFC 9449, section 8) that need no storage: a count of time, and an HMAC over it.
+/// Nonces for proofs (RFC 9449, section 8) that need no storage: an interval number, and an HMAC over it.
 ///
-/// All servers of one relying party have the same key, so that each knows the others' nonces.
+/// All servers of one relying party share the key, so that each accepts the others' nonces.
 public final class DPoPNonces: Sendable {
-    /// How long one is given out; it is taken for as long again.
+    /// How long one nonce is issued; it is accepted for one interval more.
     public static let interval: Int64 = 300
 
     private let key: SymmetricKey
-    /// The one that is given out now, with every answer.
+    /// The nonce issued now, with every response.
     private let current = Mutex((interval: Int64.min, nonce: ""))
 
-    /// Takes the key: 32 random bytes.
+    /// Creates nonces with a key of 32 random bytes.
     public init(key: [UInt8]) { self.key = SymmetricKey(data: key) }
 
-    /// The nonce to give out at a time, in seconds since 1970.
+    /// The nonce to issue at a time, in seconds since 1970.
     public func nonce(at now: Int64) -> String {
         let interval = now / Self.interval
         return current.withLock { current in
@@ -155,7 +155,7 @@ public final class DPoPNonces: Sendable {
         }
     }
 
-    /// Whether a nonce was given out in this interval or the last.
+    /// Whether a nonce was issued in this interval or the previous one.
     public func accepts(_ nonce: String, at now: Int64) -> Bool {
         let interval = now / Self.interval
         return nonce == self.nonce(inInterval: interval) || nonce == self.nonce(inInterval: interval - 1)

@@ -1,18 +1,18 @@
 internal import Crypto
 public import WebAuthnModel
 
-/// A transaction that is confirmed by a passkey: its challenge is made of what is confirmed, so that the signature is
-/// over the transaction itself, and can be shown to somebody else later.
+/// The challenge of a transaction that a passkey confirms: it is derived from the details, so that the signature covers
+/// the transaction itself, and can be shown to others later.
 ///
-/// `challenge = SHA-256(label ‖ 0x00 ‖ nonce ‖ SHA-256(JCS(details)))`. A client of one's own recomputes it from what it
-/// shows; a browser needs to know nothing of it.
+/// `challenge = SHA-256(label ‖ 0x00 ‖ nonce ‖ SHA-256(JCS(details)))`. Our own client recomputes it from the details
+/// that it shows; a browser needs no support for it.
 public enum TransactionChallenge {
     private static let label = Array("touchstone transaction 1".utf8)
 
     /// The challenge of a transaction.
     ///
     /// - Parameters:
-    ///   - details: what is confirmed; amounts are strings.
+    ///   - details: the details to confirm; amounts are strings.
     ///   - nonce: 32 random bytes.
     /// - Returns: 32 bytes.
     /// - Throws: ``CanonicalJSON/Unsupported`` for details with numbers that have a fraction.

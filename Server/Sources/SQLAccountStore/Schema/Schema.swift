@@ -1,17 +1,17 @@
 package import AccountStore
 
-/// The tables, in both databases' words, and how they came to be.
+/// The tables, in the SQL of both databases, and their migrations.
 ///
-/// No table refers to another by a foreign key, and none has an index by time: rows are spread over machines by account,
-/// and what is over is found by walking through a table in its key's order.
+/// There are no foreign keys and no indices by time: rows are distributed over machines by account, and expired rows
+/// are found by scanning a table in key order.
 package enum Schema {
     /// The version that this program works with.
     package static var version: Int { migrations.count }
 
-    /// What each version added, in words of a dialect.
+    /// The changes of each version, with placeholders for a dialect.
     package static let migrations: [[String]] = [first, second]
 
-    /// Makes the words of the tables a database's own.
+    /// Translates the placeholders to a database's SQL.
     package enum Dialect: Sendable {
         case sqlite
         case postgreSQL
@@ -32,19 +32,19 @@ package enum Schema {
         }
     }
 
-    /// A record's place: its transaction's number and then its own, so that whatever is still being written has a higher
-    /// one than all that is below the oldest transaction that runs.
+    /// A record's position: its transaction's number followed by its own, so that records still being written have
+    /// higher positions than all those below the oldest running transaction.
     private static let postgreSQLPosition = """
         ((pg_current_xact_id()::text::bigint << 20) | (nextval('audit_numbers') & 1048575))
         """
 
-    /// What is to be run to get from a version to ``version``; nothing is in it for one that is newer.
+    /// The statements that migrate from a version to ``version``; empty for a newer one.
     package static func statements(from old: Int, _ dialect: Dialect) -> [String] {
         let before = dialect == .postgreSQL && old == 0 ? ["CREATE SEQUENCE audit_numbers"] : []
         return before + migrations.dropFirst(old).flatMap { $0 }.map { dialect.translate($0) }
     }
 
-    /// Checks the version that a database says it has; nil: it has no table of versions.
+    /// Checks the version found in a database; nil: it has no table of versions.
     package static func check(_ found: Int?) throws(StoreError) {
         let found = found ?? 0
         if found > version {
@@ -61,7 +61,7 @@ package enum Schema {
         }
     }
 
-    /// The version, in a table of its own.
+    /// The table with the version.
     package static let versionTable =
         "CREATE TABLE IF NOT EXISTS schema_version (version NUMBER NOT NULL) BY ROW"
 
@@ -158,6 +158,6 @@ package enum Schema {
         "CREATE TABLE heartbeats (instance BYTES NOT NULL PRIMARY KEY, expires_at NUMBER NOT NULL) BY KEY",
     ]
 
-    /// A page lists what waits for the owner.
+    /// For the page that lists the owner's pending transactions.
     private static let second = ["CREATE INDEX transactions_of_account ON transactions (account)"]
 }

@@ -2,7 +2,7 @@ package import AccountStore
 internal import Dispatch
 internal import Synchronization
 
-/// Somebody who waits for an answer: gets exactly one, from the thread that works or when the time is up.
+/// A caller that waits for an answer: gets exactly one, from the working thread or at the deadline.
 package final class PendingAnswer<Value: Sendable>: Expirable, Sendable {
     private let continuation: Mutex<CheckedContinuation<Result<Value, StoreError>, Never>?>
 
@@ -10,10 +10,10 @@ package final class PendingAnswer<Value: Sendable>: Expirable, Sendable {
         self.continuation = Mutex(continuation)
     }
 
-    /// Whether nobody waits any more.
+    /// Whether the caller has its answer.
     package var isOver: Bool { continuation.withLock { $0 == nil } }
 
-    /// Gives the answer, unless there was one.
+    /// Gives the answer, unless one was given before.
     package func give(_ answer: Result<Value, StoreError>) {
         continuation.withLock { waiting in
             defer { waiting = nil }
@@ -26,16 +26,16 @@ package final class PendingAnswer<Value: Sendable>: Expirable, Sendable {
     }
 }
 
-/// What ends by itself when it takes too long.
+/// An operation that can time out.
 protocol Expirable: AnyObject, Sendable {
     var isOver: Bool { get }
     func expire()
 }
 
-/// Sees to it that whoever asks hears something in time, also when the thread that works for it hangs in a system call.
+/// Ensures that every caller gets an answer in time, even if the working thread hangs in a system call.
 package final class Deadlines: Sendable {
     private struct State {
-        /// In the order of their deadlines, because all have the same time.
+        /// Ordered by deadline, because all have the same timeout.
         var waiting: [(any Expirable, DispatchTime)] = []
         var isWatching = false
     }
@@ -44,13 +44,13 @@ package final class Deadlines: Sendable {
     private let timeout: DispatchTimeInterval
     private let interval: DispatchTimeInterval
 
-    /// Gives everybody the same time.
+    /// Creates deadlines with one timeout for all.
     package init(_ timeout: Duration) {
         self.timeout = .milliseconds(Int(timeout.milliseconds))
         interval = .milliseconds(max(Int(timeout.milliseconds) / 10, 10))
     }
 
-    /// Asks for something, and waits for the answer as long as there is time.
+    /// Starts an operation, and waits for its answer until the timeout.
     package func ask<Value: Sendable>(
         _ begin: (PendingAnswer<Value>) -> Void
     ) async throws(StoreError) -> Value {

@@ -2,12 +2,12 @@ package import AccountStore
 internal import Dispatch
 internal import Synchronization
 
-/// Workers that may block, each on a thread of its own and one job at a time; a bounded number of jobs waits for them.
+/// Workers that may block, each on its own thread and with one job at a time; a bounded number of jobs waits for them.
 package final class WorkerPool<Worker: Sendable>: Sendable {
     private struct State {
         var idle: [Int]
         var waiting: [@Sendable (Worker) -> Void] = []
-        /// How many of ``waiting`` were begun already.
+        /// How many jobs at the front of ``waiting`` were started already.
         var taken = 0
         var isClosed = false
         var whenIdle: [CheckedContinuation<Void, Never>] = []
@@ -19,7 +19,7 @@ package final class WorkerPool<Worker: Sendable>: Sendable {
     private let deadlines: Deadlines
     private let most: Int
 
-    /// Makes a pool; beyond so many jobs that wait, the next is refused.
+    /// Creates a pool; jobs beyond the maximum number waiting are refused.
     package init(_ workers: [Worker], label: String, deadlines: Deadlines, waiting most: Int) {
         self.workers = workers
         queues = workers.indices.map { DispatchQueue(label: "\(label) \($0)") }
@@ -28,18 +28,18 @@ package final class WorkerPool<Worker: Sendable>: Sendable {
         self.most = most
     }
 
-    /// How many jobs wait or run.
+    /// The number of jobs waiting or running.
     package var depth: Int {
         state.withLock { $0.waiting.count - $0.taken + workers.count - $0.idle.count }
     }
 
-    /// Runs a job on the next worker that is free.
+    /// Runs a job on the next free worker.
     package func run<Value: Sendable>(
         _ body: @escaping @Sendable (Worker) throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {
         try await deadlines.ask { answer in
             begin { worker in
-                // Nobody waits for it any more: then it has not happened either.
+                // The caller has timed out: the job must not happen either.
                 guard !answer.isOver else { return }
                 do throws(StoreError) {
                     answer.give(.success(try body(worker)))
@@ -95,7 +95,7 @@ package final class WorkerPool<Worker: Sendable>: Sendable {
             }
             let job = state.waiting[state.taken]
             state.taken += 1
-            // The part that was begun goes when it is most of it.
+            // The started jobs are removed once they are most of the array.
             if state.taken > 64, state.taken * 2 > state.waiting.count {
                 state.waiting.removeFirst(state.taken)
                 state.taken = 0
@@ -106,7 +106,7 @@ package final class WorkerPool<Worker: Sendable>: Sendable {
         return job
     }
 
-    /// Refuses what comes from now on, and returns when the workers are idle.
+    /// Refuses new jobs, and returns when the workers are idle.
     package func close() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in

@@ -31,7 +31,7 @@ private enum Statements {
     static let removeToken = SQLStatement("DELETE FROM admin_tokens WHERE digest = $1 RETURNING digest")
 }
 
-/// How long an account's id may be; shorter ones could be mistaken for a chain of the store's own.
+/// The length of an account's id; a shorter one could be mistaken for a chain of the store.
 private let accountIDByteCounts = 16...64
 
 extension SQLConnection {

@@ -25,22 +25,22 @@ extension SQLConnection {
     /// The chain that an event belongs to.
     func chain(of event: AuditEvent) -> [UInt8] { event.account?.bytes ?? ownChain }
 
-    /// The query for the head of an event's chain, to be sent along with others.
+    /// The query for the head of an event's chain, to send along with others.
     func auditHead(of event: AuditEvent) -> SQLQuery {
         SQLQuery(Statements.head, [.bytes(chain(of: event))])
     }
 
-    /// The query for the head of the chain of the account that a credential is of.
+    /// The query for the head of the chain of a credential's account.
     func auditHead(ofAccountWith credential: CredentialID) -> SQLQuery {
         SQLQuery(Statements.headByCredential, [.of(credential)])
     }
 
-    /// Writes an event at the end of its chain.
+    /// Appends an event to its chain.
     func appendAudit(_ event: AuditEvent, now: Timestamp) throws {
         try appendAudit([event], after: rows([auditHead(of: event)])[0], now: now)
     }
 
-    /// Writes events of one chain behind its head, whose row is known.
+    /// Appends events of one chain after its head, whose row is given.
     func appendAudit(_ events: [AuditEvent], after head: [SQLRow], now: Timestamp) throws {
         var sequence: Int64 = 0
         var previous = AuditChain.start
@@ -84,7 +84,7 @@ extension SQLConnection {
         }
     }
 
-    /// `page` is the engine's own: it knows what others are still writing.
+    /// `page` is the engine's own query, which excludes records still being written.
     func auditPage(_ page: SQLStatement, after position: Int64, count: Int) throws -> [AuditRecord] {
         try rows(page, .of(position), .of(count)).map { row in
             var row = row
@@ -94,7 +94,7 @@ extension SQLConnection {
 }
 
 extension AuditEvent {
-    /// The same occasion, but something else that is to be said of it.
+    /// Another event with the same address, trace, account and session.
     func saying(_ name: Name, reason: String = "", credential: CredentialID? = nil) -> AuditEvent {
         var event = self
         event.name = name
@@ -103,7 +103,7 @@ extension AuditEvent {
         return event
     }
 
-    /// Without U+0000, which PostgreSQL does not store in a text: what is hashed is what is kept.
+    /// The event without U+0000, which PostgreSQL cannot store in a text, so that the hash covers what is stored.
     fileprivate var storable: AuditEvent {
         guard [name.rawValue, address, trace, reason, details].contains(where: { $0.utf8.contains(0) }) else {
             return self
@@ -116,7 +116,7 @@ extension AuditEvent {
         return event
     }
 
-    /// The same event, with this account for its chain.
+    /// The same event, in the chain of this account.
     func of(_ account: AccountID) -> AuditEvent {
         var event = self
         event.account = account

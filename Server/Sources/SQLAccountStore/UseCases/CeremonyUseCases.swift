@@ -12,7 +12,7 @@ private enum Statements {
         Ceremony.columns,
         then: " ON CONFLICT (id) DO NOTHING RETURNING id"
     )
-    /// The same within a limit that was counted just before.
+    /// The same, if a limit counted just before is not exceeded.
     static let openCeremonyWithin = SQLStatement(
         """
         INSERT INTO ceremonies (\(Ceremony.columns)) SELECT $1, $2, $3, $4, $5, $6
@@ -68,7 +68,7 @@ extension SQLConnection {
     }
 
     func loginAccount(username: String) throws -> AccountWithCredentials? {
-        // A name that nobody has costs what any name costs.
+        // An unknown name takes as long as a known one.
         let found = try account(username: username)
         let credentials = try credentials(of: found?.id ?? AccountID([UInt8](repeating: 0, count: 32)))
         return found.map { AccountWithCredentials(account: $0, credentials: credentials) }
@@ -105,7 +105,7 @@ extension SQLConnection {
         try consumed(try rows(consumeQueries(id, presenting: presented)), now: now)
     }
 
-    /// What takes a ceremony away and looks a credential and its account up, to be sent along with others.
+    /// The queries that remove a ceremony and look up a credential and its account, to send along with others.
     func consumeQueries(_ id: CeremonyID, presenting presented: CredentialID?) -> [SQLQuery] {
         let consume = SQLQuery(Statements.consumeCeremony, [.of(id)])
         guard let presented else { return [consume] }
@@ -115,7 +115,7 @@ extension SQLConnection {
         ]
     }
 
-    /// What the first answers, which are to ``consumeQueries(_:presenting:)``, say; nil: there is no ceremony that is good.
+    /// The result of ``consumeQueries(_:presenting:)``, from the first answers; nil: there is no valid ceremony.
     func consumed(_ answers: [[SQLRow]], now: Timestamp) throws -> ConsumedCeremony? {
         guard var row = answers[0].first else { return nil }
         let ceremony = try Ceremony(&row)

@@ -36,7 +36,7 @@ extension SQLConnection {
         }
     }
 
-    /// The query for a credential of an account, to be sent along with others.
+    /// The query for a credential of an account, to send along with others.
     func credentialQuery(_ id: CredentialID, of account: AccountID) -> SQLQuery {
         SQLQuery(Statements.one, [.of(id), .of(account)])
     }
@@ -81,7 +81,7 @@ extension SQLConnection {
         return superseded.map(\.id)
     }
 
-    /// Suspends a credential, or restores it, and ends the sessions that it signed in.
+    /// Suspends a credential and ends the sessions that it signed in, or restores it.
     func suspend(
         _ id: CredentialID,
         of account: AccountID,
@@ -141,11 +141,12 @@ extension SQLConnection {
         try execute(Statements.setPassword, .of(id), .of(password?.hash), .of(password?.changedAt))
     }
 
-    /// Why a credential that signed is not good, by what is stored now (nil: it is); a counter that went back suspends it.
+    /// Why the credential is refused by its stored state (nil: it is accepted); a counter that did not grow suspends
+    /// it.
     func take(_ use: CredentialUse, of stored: Credential?, now: Timestamp) throws -> LoginRefusal? {
         guard let stored else { return .noCredential }
         guard stored.suspension == nil else { return .credentialSuspended }
-        // WebAuthn Level 3, section 7.2: when either is not zero, it has to grow.
+        // WebAuthn Level 3, section 7.2: if either counter is not zero, it must grow.
         if use.signCount != 0 || stored.signCount != 0, use.signCount <= stored.signCount {
             try suspend(stored.id, of: stored.account, .clonedCounter, keeping: nil)
             return .clonedCounter

@@ -31,11 +31,11 @@ private enum Statements {
     )
 }
 
-/// How long failures in a row are remembered after the last of them.
+/// How long consecutive failures are remembered after the last one.
 private let attemptMemory = Duration.seconds(30 * 86_400)
 
 extension LimitKey {
-    /// Of one length whatever the subject, and not its name.
+    /// A digest has a fixed length and does not reveal the subject.
     var digest: SQLValue { .bytes(Array(SHA256.hash(data: Array(text.utf8)))) }
 }
 
@@ -48,12 +48,12 @@ extension SQLConnection {
         return .allowed
     }
 
-    /// The query that counts a use of a limit, to be sent along with others.
+    /// The query that counts a use of a limit, to send along with others.
     func takeQuery(_ limit: RateLimit, now: Timestamp) -> SQLQuery {
         SQLQuery(Statements.take, [limit.key.digest, .of(now), .of(now + limit.window)])
     }
 
-    /// What the answer to ``takeQuery(_:now:)`` says.
+    /// The verdict in the answer to ``takeQuery(_:now:)``.
     func verdict(of limit: RateLimit, _ answer: [SQLRow]) throws -> LimitVerdict {
         guard var row = answer.first else { throw StoreError(.damaged, cause: "limits") }
         guard try row.integer() <= limit.most else { return .exceeded(limit.key, until: try row.time()) }

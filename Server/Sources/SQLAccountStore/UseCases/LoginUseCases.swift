@@ -2,11 +2,11 @@ internal import AccountStore
 
 private enum Statements {
     static let account = SQLStatement("SELECT \(Account.columns) FROM accounts WHERE id = $1")
-    /// When each session began and ends: all that a new one needs to know of the others.
+    /// The beginning and end of each session: all that a new session needs to know of the others.
     static let ends = SQLStatement(
         "SELECT id, created_at, expires_at, last_used_at, idle_lifetime FROM sessions WHERE account = $1"
     )
-    /// The same, by a credential of the account.
+    /// The same, for the account of a credential.
     static let endsOfPresented = SQLStatement(
         """
         SELECT id, created_at, expires_at, last_used_at, idle_lifetime FROM sessions
@@ -25,11 +25,11 @@ private enum Statements {
     )
 }
 
-/// What a new session has to know of another of the account.
+/// The data of another session of the account that a new one needs.
 private struct OtherSession {
     let id: SessionID
     let createdAt: Timestamp
-    /// When its refresh token ends if nobody uses it.
+    /// When its refresh token expires if unused.
     let end: Timestamp
 
     init(_ row: inout SQLRow) throws(StoreError) {
@@ -46,19 +46,19 @@ private struct OtherSession {
     }
 }
 
-/// What is stored of whoever signs in.
+/// The stored state for a login.
 private struct LoginState {
     let account: Account?
-    /// Nil: there is none of that id, or the login is by password.
+    /// Nil: there is none with that id, or the login is by password.
     let credential: Credential?
-    /// The session that is to be renewed, else the ends of all.
+    /// The session to renew, otherwise the beginnings and ends of all.
     let sessions: [SQLRow]
     /// The last record of the account's chain.
     let auditHead: [SQLRow]
 }
 
 extension LoginRefusal {
-    /// What the audit says of it.
+    /// The audit events of the refusal.
     func events(on occasion: AuditEvent, as name: AuditEvent.Name) -> [AuditEvent] {
         let failure = occasion.saying(name, reason: rawValue)
         guard self == .clonedCounter else { return [failure] }
@@ -95,10 +95,11 @@ extension SQLConnection {
         )
     }
 
-    /// Takes a ceremony away and completes its login; right also where each statement sees what others committed meanwhile.
+    /// Consumes a ceremony and completes its login; correct even if each statement sees what other transactions
+    /// committed meanwhile.
     ///
-    /// Whatever is done to an account takes the next number of its chain, and this reads the chain's head before all else: if
-    /// anything is done after that, the number is taken, and the transaction is repeated.
+    /// Every change of an account takes the next number of its chain, and this reads the chain's head first: if any
+    /// change follows, the number is taken, and the transaction is repeated.
     func completeLogin<Refusal: Error>(
         by ceremony: CeremonyID,
         presenting presented: CredentialID,
@@ -135,7 +136,7 @@ extension SQLConnection {
         audit.session = completion.session.id
         if case .credential(let use) = completion.method { audit.credential = use.id }
         guard let account = state.account else {
-            // Its chain would be a stranger's, and nobody could begin one by naming accounts.
+            // It would start a chain for an unknown account, so that clients could create chains by naming accounts.
             audit.account = nil
             try appendAudit(
                 audit.saying(.loginFail, reason: LoginRefusal.noAccount.rawValue),
@@ -199,7 +200,7 @@ extension SQLConnection {
         }
     }
 
-    /// A session of its own; those that are over and the oldest beyond the limit make room.
+    /// A new session; expired ones and the oldest beyond the limit are removed.
     private func begin(
         _ completion: LoginCompletion,
         _ audit: AuditEvent,
@@ -210,7 +211,7 @@ extension SQLConnection {
         let over = others.filter { $0.end <= completion.now }
         let living = others.filter { $0.end > completion.now }
         let tooMany = max(living.count + 1 - Limits.sessions, 0)
-        // Sorted where it matters: in most logins nothing has to go.
+        // Sorted only if needed: in most logins no session has to end.
         let ended =
             tooMany == 0 ? [] : living.sorted { $0.isOlder(than: $1) }.prefix(tooMany).map(\.id)
         for id in over.map(\.id) + ended { try removeSession(id, of: session.account) }
@@ -226,7 +227,7 @@ extension SQLConnection {
         return .completed(session, ended: ended)
     }
 
-    /// The session that was there, with new tokens; those with the old epoch are worth nothing.
+    /// The existing session with new tokens; tokens with the old epoch are invalid.
     private func renew(
         _ old: Session,
         epoch: Int64,

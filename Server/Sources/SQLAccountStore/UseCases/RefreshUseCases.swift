@@ -35,7 +35,8 @@ extension SQLConnection {
 
     private func refusal(of request: RefreshRequest, _ stored: StoredRefreshToken) throws -> RefreshRefusal? {
         let session = stored.session
-        // The key comes first: whoever has a bound token without it learns nothing and ends nothing.
+        // The key is checked first: a request with a stolen bound token, but without its key, learns nothing and ends
+        // nothing.
         if let thumbprint = session.thumbprint, thumbprint != request.thumbprint { return .otherKey }
         if let proof = request.proof, try takeProof(proof) == .replayed { return .proofReplayed }
         guard stored.account.lockedAt == nil else { return .accountLocked }

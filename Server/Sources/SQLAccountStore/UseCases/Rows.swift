@@ -1,6 +1,6 @@
 internal import AccountStore
 
-// How records are read from rows, and their columns in that order.
+// Reading records from rows, and the columns in the same order.
 
 extension Account {
     static let columns =
@@ -67,7 +67,7 @@ extension Session {
         thumbprint, client, address, epoch
         """
 
-    /// - Returns: the session and its epoch, which its tokens have too.
+    /// - Returns: the session and its epoch, which its tokens share.
     static func read(_ row: inout SQLRow) throws(StoreError) -> (session: Session, epoch: Int64) {
         let account: AccountID = try row.id()
         let session = Session(
@@ -153,7 +153,7 @@ extension AuditRecord {
     static let columns = """
         position, chain, sequence, time, name, session, credential, address, trace, reason, details, previous_hash, hash
         """
-    /// How long the chains of the store's own are named; accounts have longer ids.
+    /// The length of the ids of the store's own chains; accounts have longer ids.
     static let ownChainByteCount = 8
 
     init(_ row: inout SQLRow) throws(StoreError) {
@@ -196,7 +196,7 @@ extension AdminToken {
     var values: [SQLValue] { [.of(digest), .text(name), .of(createdAt), .of(expiresAt)] }
 }
 
-/// A list of words in one text; none of them has a blank in it (transports, `amr`).
+/// A list of words in one text; none of them contains a space (transports, `amr`).
 enum Words {
     static func join(_ words: [String]) -> String { words.joined(separator: " ") }
 
@@ -204,7 +204,7 @@ enum Words {
 }
 
 extension SQLStatement {
-    /// `INSERT` of all columns.
+    /// An `INSERT` of all columns.
     convenience init(insertInto table: String, _ columns: String, then: String = "") {
         let count = columns.split(separator: ",").count
         let values = (1...count).map { "$\($0)" }.joined(separator: ", ")

@@ -28,7 +28,7 @@ private enum Statements {
     static let liveAccess = live("access_tokens", "")
     static let liveRefresh = live("refresh_tokens", ", t.parent, t.replaced_at, t.successor_used")
 
-    /// A token, the session that it still belongs to, and the account, in this order.
+    /// A token, its session, and the account, in this order, if the token still belongs to the session.
     static func live(_ table: String, _ more: String) -> SQLStatement {
         func prefixed(_ columns: String, _ prefix: String) -> String {
             columns.split(separator: ", ").map { "\(prefix).\($0)" }.joined(separator: ", ")
@@ -88,7 +88,7 @@ extension SQLConnection {
         try execute(Statements.removeOld, .of(account), .of(id))
     }
 
-    /// A refresh token that still belongs to a session, whatever became of it.
+    /// A refresh token that still belongs to a session, also a replaced or expired one.
     func refreshToken(_ token: TokenDigest) throws -> StoredRefreshToken? {
         guard var row = try row(Statements.liveRefresh, .of(token)) else { return nil }
         let account = try Account(&row)
@@ -116,7 +116,7 @@ extension SQLConnection {
         var end = try row.time()
         if kind == .refresh {
             _ = try row.optionalBytes()
-            // One that was replaced opens nothing; whether it gets a successor is for ``SessionStore/refresh(_:)`` to say.
+            // A replaced token opens nothing; ``SessionStore/refresh(_:)`` decides whether it gets a successor.
             guard try row.optionalTime() == nil else { return nil }
             end = session.refreshExpiresAt
         }
@@ -135,7 +135,7 @@ extension SQLConnection {
         guard var row = try row(statement, .of(token)) else { return nil }
         let account: AccountID = try row.id()
         let session: SessionID = try row.id()
-        // Without its session a refresh token is worth nothing; it goes when it is swept.
+        // Without its session a refresh token is invalid; a later purge removes it.
         if kind == .refresh, try self.row(Statements.remove, .of(account), .of(session)) == nil { return nil }
         var audit = audit.of(account)
         audit.session = session
@@ -179,15 +179,15 @@ extension SQLConnection {
     }
 }
 
-/// A refresh token with what it belongs to.
+/// A refresh token with its session and account.
 struct StoredRefreshToken {
     let account: Account
     let session: Session
     let epoch: Int64
-    /// The one before it.
+    /// The token before it.
     let parent: TokenDigest?
-    /// When it got its first successor; nil: it has none.
+    /// When its first successor was issued; nil: it has none.
     let replacedAt: Timestamp?
-    /// Whether a successor was used: then whoever has this one knows that it is not the last.
+    /// Whether a successor was used: then the client knows that this token is not the latest.
     let isSuccessorUsed: Bool
 }

@@ -23,13 +23,13 @@ private enum Statements {
     )
 }
 
-/// A table whose rows end, walked through in its key's order.
+/// A table whose rows expire, scanned in key order.
 private struct Sweep {
-    /// The key behind so many rows.
+    /// Finds the key after a number of rows.
     let end: SQLStatement
-    /// Removes what is over between two keys.
+    /// Removes expired rows between two keys.
     let remove: SQLStatement
-    /// What the time that something is over by is compared with.
+    /// The time that the rows' end is compared with.
     let limit: @Sendable (PurgeSettings, Timestamp) -> Timestamp
 
     init(
@@ -53,7 +53,7 @@ private struct Sweep {
         Sweep("limits", key: "key"),
         Sweep("proofs", key: "digest"),
         Sweep("access_tokens", key: "digest"),
-        // $3 is when a token was replaced at the latest to be forgotten; its session's end is in the past then too.
+        // $3 is the latest replacement time of tokens to forget; the end of their session is in the past then too.
         Sweep(
             "refresh_tokens",
             key: "digest",
@@ -69,7 +69,7 @@ private struct Sweep {
     ]
 }
 
-/// Behind all keys: no digest and no id is longer and begins like this.
+/// Greater than all keys: no digest or id is as long and starts like this.
 private let lastKey = [UInt8](repeating: 0xFF, count: 65)
 
 extension SQLConnection {

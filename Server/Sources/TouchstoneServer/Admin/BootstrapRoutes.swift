@@ -5,7 +5,7 @@ internal import HummingbirdCore
 internal import RelyingParty
 internal import WebAuthnModel
 
-/// The first administrator, and the tokens of all.
+/// The first administrator, and all administrators' tokens.
 enum BootstrapRoutes {
     static let operations: [Operation] = [
         Operation(.post, "/admin/v1/bootstrap", "bootstrap", .open, handle: bootstrap),
@@ -14,7 +14,7 @@ enum BootstrapRoutes {
         Operation(.delete, "/admin/v1/tokens/{id}", "removeAdminToken", .admin, handle: remove),
     ]
 
-    /// Takes the one-time token that the server printed at its first start.
+    /// Exchanges the one-time token that the server printed at its first start.
     private static func bootstrap(_ service: Service, _ call: Call) async throws -> Reply {
         var reader = MemberReader(try await BodyReader.object(of: call.request))
         let text = reader.string("token", bytes: 1...256)
@@ -75,7 +75,7 @@ enum BootstrapRoutes {
 }
 
 extension AdminToken {
-    /// As the API shows it: the id is the digest, the token itself is told once.
+    /// The token in the API's form: the id is the digest; the token itself is only returned once.
     func json(text: String?) -> JSONValue {
         JSONValue(members: [
             "id": JSONValue(base64URL: digest.bytes),
@@ -88,14 +88,14 @@ extension AdminToken {
 }
 
 extension Call {
-    /// Who it was, for the audit.
+    /// The administrator's name, for the audit.
     func adminDetails(_ name: String? = nil) -> String {
         var admin = name ?? ""
         if case .admin(let known) = caller { admin = known }
         return String(decoding: (try? CanonicalJSON.encode(["admin": .string(admin)])) ?? [], as: UTF8.self)
     }
 
-    /// A page's size from the query.
+    /// The page size from the query.
     ///
     /// - Throws: ``Problem`` with `invalid_request`.
     func pageSize() throws(Problem) -> Int {

@@ -14,10 +14,11 @@ enum HealthRoutes {
         Operation(.get, "/metrics", "metrics", .open, handle: metrics),
     ]
 
-    /// A clock before this version was made is not set: no certificate and no proof would hold.
+    /// Before this time, when this version was made, the clock is not set: certificates and proofs would be invalid.
     private static let earliest = Timestamp(seconds: 1_767_225_600)
 
-    /// Ready: a row can be written and is durable, the clock is set, the attestation CA is valid, passwords do not queue up.
+    /// Ready: a row can be written durably, the clock is set, the attestation CA is valid, and password derivations do
+    /// not queue up.
     private static func ready(_ service: Service, _ call: Call) async throws -> Reply {
         var failures: [(name: String, value: JSONValue)] = []
         do throws(StoreError) { try await service.store.checkReady(now: call.now) } catch {

@@ -4,7 +4,7 @@ internal import Hummingbird
 internal import HummingbirdCore
 internal import WebAuthnModel
 
-/// Sessions, credentials and the audit of an account, and the audit of all.
+/// The sessions, credentials and audit of an account, and the audit of all accounts.
 enum UserPropertyRoutes {
     static let operations: [Operation] = [
         Operation(.get, "/admin/v1/users/{id}/sessions", "userSessions", .admin, handle: sessions),
@@ -133,7 +133,7 @@ enum UserPropertyRoutes {
 
     private static func cursor(_ call: Call) throws(Problem) -> Int64 {
         guard let text = call.query("after") else { return 0 }
-        // What is told again as the next page's has to fit into JSON's numbers.
+        // It is returned as the next page's cursor, so it must fit into JSON's numbers.
         guard let cursor = Int64(text), (0...CanonicalJSON.greatestInteger).contains(cursor) else {
             throw Problem(.invalidRequest, "after has to be a number of a former page")
         }
@@ -149,7 +149,7 @@ enum UserPropertyRoutes {
         ])
     }
 
-    /// An account that is deleted still has its audit, so that it need not be there.
+    /// A deleted account still has its audit, so the account need not exist.
     private static func userAudit(_ service: Service, _ call: Call) async throws -> Reply {
         let cursor = try cursor(call)
         let records = try await service.store.auditPage(
@@ -165,7 +165,7 @@ enum UserPropertyRoutes {
 }
 
 extension AuditRecord {
-    /// As administrators see it.
+    /// The form for administrators.
     var json: JSONValue {
         JSONValue(members: [
             "position": .integer(position),

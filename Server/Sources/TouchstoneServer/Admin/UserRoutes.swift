@@ -6,7 +6,7 @@ internal import HummingbirdCore
 internal import RelyingParty
 internal import WebAuthnModel
 
-/// Accounts, as administrators see them.
+/// Accounts, for administrators.
 enum UserRoutes {
     static let operations: [Operation] = [
         Operation(.get, "/admin/v1/users", "listUsers", .admin, handle: list),
@@ -25,7 +25,7 @@ enum UserRoutes {
         },
     ]
 
-    /// The account of the path.
+    /// The account named by the path.
     static func account(_ service: Service, _ call: Call) async throws -> Account {
         guard let account = try await service.store.account(AccountID(try call.identifierBytes())) else {
             throw Problem(.notFound)
@@ -35,7 +35,7 @@ enum UserRoutes {
 
     private static func list(_ service: Service, _ call: Call) async throws -> Reply {
         let count = try call.pageSize()
-        // A query is percent-decoded by the framework.
+        // The framework percent-decodes the query.
         let accounts = try await service.store.accounts(after: call.query("after") ?? "", count: count)
         return .json(
             JSONValue(members: [
@@ -132,7 +132,7 @@ enum UserRoutes {
             ),
             now: call.now
         )
-        // Whoever forgot the password has failed with it.
+        // A user who forgot the password has failed with it before.
         try await service.store.reset([LimitKey("password", account.username)])
         return .noContent
     }
@@ -155,7 +155,7 @@ enum UserRoutes {
 }
 
 extension Account {
-    /// As administrators see it.
+    /// The form for administrators.
     var json: JSONValue {
         JSONValue(members: [
             "id": JSONValue(base64URL: id.bytes),

@@ -4,17 +4,17 @@ internal import SwiftASN1
 internal import WebAuthn
 internal import X509
 
-/// The server's own CA for attestation keys of chips: who passed credential activation gets a certificate (WebAuthn Level
-/// 3, section 8.3.1).
+/// The server's CA for attestation keys of chips: a key that passed credential activation gets a certificate (WebAuthn
+/// Level 3, section 8.3.1).
 struct AttestationAuthority: Sendable {
     let certificate: Certificate
     private let key: P256.Signing.PrivateKey
 
-    /// How long a certificate for an attestation key is good.
+    /// How long a certificate for an attestation key is valid.
     private static let lifetime: TimeInterval = 90 * 86_400
     private static let usage: ASN1ObjectIdentifier = [2, 23, 133, 8, 3]
 
-    /// Reads the authority's key and certificate, and makes them at the first start.
+    /// Reads the authority's key and certificate, or creates them at the first start.
     ///
     /// - Throws: ``ConfigurationFault`` for a file that cannot be read or written.
     init(directory: String) throws(ConfigurationFault) {
@@ -58,7 +58,7 @@ struct AttestationAuthority: Sendable {
         (certificate.notValidBefore...certificate.notValidAfter).contains(time)
     }
 
-    /// A certificate for the attestation key of a chip, in DER.
+    /// Issues a certificate for the attestation key of a chip, in DER.
     func issue(_ publicKey: P256.Signing.PublicKey, for chip: EndorsedChip) throws -> [UInt8] {
         let names = [(1, chip.manufacturer), (2, chip.model), (3, chip.version)].map { number, value in
             RelativeDistinguishedName.Attribute(type: [2, 23, 133, 2, UInt(number)], utf8String: value)

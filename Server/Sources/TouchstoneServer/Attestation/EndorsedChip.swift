@@ -6,19 +6,19 @@ internal import SwiftASN1
 internal import WebAuthn
 internal import X509
 
-/// A chip by its endorsement key: which key it is, and what the maker's certificate says of the chip.
+/// A chip identified by its endorsement key, with the manufacturer's statements in its certificate.
 struct EndorsedChip: Sendable, Equatable {
     let key: CredentialActivation.EndorsementKey
-    /// SHA-256 of the key's SubjectPublicKeyInfo: what a device's record is anchored to, and what a list of chips holds.
+    /// SHA-256 of the key's SubjectPublicKeyInfo: the device anchor of a record, and the entry in a list of chips.
     let anchor: [UInt8]
-    /// As the certificate names it, such as `id:494E5443`; `id:00000000` without a certificate.
+    /// As in the certificate, such as `id:494E5443`; `id:00000000` without a certificate.
     let manufacturer: String
     let model: String
     let version: String
 
     private static let unknown = "id:00000000"
 
-    /// From the uncompressed point of the key.
+    /// Creates a chip from the uncompressed point of its key.
     private init?(point: [UInt8], names: [ASN1ObjectIdentifier: String]) {
         if let p256 = try? P256.KeyAgreement.PublicKey(x963Representation: point) {
             self.init(.p256(point), encoded: p256.derRepresentation, names: names)
@@ -29,7 +29,7 @@ struct EndorsedChip: Sendable, Equatable {
         }
     }
 
-    /// From an RSA key; nil for one of another size than 2048 bits.
+    /// Creates a chip from an RSA key; nil for a size other than 2048 bits.
     private init?(rsa key: _RSA.Signing.PublicKey, names: [ASN1ObjectIdentifier: String]) {
         guard key.keySizeInBits == 2048, let numbers = try? key.getKeyPrimitives() else { return nil }
         self.init(
@@ -51,9 +51,9 @@ struct EndorsedChip: Sendable, Equatable {
         version = names[[2, 23, 133, 2, 3]] ?? Self.unknown
     }
 
-    /// From a TPMT_PUBLIC; nil for a key that no credential can be made for here.
+    /// Creates a chip from a TPMT_PUBLIC; nil for a key that credential activation does not support here.
     init?(area: TPMPublicArea) {
-        // An endorsement key decrypts, and only what the chip may see (TCG EK Credential Profile, B.3.4).
+        // An endorsement key is a restricted decryption key (TCG EK Credential Profile, B.3.4).
         guard
             area.attributes.isSuperset(of: [
                 .fixedTPM, .fixedParent, .sensitiveDataOrigin, .restricted, .decrypt,
@@ -71,7 +71,8 @@ struct EndorsedChip: Sendable, Equatable {
         }
     }
 
-    /// From the maker's certificate; nil for a key that no credential can be made for here.
+    /// Creates a chip from the manufacturer's certificate; nil for a key that credential activation does not support
+    /// here.
     init?(certificate: Certificate) {
         var names: [ASN1ObjectIdentifier: String] = [:]
         if let alternatives = try? certificate.extensions.subjectAlternativeNames {

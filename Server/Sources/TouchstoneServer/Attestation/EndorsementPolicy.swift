@@ -3,13 +3,13 @@ internal import SwiftASN1
 internal import WebAuthn
 internal import X509
 
-/// Whose endorsement keys are believed: the setting `endorsement`, with the files it names.
+/// Which endorsement keys are trusted: the setting `endorsement`, with the files it names.
 struct EndorsementPolicy: Sendable {
     private let trust: EndorsementTrust
     private let roots: [Certificate]
     private let anchors: Set<[UInt8]>
 
-    /// Why a chip is refused; for a user who is known.
+    /// Why a chip is refused; shown to an authenticated user.
     struct Refusal: Error {
         let code: Problem.Code
         let detail: String
@@ -47,12 +47,12 @@ struct EndorsementPolicy: Sendable {
         return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 
-    /// The chip that these certificates, or this public area, stand for.
+    /// The chip that these certificates, or this public area, identify.
     ///
     /// - Parameters:
-    ///   - certificates: DER, the endorsement key's first; empty: `publicArea` has to be there.
+    ///   - certificates: DER, the endorsement key's certificate first; if empty, `publicArea` is required.
     ///   - publicArea: TPMT_PUBLIC of the endorsement key.
-    /// - Returns: the chip, believed as the setting says.
+    /// - Returns: the chip, trusted according to the setting.
     /// - Throws: ``Refusal``.
     func chip(certificates: [[UInt8]], publicArea: [UInt8]?) async throws(Refusal) -> EndorsedChip {
         guard trust != .none else {
@@ -100,7 +100,7 @@ struct EndorsementPolicy: Sendable {
     }
 }
 
-/// Critical extensions that endorsement certificates carry beside those that `RFC5280Policy` knows.
+/// Critical extensions of endorsement certificates beyond those that `RFC5280Policy` handles.
 private struct EndorsementExtensions: VerifierPolicy {
     let verifyingCriticalExtensions: [ASN1ObjectIdentifier] = [
         .X509ExtensionID.subjectAlternativeName, [2, 5, 29, 32], .X509ExtensionID.extendedKeyUsage,
@@ -111,9 +111,9 @@ private struct EndorsementExtensions: VerifierPolicy {
     }
 }
 
-/// Certificates in a directory of PEM files.
+/// The certificates in a directory of PEM files.
 enum CertificateFolder {
-    /// - Throws: ``ConfigurationFault`` for a file that holds no certificates.
+    /// - Throws: ``ConfigurationFault`` for a file without certificates.
     static func read(_ path: String) throws(ConfigurationFault) -> [Certificate] {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
             throw ConfigurationFault(place: path, reason: "is no directory that can be read")

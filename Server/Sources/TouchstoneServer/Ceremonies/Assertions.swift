@@ -5,7 +5,7 @@ internal import RelyingParty
 internal import WebAuthn
 internal import WebAuthnModel
 
-/// Why an assertion does not sign anybody in: for the audit record, never for the client.
+/// Why an assertion is refused: for the audit record, never for the client.
 struct AssertionRefusal: Error {
     let reason: String
     var details = ""
@@ -13,7 +13,7 @@ struct AssertionRefusal: Error {
 }
 
 extension Service {
-    /// Verifies the answer of a login, or of an authentication again.
+    /// Verifies the response of a login or a reauthentication.
     func verifyLogin(
         _ response: AuthenticationResponse,
         _ taken: ConsumedCeremony
@@ -35,7 +35,7 @@ extension Service {
         return (credential, use)
     }
 
-    /// Verifies an assertion by a credential that is known.
+    /// Verifies an assertion by a known credential.
     func verify(
         _ response: AuthenticationResponse,
         by credential: Credential,
@@ -69,7 +69,7 @@ extension Service {
         }
     }
 
-    /// Records a refusal; a counter that did not grow suspends the credential.
+    /// Records a refusal; a counter that did not grow also suspends the credential.
     func refuse(_ refusal: AssertionRefusal, _ credential: Credential?, _ call: Call) async {
         let details = (try? CanonicalJSON.encode(["cause": .string(refusal.details)])) ?? []
         await audit(
@@ -103,7 +103,7 @@ extension Service {
 }
 
 extension Credential {
-    /// What the ceremonies work on.
+    /// The record for the ceremonies.
     var record: CredentialRecord {
         CredentialRecord(
             id: id.bytes,
@@ -118,10 +118,10 @@ extension Credential {
     }
 }
 
-/// `amr` of a login by a credential (RFC 8176).
+/// The `amr` of a login by a credential (RFC 8176).
 enum AuthenticationMethods {
-    /// By what the user was verified, where the authenticator says so in its signed data (extension `uvm`, registered with
-    /// IANA; WebAuthn Level 2, section 10.3).
+    /// The methods of user verification, if the authenticator reports them in its signed data (extension `uvm`,
+    /// registered with IANA; WebAuthn Level 2, section 10.3).
     static func amr(of credential: Credential, _ response: AuthenticationResponse) -> [String] {
         var methods = ["pop", credential.isHardwareBound ? "hwk" : "swk", "user"]
         guard let data = try? AuthenticatorData(parsing: response.authenticatorData),

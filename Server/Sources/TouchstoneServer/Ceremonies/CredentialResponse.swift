@@ -1,7 +1,7 @@
 internal import WebAuthn
 internal import WebAuthnModel
 
-/// Reads the member `credential` of a body.
+/// Parses the member `credential` of a body.
 enum CredentialResponse {
     /// - Throws: ``Problem`` with `invalid_request`.
     static func authentication(_ json: JSONValue) throws(Problem) -> AuthenticationResponse {

@@ -3,9 +3,9 @@ internal import RelyingParty
 internal import WebAuthnModel
 
 extension Service {
-    /// Opens a ceremony within the limits of its address.
+    /// Opens a ceremony within the limits of its network address.
     ///
-    /// `publicKey` is the options as the client gets them, `kept` as they are kept (nil: the same). The answer is
+    /// `publicKey` is the options for the client, `kept` the options to store (nil: the same). The response is
     /// `{ceremonyId, publicKey, expiresAt}`.
     func open(
         _ purpose: Ceremony.Purpose,

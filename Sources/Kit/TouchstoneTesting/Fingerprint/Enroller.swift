@@ -2,14 +2,14 @@ import FingerprintDriver
 
 /// Enrols and deletes fingers over fprintd, as the user's settings program does.
 package struct Enroller: Sendable {
-    /// Touches before an enrolment that never ends is given up.
+    /// Touches after which an unfinished enrolment is given up.
     private static let touchLimit = 30
 
     private let bus: PrivateBus
     private let sensor: PrivateBus.Sensor
     private let user: String
 
-    /// Enrols on a sensor of the bus; the fingers of another user than this process's where one is named.
+    /// Creates an enroller for a sensor of the bus; `user` names another user than this process's.
     package init(_ bus: PrivateBus, sensor: PrivateBus.Sensor = .image, user: String = "") {
         self.bus = bus
         self.sensor = sensor
@@ -19,17 +19,17 @@ package struct Enroller: Sendable {
     /// Enrols impressions of a finger on the image sensor.
     ///
     /// - Parameters:
-    ///   - finger: whose finger; impressions 0 and up are used.
+    ///   - finger: the finger to enrol; impressions 0 and up are used.
     ///   - name: fprintd's name of the finger.
     /// - Returns: how many touches it took.
-    /// - Throws: ``TestKitError/unexpected(_:)`` with fprintd's result when it did not complete.
+    /// - Throws: ``TestKitError/unexpected(_:)`` with fprintd's result when the enrolment did not complete.
     @discardableResult
     package func enrol(_ finger: SyntheticFinger, as name: String = "right-index-finger") async throws -> Int
     {
         try await enrol(as: name) { reader, touch in try await reader.touch(finger.impression(touch)) }
     }
 
-    /// Enrols the print of that name on a text sensor.
+    /// Enrols the print with the given name on a text sensor.
     @discardableResult
     package func enrol(print: String, as name: String = "right-index-finger") async throws -> Int {
         try await enrol(as: name) { reader, _ in try await reader.scan(print) }
@@ -81,20 +81,20 @@ package struct Enroller: Sendable {
         try await claimed { try await $0.call("DeleteEnrolledFinger", [.string(name)]) }
     }
 
-    /// Pulls the sensor out while nobody else has it.
+    /// Unplugs the sensor while no other client has claimed it.
     func unplug() async throws {
         let peer = try await BusPeer(address: bus.address)
         let device = try await FprintSensor.find(sensor, peer)
         try await claim(device)
-        // The drivers read their sockets while they want a finger.
+        // The drivers read their sockets only while they want a finger.
         try await device.call("EnrollStart", [.string("left-little-finger")])
         try await VirtualReader(bus, sensor: sensor).unplug()
-        // fprintd keeps a sensor as long as somebody has it.
+        // fprintd keeps a sensor as long as a client has claimed it.
         await peer.close()
         try await waitUntilGone()
     }
 
-    /// Waits until fprintd has the sensor no more.
+    /// Waits until fprintd no longer lists the sensor.
     func waitUntilGone() async throws {
         let peer = try await BusPeer(address: bus.address)
         try await Deadline.wait(for: "the sensor's end") {
@@ -103,7 +103,7 @@ package struct Enroller: Sendable {
         await peer.close()
     }
 
-    /// Holds the sensor for the length of `body`.
+    /// Claims the sensor for the duration of `body`.
     @discardableResult
     private func claimed<R: Sendable>(_ body: (FprintSensor) async throws -> R) async throws -> R {
         let peer = try await BusPeer(address: bus.address)
@@ -114,7 +114,7 @@ package struct Enroller: Sendable {
             result = .success(try await body(device))
             try await device.call("Release")
         } catch {
-            // Closing the connection lets go of the sensor.
+            // Closing the connection releases the sensor.
             await peer.close()
             throw error
         }
@@ -122,7 +122,7 @@ package struct Enroller: Sendable {
         return try result.get()
     }
 
-    /// Waits while somebody has the sensor: the daemon lets go of it a moment after its answer.
+    /// Claims the sensor, retrying while another client has it: the daemon releases it a moment after its reply.
     private func claim(_ device: FprintSensor) async throws {
         try await Deadline.wait(for: "the sensor") {
             do {

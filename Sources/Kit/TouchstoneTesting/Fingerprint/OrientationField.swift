@@ -2,11 +2,11 @@ import Glibc
 
 /// Which way the ridges run, pixel by pixel: the zero-pole model of Sherlock and Monro (1993), bent by a smooth variation.
 ///
-/// Ridges end and split where the field forces them to. Two fingers of one class whose fields differ in little but
-/// their place have minutiae in the same places, and the matcher takes one for the other; so all of a field is drawn
-/// by lot: where cores and deltas lie, how steep an arch is, how it is bent in between.
+/// Ridges end and split where the field forces them to. Two fingers of one class whose fields differ little except in
+/// position have minutiae in the same places, and the matcher confuses them; so everything about a field is random: the
+/// positions of cores and deltas, the steepness of an arch, the bending in between.
 struct OrientationField {
-    /// Henry's classes that are drawn.
+    /// Henry's classes that the generator draws.
     enum Pattern: Int, CaseIterable {
         case rightLoop
         case whorl
@@ -23,7 +23,7 @@ struct OrientationField {
     private let center: Point
     private let cores: [Point]
     private let deltas: [Point]
-    /// An arch's steepness, and how far up and down it reaches.
+    /// An arch's steepness, and its vertical reach.
     private let arch: (steepness: Double, reach: Double)
     private let bend: SmoothVariation
     private let turn: Double
@@ -42,7 +42,7 @@ struct OrientationField {
         case .arch:
             (cores, deltas) = ([], [])
         case .whorl:
-            // From a spiral to two loops that lie in one another.
+            // From a spiral to two interlocked loops.
             let half = 8 + 24 * random.unit(), direction = Double.pi * random.unit()
             let (right, down) = (half * cos(direction), half * sin(direction))
             cores = [Point(x: x - right, y: y - down), Point(x: x + right, y: y + down)]
@@ -55,7 +55,7 @@ struct OrientationField {
             deltas = [Point(x: x + side + random.normal(0, 14), y: y + 75 + random.normal(0, 18))]
         }
         turn = random.normal(0, 0.15)
-        // Nothing else tells one arch from another.
+        // Nothing else distinguishes one arch from another.
         bend = SmoothVariation(deviation: pattern == .arch ? 0.4 : 0.28, lengths: 80...220, using: &random)
     }
 

@@ -2,25 +2,25 @@ package import FingerprintDriver
 import Glibc
 import SecretMemory
 
-/// A system bus of one's own, with polkit and fprintd and libfprint's virtual sensors on it.
+/// A private system bus with polkit, fprintd and libfprint's virtual sensors on it.
 ///
 /// ```swift
 /// let bus = try await PrivateBus.start(sensors: [.image])
 /// let reader = FprintReader(busAddress: bus.busAddress, templateDirectory: bus.templateDirectory)
 /// ```
 ///
-/// Everything lies in a directory of its own and ends with the value, or with the process.
+/// All files lie in a temporary directory; everything ends with the value, or with the process.
 package actor PrivateBus {
     /// One of libfprint's virtual sensors.
     package enum Sensor: String, Sendable, CaseIterable {
         /// Takes pictures, and compares them as a real sensor's driver does.
         case image
-        /// Takes names of prints; it can only compare with one finger.
+        /// Takes names of prints; can only compare a touch with one finger.
         case text
-        /// Takes names of prints, keeps them itself, and identifies.
+        /// Takes names of prints, stores the prints itself, and identifies.
         case storage
 
-        /// The environment variable that tells libfprint where the socket is to be.
+        /// The environment variable that tells libfprint where to put the socket.
         var variable: String {
             switch self {
             case .image: "FP_VIRTUAL_IMAGE"
@@ -39,9 +39,9 @@ package actor PrivateBus {
         }
     }
 
-    /// Where all of it lies.
+    /// The directory of all files.
     package nonisolated let directory: TemporaryDirectory
-    /// The bus, for libraries: `unix:path=…`.
+    /// The bus address for libraries: `unix:path=…`.
     package nonisolated let address: String
     /// fprintd's state directory.
     package nonisolated let templateDirectory: String
@@ -60,20 +60,20 @@ package actor PrivateBus {
     private var fprintd: ChildProcess?
     private var guests: [any AnyObject & Sendable] = []
 
-    /// The bus, for an `FprintReader`.
+    /// The bus address for an `FprintReader`.
     package nonisolated var busAddress: BusAddress { .testing(address, ownerUserID: geteuid()) }
 
-    /// The socket of a sensor; it is there while the sensor is claimed.
+    /// The socket of a sensor; it exists while the sensor is claimed.
     package nonisolated func socket(of sensor: Sensor) -> String {
         directory.appending("\(sensor.rawValue).sock")
     }
 
-    /// Starts the bus, and polkit and fprintd where there are sensors.
+    /// Starts the bus, and also polkit and fprintd if there are sensors.
     ///
     /// - Parameters:
     ///   - sensors: none for a bus without fprintd.
     ///   - wrapper: a command that runs the programs, for example in a namespace.
-    ///   - rules: polkit's; nil for some that let everybody do everything with fprintd.
+    ///   - rules: polkit's rules; nil for rules that allow every user everything with fprintd.
     /// - Returns: the bus, with everything on it ready.
     /// - Throws: ``TestKitError`` when a program is missing or does not come up.
     package static func start(
@@ -84,7 +84,7 @@ package actor PrivateBus {
         try await start(sensors: sensors, mayStartPolkit: geteuid() == 0, wrapper, rules)
     }
 
-    /// Starts the same with a scripted polkit, which ``deny()`` makes refuse.
+    /// Starts a bus with a scripted polkit, which ``deny()`` makes refuse.
     static func startDeniable(sensors: [Sensor]) async throws -> PrivateBus {
         try await start(sensors: sensors, mayStartPolkit: false)
     }
@@ -166,16 +166,16 @@ package actor PrivateBus {
         )
     }
 
-    /// The socket's name is there a moment before somebody listens.
+    /// Waits until the bus accepts connections: its socket exists a moment before it listens.
     private func waitForBus() async throws {
         let peer = try await Deadline.wait(for: "the bus") { try? await BusPeer(address: address) }
         await peer.close()
     }
 
-    /// Ends the bus alone, as a crash would: everybody is cut off from it.
+    /// Kills the bus alone, as a crash would: all clients are disconnected from it.
     package func stopBus() { daemon.stop() }
 
-    /// Starts the bus anew at its address, with nobody on it.
+    /// Restarts the bus at its address, without any clients.
     package func startBus() async throws {
         daemon = try await Self.startDaemon(in: directory, wrapper)
         try await waitForBus()
@@ -207,7 +207,7 @@ package actor PrivateBus {
         });
         """
 
-    /// polkitd with rules of ours where this process may mount, else a peer that says yes.
+    /// Starts polkitd with our rules if this process may mount, else a scripted peer that allows everything.
     private func startPolkit(mayStart: Bool) async throws {
         if mayStart, let polkit = try await startPolkitDaemon() {
             self.polkit = polkit
@@ -241,7 +241,7 @@ package actor PrivateBus {
         let peer = try await BusPeer(address: address)
         let isThere = try await Deadline.wait(for: "polkitd") {
             if try await peer.owner(of: "org.freedesktop.PolicyKit1") != nil { return true }
-            // A container that forbids mounts: polkitd was not even started.
+            // The container forbids mounts: polkitd was not even started.
             return polkit.isRunning ? nil : false
         }
         await peer.close()
@@ -250,7 +250,7 @@ package actor PrivateBus {
 
     // MARK: fprintd
 
-    /// Starts fprintd, and waits until it has its name.
+    /// Starts fprintd, and waits until it owns its name.
     package func startFprintd() async throws {
         guard fprintd == nil else { return }
         var environment = environment
@@ -269,7 +269,7 @@ package actor PrivateBus {
         await peer.close()
     }
 
-    /// Kills fprintd as a crash would, and waits until the bus has noticed.
+    /// Kills fprintd as a crash would, and waits until the bus has released its name.
     package func killFprintd() async throws {
         guard let fprintd = fprintd.take() else { return }
         fprintd.stop()
@@ -282,10 +282,10 @@ package actor PrivateBus {
         ["DBUS_SYSTEM_BUS_ADDRESS": address, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin"]
     }
 
-    /// Keeps a scripted peer for as long as the bus.
+    /// Keeps a scripted peer alive as long as the bus.
     func keep(_ guest: any AnyObject & Sendable) { guests.append(guest) }
 
-    /// Stops everything; called by itself when nobody uses the bus any more.
+    /// Stops everything; also called when the last reference to the bus is released.
     package func stop() async {
         fprintd?.stop()
         polkit?.stop()
@@ -295,7 +295,7 @@ package actor PrivateBus {
     }
 }
 
-/// A peer that owns polkit's name and allows everything or nothing, for those who may not start polkitd.
+/// A peer that owns polkit's name and allows everything or nothing, where polkitd cannot be started.
 enum ScriptedPolkit {
     static func start(
         _ address: String,

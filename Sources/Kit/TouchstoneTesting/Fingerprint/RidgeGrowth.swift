@@ -1,23 +1,23 @@
 import Glibc
 
-/// Ridges that grow out of noise (the idea of Cappelli's SFinGe): filtered again and again along a field.
+/// Ridges grown out of noise (the idea of Cappelli's SFinGe): the noise is filtered repeatedly along a field.
 ///
-/// The filter is a wave of one ridge period across the ridge and a smooth window along it. It is applied in
-/// two passes of one dimension each, along the pixel's own direction.
+/// The filter is a wave of one ridge period across the ridge and a smooth window along it. It is applied in two
+/// one-dimensional passes, along the pixel's own direction.
 struct RidgeGrowth {
-    /// Pixels from ridge to ridge at 500 dpi, as far as they are told apart.
+    /// Ridge periods in pixels at 500 dpi, in the steps that are distinguished.
     private static let ridgePeriods = [7.8, 8.2, 8.6, 9.0, 9.4, 9.8, 10.2, 10.6]
     /// Filters over half a turn.
     private static let directionCount = 96
     /// The window's standard deviation, pixels.
     private static let deviation = 3.6
-    /// Pixels to each side that a filter reaches.
+    /// Pixels that a filter reaches to each side.
     private static let reach = 11
     private static let rounds = 12
 
     private let width: Int
     private let height: Int
-    /// Pixels in a row with its margins, where nothing ever is.
+    /// Pixels in a row including its margins, which stay empty.
     private let stride: Int
 
     init(width: Int, height: Int) {
@@ -62,7 +62,7 @@ struct RidgeGrowth {
         return directions
     }
 
-    /// How wide the ridges are, by number: they end and split where it changes too.
+    /// The index of the ridge period at each pixel: ridges also end and split where the period changes.
     private func periods(using random: inout SplitMix64) -> [Int] {
         let periods = Self.ridgePeriods
         let step = periods[1] - periods[0]
@@ -81,7 +81,7 @@ struct RidgeGrowth {
 
     // MARK: Filters
 
-    /// Weights for each ridge period, and for each direction where they are taken.
+    /// Filter weights for each ridge period, and for each direction if they depend on it.
     private struct Taps {
         let weights: [Float]
         let offsets: [Int]
@@ -108,7 +108,7 @@ struct RidgeGrowth {
         return Taps(weights: weights, offsets: offsets { (-sin($0), cos($0)) })
     }
 
-    /// The pixels in a line through the filter's own, for each direction.
+    /// The pixel offsets along a line through the filtered pixel, for each direction.
     private func offsets(_ line: (Double) -> (x: Double, y: Double)) -> [Int] {
         var offsets: [Int] = []
         for direction in 0..<Self.directionCount {
@@ -129,7 +129,7 @@ struct RidgeGrowth {
         to result: inout [Float]
     ) {
         let count = taps.count
-        // Plain pointers: checked subscripts make an unoptimised build twenty times slower.
+        // Unsafe pointers: checked subscripts make an unoptimised build twenty times slower.
         unsafe source.withUnsafeBufferPointer { source in
             unsafe result.withUnsafeMutableBufferPointer { result in
                 unsafe taps.weights.withUnsafeBufferPointer { weights in

@@ -2,7 +2,7 @@ import FingerprintDriver
 import Glibc
 import SecretMemory
 
-/// A peer that owns fprintd's name and follows a script: what no virtual sensor can be made to do.
+/// A peer that owns fprintd's name and follows a script, for behaviour that no virtual sensor can produce.
 ///
 /// ```swift
 /// let fprintd = try await ScriptedFprintd.start(on: bus, .init(verifications: [.init([.noMatch])]))
@@ -10,7 +10,7 @@ import SecretMemory
 /// #expect(fprintd.calls.last == "Release")
 /// ```
 package final class ScriptedFprintd: Sendable {
-    /// What a sensor announces.
+    /// A signal or property change that a sensor emits.
     package enum Event: Sendable, Equatable {
         /// `VerifyStatus(result, done)`
         case status(String, done: Bool)
@@ -29,13 +29,13 @@ package final class ScriptedFprintd: Sendable {
 
     /// What one `VerifyStart` leads to.
     package struct Verification: Sendable {
-        /// Announced before `VerifyStart` is answered.
+        /// Emitted before the reply to `VerifyStart`.
         package var before: [Event]
-        /// Announced after it is answered; empty for a sensor that says nothing.
+        /// Emitted after the reply; empty for a sensor that stays silent.
         package var after: [Event]
-        /// Announced before the property `name` is answered while the verification runs.
+        /// Emitted before the reply for the property `name` while the verification runs.
         package var asked: [Event]
-        /// Announced before `VerifyStop` is answered; fprintd ends a verification that it has to cancel with
+        /// Emitted before the reply to `VerifyStop`; fprintd ends a verification that it has to cancel with
         /// `verify-no-match`.
         package var stopped: [Event]
 
@@ -67,18 +67,18 @@ package final class ScriptedFprintd: Sendable {
         }
     }
 
-    /// What is to happen.
+    /// The script that the peer follows.
     package struct Script: Sendable {
         /// The sensors, in the order in which `GetDevices` lists them.
         package var sensors: [Sensor]
-        /// One for each `VerifyStart`; after the last the sensor says nothing.
+        /// One for each `VerifyStart`; after the last one the sensor stays silent.
         package var verifications: [Verification]
-        /// Methods that fail, with fprintd's name of the error, for example `["Claim": "AlreadyInUse"]`.
+        /// Methods that fail, with fprintd's error name, for example `["Claim": "AlreadyInUse"]`.
         package var errors: [String: String]
-        /// Methods that are never answered.
+        /// Methods that never get a reply.
         package var silentMethods: Set<String>
 
-        /// Describes what is to happen.
+        /// Creates a script.
         package init(
             sensors: [Sensor] = [Sensor()],
             verifications: [Verification] = [],
@@ -95,7 +95,7 @@ package final class ScriptedFprintd: Sendable {
     private struct State {
         var script: Script
         var calls: [String] = []
-        /// The verification that runs.
+        /// The verification in progress.
         var running: Verification?
     }
 
@@ -109,7 +109,7 @@ package final class ScriptedFprintd: Sendable {
         peer = Guarded(nil)
     }
 
-    /// Takes fprintd's name on a bus that has no fprintd, and keeps it as long as there is the bus.
+    /// Takes fprintd's name on a bus without fprintd, and keeps it as long as the bus exists.
     package static func start(on bus: PrivateBus, _ script: Script = Script()) async throws -> ScriptedFprintd
     {
         let this = ScriptedFprintd(script, address: bus.address)
@@ -120,7 +120,7 @@ package final class ScriptedFprintd: Sendable {
         return this
     }
 
-    /// Leaves the bus, as a crash of fprintd would, and waits until the bus has noticed.
+    /// Leaves the bus, as a crash of fprintd would, and waits until the bus has released the name.
     package func stop() async throws {
         guard let peer = peer.withLock({ $0.take() }) else { return }
         await peer.close()
@@ -129,26 +129,26 @@ package final class ScriptedFprintd: Sendable {
         await witness.close()
     }
 
-    /// The methods that clients called, in order, with their argument: `VerifyStart any`.
+    /// The methods that clients called, in order, with their argument, such as `VerifyStart any`.
     ///
-    /// Properties and the manager's methods are not among them.
+    /// Property reads and the manager's methods are not included.
     package var calls: [String] { state.withLock { $0.calls } }
 
-    /// Waits until a method was called so many times.
+    /// Waits until a method was called the given number of times.
     package func waitUntilCalled(_ call: String, times: Int = 1) async throws {
         try await Deadline.wait(for: call) { calls.count { $0 == call } >= times ? true : nil }
     }
 
-    /// Changes what is to happen from now on.
+    /// Changes the script from now on.
     package func change(_ body: @Sendable (inout Script) -> Void) { state.withLock { body(&$0.script) } }
 
-    /// Announces something about a sensor now.
+    /// Emits an event of a sensor now.
     package func announce(_ event: Event, sensor: Int = 0) async throws {
         let peer = peer.withLock { $0 }
         try await peer?.emit(event.signal(path: Self.path(sensor)))
     }
 
-    /// The object of a sensor.
+    /// The object path of a sensor.
     package static func path(_ sensor: Int = 0) -> String { "\(Fprint.rootPath)/Device/\(sensor)" }
 
     // MARK: Answers

@@ -2,7 +2,7 @@ import FingerprintDriver
 import Glibc
 import SecretMemory
 
-/// Sends fprintd's and logind's signals without being either, as any local account can.
+/// Sends fprintd's and logind's signals without owning their names, as any local account can.
 package actor SignalForger {
     private let peer: BusPeer
 
@@ -11,14 +11,14 @@ package actor SignalForger {
         peer = try await BusPeer(address: bus.address)
     }
 
-    /// Announces something about a sensor, to everybody and to each connection by its own name.
+    /// Emits an event of a sensor, as a broadcast and to each connection by its unique name.
     ///
-    /// Returns once the bus has taken all of it.
+    /// Returns once the bus has taken all signals.
     ///
     /// - Parameters:
-    ///   - event: what is announced.
-    ///   - path: the sensor's object.
-    ///   - count: how often.
+    ///   - event: the event to emit.
+    ///   - path: the sensor's object path.
+    ///   - count: how many times.
     /// - Throws: an error of the bus.
     package func forge(_ event: ScriptedFprintd.Event, path: String, count: Int = 1) async throws {
         let connections = try await connections()
@@ -26,7 +26,7 @@ package actor SignalForger {
         try await peer.flush()
     }
 
-    /// Says that the machine is about to sleep.
+    /// Emits logind's signal that the machine is about to sleep.
     package func forgeSleep() async throws {
         let signal = ScriptedLogind.sleepSignal(true)
         try await peer.emit(signal)
@@ -34,7 +34,7 @@ package actor SignalForger {
         try await peer.flush()
     }
 
-    /// Says that fprintd's name has another owner.
+    /// Emits the signal that fprintd's name has another owner.
     package func forgeOwnerChange() async throws {
         let signal = BusPeer.Signal(
             "/org/freedesktop/DBus",
@@ -51,11 +51,11 @@ package actor SignalForger {
         return names.filter { $0.hasPrefix(":") }
     }
 
-    /// Leaves the bus.
+    /// Disconnects from the bus.
     package func stop() async { await peer.close() }
 }
 
-/// A peer that owns logind's name, takes delays, and can say that the machine is about to sleep.
+/// A peer that owns logind's name, grants sleep delays, and can announce that the machine is about to sleep.
 package actor ScriptedLogind {
     private let peer: BusPeer
     private let delays = SleepDelays()
@@ -70,17 +70,17 @@ package actor ScriptedLogind {
         try await peer.own(Login1.busName)
     }
 
-    /// Waits until so many delays were asked for, and says how many of them are not yet let go of.
+    /// Waits until the given number of delays was requested; returns how many are still held.
     package func delaysHeld(ofAll count: Int) async throws -> Int {
         try await Deadline.wait(for: "\(count) delays") { delays.count >= count ? delays.held : nil }
     }
 
-    /// Waits until nobody delays sleep any more.
+    /// Waits until no client delays sleep any more.
     package func waitUntilNotDelayed() async throws {
         try await Deadline.wait(for: "leave to sleep") { delays.held == 0 ? true : nil }
     }
 
-    /// `PrepareForSleep(true)`, then `PrepareForSleep(false)` when it woke up.
+    /// Emits `PrepareForSleep(true)`, or `PrepareForSleep(false)` for the wake-up.
     package func prepareForSleep(_ isStarting: Bool = true) async throws {
         try await peer.emit(Self.sleepSignal(isStarting))
         try await peer.flush()
@@ -90,11 +90,11 @@ package actor ScriptedLogind {
         BusPeer.Signal(Login1.path, Login1.managerInterface, "PrepareForSleep", [.boolean(isStarting)])
     }
 
-    /// Leaves the bus.
+    /// Disconnects from the bus.
     package func stop() async { await peer.close() }
 }
 
-/// The delays that were given out: a pipe each, whose other end hangs up with the last holder.
+/// The granted delays: one pipe each, whose other end reports a hang-up when the last holder closes it.
 private final class SleepDelays: Sendable {
     private let pipes = Guarded<[BusDescriptor]>([])
 

@@ -14,10 +14,10 @@ struct SmoothVariation {
     /// Draws the waves.
     ///
     /// - Parameters:
-    ///   - deviation: the root of the mean square of the values.
-    ///   - lengths: of the waves, pixels.
-    ///   - count: of the waves.
-    ///   - random: what they are drawn with.
+    ///   - deviation: the root mean square of the values.
+    ///   - lengths: the wavelengths, in pixels.
+    ///   - count: the number of waves.
+    ///   - random: the source of randomness.
     init(deviation: Double, lengths: ClosedRange<Double>, count: Int = 6, using random: inout SplitMix64) {
         let amplitude = deviation * (2 / Double(count)).squareRoot()
         waves = (0..<count).map { _ in

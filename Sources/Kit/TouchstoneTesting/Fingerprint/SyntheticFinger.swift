@@ -1,10 +1,10 @@
 import Glibc
 import SecretMemory
 
-/// A finger that nobody has: each number another one, always with the same ridges.
+/// A synthetic finger: each number is a different one, always with the same ridges.
 ///
-/// libfprint's matcher takes its impressions for those of a real finger: impressions of one finger match one
-/// another, those of different fingers do not.
+/// libfprint's matcher accepts its impressions as those of a real finger: impressions of one finger match one another,
+/// those of different fingers do not.
 ///
 /// ```swift
 /// try await Enroller(bus).enrol(SyntheticFinger(1))
@@ -16,13 +16,13 @@ package final class SyntheticFinger: Sendable {
     /// Rows of a picture.
     package static let height = 300
 
-    /// Which finger.
+    /// The number that identifies the finger.
     package let number: Int
     private let ridges: [Float]
 
     private static let drawn = Guarded<[Int: [Float]]>([:])
 
-    /// Draws the ridges, or takes those drawn before.
+    /// Draws the ridges, or reuses those drawn before.
     package init(_ number: Int) {
         self.number = number
         ridges = Self.drawn.withLock { drawn in
@@ -41,7 +41,7 @@ package final class SyntheticFinger: Sendable {
         return RidgeGrowth(width: width, height: height).ridges(along: field, using: &random)
     }
 
-    /// One touch: turned and moved a little, noisy, cut to an oval; the same number gives the same picture.
+    /// One touch: rotated and shifted a little, noisy, cut to an oval; the same number gives the same picture.
     package func impression(_ touch: Int, noise: Double = 0.3) -> FingerPicture {
         var random = SplitMix64(seed: UInt64(bitPattern: Int64(1000 &* number &+ touch)) ^ 0x746F_7563_68)
         let placement = Placement(
@@ -71,7 +71,7 @@ package final class SyntheticFinger: Sendable {
         let right: Double
         let down: Double
 
-        /// Where on the finger the pixel lies.
+        /// The position on the finger of a pixel of the picture.
         func source(_ x: Int, _ y: Int) -> (x: Double, y: Double) {
             let (cx, cy) = (Double(SyntheticFinger.width) / 2, Double(SyntheticFinger.height) / 2)
             let (dx, dy) = (Double(x) - cx - right, Double(y) - cy - down)
@@ -79,7 +79,7 @@ package final class SyntheticFinger: Sendable {
         }
     }
 
-    /// The ridge's height between pixels; white outside of what was drawn.
+    /// The ridge's height, interpolated between pixels; white outside the drawn area.
     private func ridge(at point: (x: Double, y: Double)) -> Float {
         let (left, top) = (Int(point.x.rounded(.down)), Int(point.y.rounded(.down)))
         guard left >= 0, top >= 0, left + 1 < Self.width, top + 1 < Self.height else { return 1 }
@@ -97,7 +97,7 @@ package final class SyntheticFinger: Sendable {
         return 1 / (1 + exp((across * across + along * along - 0.93) * 40))
     }
 
-    /// Noise as wide as a pixel: a binomial window, 1 4 6 4 1, in both directions.
+    /// Noise one pixel wide: a binomial window, 1 4 6 4 1, in both directions.
     private static func grain(using random: inout SplitMix64) -> [Float] {
         var noise = (0..<width * height).map { _ in Float(random.normal()) }
         for step in [1, width] {

@@ -3,9 +3,9 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// A finger, or none, on one of libfprint's virtual sensors.
+/// Touches one of libfprint's virtual sensors.
 ///
-/// Each touch waits until the sensor wants one: what is sent before would count for the next verification.
+/// Each touch waits until the sensor wants a finger: an earlier one would count for the next verification.
 package final class VirtualReader: Sendable {
     /// Why a sensor asks for another touch (`FpDeviceRetry`).
     package enum Retry: Int32, Sendable, CaseIterable {
@@ -19,13 +19,13 @@ package final class VirtualReader: Sendable {
         case removeFinger = 3
     }
 
-    /// Why a sensor gives up (`FpDeviceError`); fprintd calls all but the named ones `verify-unknown-error`.
+    /// Why a sensor fails (`FpDeviceError`); fprintd reports all but those named here as `verify-unknown-error`.
     package enum Failure: Int32, Sendable, CaseIterable {
         /// `verify-unknown-error`
         case general = 0
-        /// fprintd takes it for `verify-disconnected`.
+        /// fprintd reports it as `verify-disconnected`.
         case protocolError = 5
-        /// fprintd takes it for `verify-no-match`.
+        /// fprintd reports it as `verify-no-match`.
         case dataNotFound = 7
     }
 
@@ -33,7 +33,7 @@ package final class VirtualReader: Sendable {
     private let sensor: PrivateBus.Sensor
     private let connection = Guarded<Int32>(-1)
 
-    /// A finger for a sensor of the bus.
+    /// Creates a finger for a sensor of the bus.
     package init(_ bus: PrivateBus, sensor: PrivateBus.Sensor = .image) {
         self.bus = bus
         self.sensor = sensor
@@ -43,21 +43,21 @@ package final class VirtualReader: Sendable {
 
     // MARK: The image sensor
 
-    /// Touches the image sensor.
+    /// Touches the image sensor once it is armed.
     package func touch(_ picture: FingerPicture) async throws {
         try await waitUntilWanted()
         try put(picture)
     }
 
-    /// Touches an image sensor that is armed.
+    /// Touches an image sensor that is already armed.
     func put(_ picture: FingerPicture) throws {
         try send([Int32(picture.width), Int32(picture.height)], picture.pixels)
     }
 
-    /// Touches a text sensor that is armed.
+    /// Touches a text sensor that is already armed.
     func put(print name: String) throws { try command("SCAN \(name)") }
 
-    /// A touch that the sensor cannot use.
+    /// Makes a touch that the sensor cannot use.
     package func retry(_ reason: Retry) async throws {
         try await waitUntilWanted()
         switch sensor {
@@ -66,7 +66,7 @@ package final class VirtualReader: Sendable {
         }
     }
 
-    /// Makes the sensor give up.
+    /// Makes the sensor fail.
     package func fail(_ reason: Failure) async throws {
         try await waitUntilWanted()
         switch sensor {
@@ -75,13 +75,13 @@ package final class VirtualReader: Sendable {
         }
     }
 
-    /// Pulls the sensor out.
+    /// Unplugs the sensor once it is armed.
     package func unplug() async throws {
         try await waitUntilWanted()
         try pullOut()
     }
 
-    /// Pulls out a sensor that is claimed.
+    /// Unplugs a sensor that is claimed.
     func pullOut() throws {
         switch sensor {
         case .image: try send([-5, 0])
@@ -91,7 +91,7 @@ package final class VirtualReader: Sendable {
 
     // MARK: The text sensors
 
-    /// Touches a text sensor with the print of that name.
+    /// Touches a text sensor with the print of the given name.
     package func scan(_ name: String) async throws {
         try await waitUntilWanted()
         try put(print: name)
@@ -129,7 +129,7 @@ package final class VirtualReader: Sendable {
         }
     }
 
-    /// One connection a command; the driver closes it when it has read the line.
+    /// Sends one command on its own connection; the driver closes it after reading the line.
     private func command(_ line: String) throws {
         let connection = try UnixSocket.connect(to: bus.socket(of: sensor))
         defer { close(connection) }

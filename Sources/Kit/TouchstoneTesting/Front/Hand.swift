@@ -1,7 +1,7 @@
 import FingerprintDriver
 import Glibc
 
-/// A hand that touches the sensor of a bus as long as a box is open.
+/// Touches the sensor of a bus for as long as a prompt is open.
 struct Hand: Sendable {
     private let bus: PrivateBus
     private let sensor: PrivateBus.Sensor
@@ -15,7 +15,7 @@ struct Hand: Sendable {
 
     /// Touches each time the sensor wants a finger, while `isOpen`.
     ///
-    /// Pauses block the thread, which is one of its own: see ``PromptedPerson``.
+    /// Its pauses block the thread, so it needs a thread of its own: see ``PromptedPerson``.
     func touch(while isOpen: @Sendable () -> Bool, _ next: @Sendable () -> (TestFinger, Int)) async {
         guard let peer = try? await BusPeer(address: bus.address) else { return }
         var isUp = true
@@ -42,6 +42,6 @@ struct Hand: Sendable {
 }
 
 extension TestFinger {
-    /// Its name on a sensor that takes names.
+    /// The finger's name on a text sensor.
     var print: String { "finger-\(number)" }
 }

@@ -4,7 +4,7 @@ import KeychainClient
 import KeychainModel
 import SecretMemory
 
-/// Each fault on the part that has it in life.
+/// Each fault, caused on the real part.
 extension KeychainParts {
     func cause(_ fault: TestFault.Kind) async throws {
         switch fault {
@@ -50,7 +50,7 @@ extension KeychainParts {
         }
     }
 
-    /// Ends the daemon, and starts it after `body`.
+    /// Stops the daemon, runs `body`, and starts the daemon again.
     private func restart(with signal: Int32 = SIGTERM, _ body: () async throws -> Void = {}) async throws {
         keychain.stop(with: signal)
         do {
@@ -63,12 +63,12 @@ extension KeychainParts {
     }
 
     private func damage() async throws {
-        // What is deleted leaves the log at an orderly end, and all else goes to the file.
+        // At an orderly end, the daemon removes deleted items from the log and writes the rest to the file.
         try await apart { [keychain] in try keychain.client.lock() }
         try await restart {
             let items = self.keychain.layout.dataDirectory + "/items.sqlite"
             var octets = try Data(contentsOf: URL(fileURLWithPath: items))
-            // The file's head stays: what is damaged are items, not the file as such.
+            // The file's header stays intact: the items are damaged, not the file as such.
             for place in stride(from: octets.count / 2, to: octets.count, by: 97) { octets[place] ^= 0x55 }
             let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: items))
             try handle.write(contentsOf: octets)
@@ -78,7 +78,7 @@ extension KeychainParts {
 
     /// Moves the keychain to a small file system of its own, and fills that.
     ///
-    /// Not in a mount namespace of the daemon's: it would see other paths of the programs that call it.
+    /// Not in a mount namespace of the daemon: it would see other paths of the programs that call it.
     private func fillDisk() async throws {
         let data = keychain.layout.dataDirectory, copy = keychain.home.appending("copy")
         try await restart {

@@ -1,10 +1,10 @@
 import Foundation
 import SecretMemory
 
-/// The clock of a ``TemporaryKeychain``: it runs on, and a test moves it forward.
+/// The clock of a ``TemporaryKeychain``: it runs normally, and a test moves it forward.
 ///
-/// What the daemon measures since the machine's start follows it: delays after wrong passcodes, how long a success may be used
-/// again, how long until the passcode is asked for in the place of a finger. How long a prompt stays open does not.
+/// Whatever the daemon measures since boot follows it: delays after wrong passcodes, how long a success may be reused,
+/// how long until the passcode is required instead of a finger. How long a prompt stays open does not.
 public final class ManualClock: Sendable {
     private struct State {
         var offset = Duration.zero
@@ -13,10 +13,10 @@ public final class ManualClock: Sendable {
 
     private let state = Guarded(State())
 
-    /// A clock that shows the machine's time.
+    /// Creates a clock that shows the machine's time.
     public init() {}
 
-    /// Moves the clock forward; returns when the daemon sees it.
+    /// Moves the clock forward; returns when the daemon sees the new time.
     public func advance(by duration: Duration) {
         state.withLock { state in
             state.offset += duration
@@ -24,7 +24,7 @@ public final class ManualClock: Sendable {
         }
     }
 
-    /// Moves the clock whose offset, nanoseconds, is in a file.
+    /// Moves the clock whose offset, in nanoseconds, is stored in a file.
     func attach(_ file: String) throws {
         try state.withLock { state in
             try Self.write(state.offset, to: file)

@@ -5,16 +5,17 @@ import KeychainModel
 import SecretMemory
 import Threads
 
-/// The person of a ``TemporaryKeychain``: sees each box of a pinentry program and does what the test says.
+/// The person at the prompts of a ``TemporaryKeychain``: sees each box of a pinentry program and does what the test
+/// says.
 ///
-/// The program is real and tells of its boxes through a named pipe. They are answered on a thread of their own, and
-/// fingers touch on another one: apps' calls may block all threads of Swift's pool.
+/// The program is real and reports its boxes through a named pipe. One dedicated thread answers the boxes and another
+/// touches the sensor, because the app's calls may block all threads of Swift's pool.
 final class PromptedPerson: Sendable {
     /// The program that the daemon starts.
     let pinentry: ScriptedPinentry
     private let desk: PromptDesk
 
-    /// The prompts that were shown so far.
+    /// The prompts shown so far.
     var prompts: [TestPrompt] { desk.state.withLock(\.prompts) }
 
     init(passcode: String) throws {
@@ -26,13 +27,13 @@ final class PromptedPerson: Sendable {
 
     deinit { desk.close() }
 
-    /// Whether a prompt is open that a finger answers.
+    /// Whether a prompt is open that accepts a finger.
     var isWaitedFor: Bool {
         guard let processID = desk.state.withLock(\.fingerBox) else { return false }
         return !ChildProcess.hasEnded(processID)
     }
 
-    /// Adds deeds for the next prompts.
+    /// Queues deeds for the next prompts.
     func tell(_ deeds: [TestDeed]) { desk.state.withLock { $0.deeds += deeds } }
 
     /// Gives the person a hand on the sensor of a bus.
@@ -40,10 +41,10 @@ final class PromptedPerson: Sendable {
         desk.state.withLock { $0.hand = Hand(bus, sensor) }
     }
 
-    /// Says which fingers are enrolled, the one that is used first.
+    /// Sets the enrolled fingers; the first is used by default.
     func know(_ fingers: [TestFinger]) { desk.state.withLock { $0.enrolled = fingers } }
 
-    /// Runs `body`, whose prompts are the kit's own: answered as usual, and not among those of a test.
+    /// Runs `body`, whose prompts are the kit's own: answered as usual, and not listed among the test's prompts.
     func aside(_ body: () async throws -> Void) async rethrows {
         let (deeds, prompts) = desk.state.withLock { state in
             defer { state.deeds = [] }
@@ -58,17 +59,17 @@ final class PromptedPerson: Sendable {
     }
 }
 
-/// The boxes that are open, and what is done at them.
+/// The open boxes, and what the person does at them.
 private final class PromptDesk: Sendable {
     struct State {
         var deeds: [TestDeed] = []
         var enrolled: [TestFinger] = []
         var prompts: [TestPrompt] = []
         var hand: Hand?
-        /// What was done at the last box, which may come back for the same prompt.
+        /// What was done at the last box; a box may come back for the same prompt.
         var last: (deed: TestDeed, prompt: TestPrompt)?
         var answers: [String: CInt] = [:]
-        /// The process of the last box that a finger answers.
+        /// The process of the last box that accepts a finger.
         var fingerBox: Int32?
         var code = ""
         var touches = 20
@@ -85,7 +86,7 @@ private final class PromptDesk: Sendable {
         directory = try TemporaryDirectory()
         let path = directory.appending("asked")
         guard unsafe mkfifo(path, 0o600) == 0 else { throw TestKitError.system("mkfifo", errno: errno) }
-        // For writing too: its end never comes.
+        // Also open for writing, so that reading never reaches the end of file.
         asked = unsafe open(path, O_RDWR | O_CLOEXEC)
         guard asked >= 0 else { throw TestKitError.system("open", errno: errno) }
     }
@@ -98,7 +99,7 @@ private final class PromptDesk: Sendable {
     /// Ends ``serve()``.
     func close() { _ = unsafe write(asked, "end\n", 4) }
 
-    /// What the program does: tells of the box, and waits for a line to its own pipe.
+    /// The program's shell code for a box: reports the box, then waits for a line on its own pipe.
     static func script(home: String) -> [String: String] {
         let box = """
             boxes=$((boxes + 1))
@@ -146,7 +147,7 @@ private final class PromptDesk: Sendable {
             state.fingerBox = box.takesFinger ? box.processID : nil
             if box.isAgain, let last = state.last { return last.deed }
             if !box.takesFinger, let last = state.last, last.deed.endsInPasscode, last.prompt == box.prompt {
-                // The passcode after the fallback button.
+                // Type the passcode after the fallback button.
                 state.last = nil
                 return .typesPasscode
             }
@@ -174,7 +175,7 @@ private final class PromptDesk: Sendable {
     private func send(_ line: String, to box: Box) {
         let pipe = unsafe open(directory.appending(box.name), O_RDWR | O_NONBLOCK | O_CLOEXEC)
         guard pipe >= 0 else { return }
-        // Kept open: what nobody has read yet ends with the last who has the pipe open.
+        // Kept open: unread bytes are lost when the last descriptor of the pipe is closed.
         state.withLock { $0.answers[box.name] = pipe }
         let octets = Array((line + "\n").utf8)
         _ = unsafe write(pipe, octets, octets.count)
@@ -182,7 +183,7 @@ private final class PromptDesk: Sendable {
 
     private func touch(_ finger: TestFinger, at box: Box) {
         guard let hand = state.withLock(\.hand) else { return }
-        // The program ends with the daemon, and with it the task.
+        // The program ends with the daemon, which ends this task.
         Task(executorPreference: thread) { [state] in
             await hand.touch(while: { !ChildProcess.hasEnded(box.processID) }) {
                 let number = state.withLock { state in
@@ -195,18 +196,18 @@ private final class PromptDesk: Sendable {
     }
 }
 
-/// A box, as the program tells of it.
+/// A box, as the program reports it.
 private struct Box {
     let name: String
     let processID: Int32
     let hasField: Bool
-    /// Whether it came back after a wrong finger or passcode.
+    /// Whether it is shown again after a wrong finger or passcode.
     let isAgain: Bool
-    /// Whether a finger on the sensor answers it.
+    /// Whether it accepts a finger on the sensor.
     let takesFinger: Bool
     /// Whether it asks for the recovery code.
     let wantsCode: Bool
-    /// The code that it shows.
+    /// The recovery code that it shows.
     let code: String?
     let prompt: TestPrompt
 
@@ -219,9 +220,9 @@ private struct Box {
         self.processID = processID
         hasField = parts[1].hasPrefix("GETPIN")
         prompt = TestPrompt(text)
-        // Our own words: an app's reason may say anything.
+        // Only our own words: an app's reason may contain anything.
         let ours = text.replacingOccurrences(of: "\"\(prompt.reason)\"", with: "")
-        // A box without a field has the error below its heading.
+        // A box without a field shows the error below its heading.
         let heading = ours.range(of: "\n\n").map { ours[..<$0.lowerBound] } ?? ""
         isAgain = !parts[2].isEmpty || heading.contains("\n")
         takesFinger = ours.contains("sensor")

@@ -5,7 +5,7 @@ import SecretMemory
 import Threads
 public import Touchstone
 
-/// A keychain of a test's own: real daemon, private bus, drawn fingers, a person at the prompt.
+/// A keychain for one test: real daemon, private bus, synthetic fingers, a person at the prompt.
 ///
 /// ```swift
 /// let keychain = try await TemporaryKeychain()
@@ -16,19 +16,20 @@ public import Touchstone
 ///
 /// The keychain is set up and unlocked. It owns all its parts, which end with it; its assurance is `test`.
 ///
-/// From the first one on, the user's own keychain is closed to this process: a call outside of ``use(isolation:_:)`` fails, in
-/// `Touchstone` with the code `serviceMissing` and a detail that says what to do, in `Security` with `errSecNotAvailable`.
+/// Once the first one is created, the user's own keychain is closed to this process: a call outside
+/// ``use(isolation:_:)`` fails, in `Touchstone` with the code `serviceMissing` and a detail that says what to do, in
+/// `Security` with `errSecNotAvailable`.
 public final class TemporaryKeychain: Sendable {
     let parts: KeychainParts
 
-    /// Starts all of it.
+    /// Starts all parts.
     ///
     /// - Parameters:
-    ///   - reader: nil for a machine without fprintd's sensor.
-    ///   - enrolled: the fingers that the sensor knows; the first is what the person uses.
+    ///   - reader: nil for a machine without a fingerprint sensor.
+    ///   - enrolled: the fingers enrolled on the sensor; the person uses the first.
     ///   - chip: nil keeps the keys in a file.
-    ///   - clock: nil for the machine's.
-    /// - Throws: ``TestKitError``, one sentence; for a program that is missing, what to install or to add to the manifest.
+    ///   - clock: nil for the machine's clock.
+    /// - Throws: ``TestKitError``, one sentence; for a missing program, what to install or to add to the manifest.
     public init(
         reader: TestReader? = .image,
         enrolled: [TestFinger] = [.first],
@@ -49,15 +50,16 @@ public final class TemporaryKeychain: Sendable {
         try await parts.keychain.use { try await body() }
     }
 
-    /// The same keychain for code that takes one, such as `SecretStore(_:rule:group:in:)`; it means the same in any task.
+    /// The same keychain for code that takes one, such as `SecretStore(_:rule:group:in:)`; valid in any task.
     public var keychain: Keychain {
         Keychain(parts.keychain.client, promptsAt: parts.keychain.prompt().origin)
     }
 
-    /// The prompts that were shown so far.
+    /// The prompts shown so far.
     public var prompts: [TestPrompt] { parts.person.prompts }
 
-    /// Says what the person does at the next prompts, one deed for each; after them the enrolled finger again.
+    /// Sets what the person does at the next prompts, one deed each; after them the person uses the enrolled finger
+    /// again.
     public func person(_ deeds: TestDeed...) { parts.person.tell(deeds) }
 
     /// Enrols a finger, as the user's settings program does.
@@ -70,13 +72,13 @@ public final class TemporaryKeychain: Sendable {
         try await TestKitError.wrapping("removal of a finger") { try await parts.remove(finger) }
     }
 
-    /// Makes something go wrong, for real; returns when it has.
+    /// Causes a real fault; returns when it has taken effect.
     public func cause(_ fault: TestFault) async throws(TestKitError) {
         try await TestKitError.wrapping("the fault \(fault.kind)") { try await parts.cause(fault.kind) }
     }
 }
 
-/// What a ``TemporaryKeychain`` consists of, and what ends with it.
+/// The parts of a ``TemporaryKeychain``, which end with it.
 final class KeychainParts: Sendable {
     let person: PromptedPerson
     let keychain: PrivateKeychain
@@ -84,9 +86,9 @@ final class KeychainParts: Sendable {
     let sensor: PrivateBus.Sensor?
     let logind: ScriptedLogind
     let chip: SoftwareTPM?
-    /// Whether a file system of the kit's lies over the keychain's data.
+    /// Whether the kit has mounted a file system over the keychain's data.
     let mounted = Guarded(false)
-    /// The enrolled fingers, by the name that fprintd has for each.
+    /// The enrolled fingers, with fprintd's name for each.
     private let enrolled = Guarded<[(finger: TestFinger, name: String)]>([])
 
     static func start(
@@ -95,7 +97,7 @@ final class KeychainParts: Sendable {
         chip: TestChip?,
         clock: ManualClock?
     ) async throws -> KeychainParts {
-        // First, as its error is what a new user meets.
+        // First, because a new user is most likely to meet this error.
         try Programs.checkDaemon()
         let bus = try await PrivateBus.startDeniable(sensors: reader.map { [$0.sensor] } ?? [])
         let parts = try KeychainParts(
@@ -186,7 +188,7 @@ final class KeychainParts: Sendable {
         ["index-finger", "middle-finger", "ring-finger", "little-finger", "thumb"].map { "\(hand)-\($0)" }
     }
 
-    /// Runs blocking code on a thread of its own.
+    /// Runs blocking code on a dedicated thread.
     func apart<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
             let started = BlockingThread.start { continuation.resume(with: Result(catching: body)) }

@@ -10,20 +10,20 @@ public struct TestDeed: Sendable, Hashable {
 
     /// Touches the sensor again and again until the prompt is gone.
     ///
-    /// At a prompt for the passcode alone, the owner of an enrolled finger types it, and anybody else cancels.
+    /// At a prompt for the passcode alone, an enrolled finger means that the person types it; any other finger cancels.
     public static func touches(_ finger: TestFinger) -> TestDeed { TestDeed(kind: .touches(finger)) }
-    /// Types the passcode; where the prompt has no field, presses the fallback button first.
+    /// Types the passcode; if the prompt has no field, presses the fallback button first.
     public static let typesPasscode = TestDeed(kind: .typesPasscode)
     /// Presses cancel.
     public static let cancels = TestDeed(kind: .cancels)
-    /// Presses the fallback button; where that leads to the passcode, types it.
+    /// Presses the fallback button, and types the passcode if a passcode prompt follows.
     ///
-    /// A prompt with a field has no such button: there it is ``typesPasscode``.
+    /// A prompt with a field has no such button: there this is the same as ``typesPasscode``.
     public static let choosesFallback = TestDeed(kind: .choosesFallback)
-    /// Leaves the prompt alone until it is taken away.
+    /// Leaves the prompt alone until it disappears.
     public static let ignores = TestDeed(kind: .ignores)
 
-    /// What is done after all that a test named: the enrolled finger, or the passcode where no finger helps.
+    /// The default after all queued deeds: the enrolled finger, or the passcode where a finger is not accepted.
     static let usual = TestDeed(kind: .usual)
 }
 
@@ -31,10 +31,10 @@ public struct TestDeed: Sendable, Hashable {
 public struct TestPrompt: Sendable, Hashable {
     /// The app's reason, as the prompt quotes it; empty when there is none.
     public let reason: String
-    /// Who asks, as the prompt names it: the program's path, and more.
+    /// The requesting program as the prompt names it: its path, and more.
     public let program: String
 
-    /// Reads the text of a box.
+    /// Parses the text of a box.
     init(_ text: String) {
         func part(after opening: String, before closing: String) -> String {
             guard let start = text.range(of: opening) else { return "" }

@@ -1,15 +1,15 @@
 import Glibc
 
-/// A finger that nobody has; each number is another one, with the same ridges for ever.
+/// A synthetic finger; each number is a different one, always with the same ridges.
 public struct TestFinger: Sendable, Hashable {
     let number: Int
 
-    /// The finger of that number.
+    /// The finger with the given number.
     public init(_ number: Int) { self.number = number }
 
     /// The finger that is enrolled unless a test says otherwise.
     public static let first = TestFinger(1)
-    /// Another one.
+    /// A different finger.
     public static let second = TestFinger(2)
 }
 
@@ -17,11 +17,11 @@ public struct TestFinger: Sendable, Hashable {
 public struct TestReader: Sendable {
     let sensor: PrivateBus.Sensor
 
-    /// Takes pictures, which libfprint compares as those of a real sensor.
+    /// Takes pictures, which libfprint compares as it does for a real sensor.
     public static let image = TestReader(sensor: .image)
-    /// Keeps the prints itself and finds whose a touch is.
+    /// Stores the prints itself and identifies the finger.
     public static let matchOnChip = TestReader(sensor: .storage)
-    /// Can only compare a touch with one finger.
+    /// Can only compare a touch with one enrolled finger.
     public static let weak = TestReader(sensor: .text)
 }
 

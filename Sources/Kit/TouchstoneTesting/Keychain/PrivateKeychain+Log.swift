@@ -2,22 +2,22 @@ import Foundation
 
 /// What the daemon writes to standard error.
 extension PrivateKeychain {
-    /// The daemon's log so far, over all its starts; empty before the first.
+    /// The daemon's log so far, over all its runs; empty before the first.
     package var log: String {
         (try? String(contentsOfFile: home.appending("daemon.stderr"), encoding: .utf8)) ?? ""
     }
 
-    /// Waits until a text is in the log: what is told of a request may be written after its answer.
+    /// Waits until the log contains a text: a log line about a request may be written after its reply.
     ///
     /// - Parameters:
-    ///   - text: What a line has.
-    ///   - count: In how many lines, at least.
-    /// - Returns: the lines that have it so far, each whole.
+    ///   - text: The text to find in a line.
+    ///   - count: The minimum number of matching lines.
+    /// - Returns: the matching lines so far, each whole.
     /// - Throws: ``TestKitError/timedOut(_:)``.
     @discardableResult
     package func expectLogged(_ text: String, count: Int = 1) async throws -> [Substring] {
         try await Deadline.wait(for: "'\(text)' in the log") {
-            // The last line may be under way.
+            // The last line may be incomplete.
             let lines = log.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
             let found = lines.filter { $0.contains(text) }
             return found.count >= count ? found : nil

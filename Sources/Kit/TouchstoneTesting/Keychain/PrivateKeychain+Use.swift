@@ -1,9 +1,9 @@
 internal import KeychainClient
 internal import KeychainModel
 
-/// Apple's names over a keychain of one's own.
+/// Apple's API over a private keychain.
 extension PrivateKeychain {
-    /// Runs `body` with this keychain as the user's: `SecItemAdd`, `LAContext` and all the others mean it, and its
+    /// Runs `body` with this keychain as the user's: `SecItemAdd`, `LAContext` and the rest of the API use it, and its
     /// person sees their prompts.
     ///
     /// ```swift

@@ -2,49 +2,50 @@ package import KeychainClient
 package import KeychainModel
 import SecretMemory
 
-/// A keychain of one's own: the real daemon in a private directory, and a person who knows the passcode.
+/// A private keychain: the real daemon in a temporary directory, and a person who knows the passcode.
 ///
 /// ```swift
 /// let keychain = try await PrivateKeychain.ready()
 /// try keychain.client.add(item)
 /// ```
 ///
-/// The daemon's derivation is reduced and its prompts are answered by a script, so its assurance is `test`.
+/// The daemon's key derivation is reduced and a script answers its prompts, so its assurance is `test`.
 package final class PrivateKeychain: Sendable {
-    /// What the person types.
+    /// The passcode that the person types.
     package static let passcode = "marble lantern orchid tundra velvet"
 
-    /// Where all of it lies.
+    /// The directory of all files.
     package let home: TemporaryDirectory
-    /// The same, as client and daemon name it.
+    /// The same directory as client and daemon describe it.
     package let layout: Layout
-    /// A client that starts no daemon of its own.
+    /// A client that starts no daemon by itself.
     package let client: RemoteKeychain
 
-    /// What the daemon's bus ends with.
+    /// The private bus, kept alive for the daemon.
     private let bus: PrivateBus?
     private let lines: [String]
     private let terminal: PseudoTerminal
     private let pinentry: ScriptedPinentry
     private let daemon = Guarded<ChildProcess?>(nil)
 
-    /// Settings with which the daemon brings its log into the file at an orderly end alone, however long a test takes.
+    /// Settings with which the daemon checkpoints its log into the file only at an orderly end, however long a test
+    /// takes.
     package static let keepsLog = ["test.idle-delay = 86400", "test.purge-delay = 86400"]
 
-    /// Makes the directory and the settings; nothing runs yet.
+    /// Creates the directory and the configuration; nothing runs yet.
     ///
     /// - Parameters:
     ///   - bus: the system bus with fprintd; nil for none.
-    ///   - tpm: a chip's transport, for example ``TPMRecorder/tcti``; nil for software.
+    ///   - tpm: a chip's transport, for example ``TPMRecorder/tcti``; nil for keys in software.
     ///   - settings: more lines for the daemon's configuration.
-    /// - Throws: ``TestKitError`` or ``TerminalError`` when a file or a terminal cannot be made.
+    /// - Throws: ``TestKitError`` or ``TerminalError`` when a file or a terminal cannot be created.
     package convenience init(bus: PrivateBus? = nil, tpm: String? = nil, settings: [String] = []) throws {
         try self.init(bus: bus, tpm: tpm, settings: settings) { home in
             try ScriptedPinentry.owner(passcode: Self.passcode, home: home)
         }
     }
 
-    /// Makes the same, with the person behind another program.
+    /// Creates the same, with another pinentry program for the person.
     init(
         bus: PrivateBus?,
         tpm: String?,
@@ -73,7 +74,7 @@ package final class PrivateKeychain: Sendable {
 
     deinit { daemon.withLock { $0?.stop() } }
 
-    /// A keychain that is set up and unlocked.
+    /// Creates a keychain that is set up and unlocked.
     package static func ready(
         bus: PrivateBus? = nil,
         tpm: String? = nil,
@@ -85,26 +86,26 @@ package final class PrivateKeychain: Sendable {
         return keychain
     }
 
-    /// Puts the keychain on a chip, or on none, from the next start of the daemon on.
+    /// Sets the keychain's TPM, or none, from the daemon's next start on.
     package func use(tpm: String?) throws {
         let chip = tpm.map { ["test.tpm = \($0)"] } ?? ["tpm = off"]
         _ = try home.write((lines + chip).joined(separator: "\n") + "\n", to: "touchstoned.conf")
     }
 
-    /// How this keychain's requests are prompted for.
+    /// The prompt fields of this keychain's requests.
     package func prompt(_ reason: String = "a test") -> PromptFields {
         PromptFields(origin: PromptOrigin(terminal: terminal.name, terminalType: "xterm"), reason: reason)
     }
 
-    /// How requests are prompted for whose boxes come up on a display.
+    /// The prompt fields of requests whose boxes appear on a display.
     package func prompt(on display: DisplaySocket, _ reason: String = "a test") -> PromptFields {
         PromptFields(origin: PromptOrigin(display: display.name), reason: reason)
     }
 
-    /// The boxes that were shown so far.
+    /// The number of boxes shown so far.
     package var prompts: Int { pinentry.notes.count }
 
-    /// The daemon's process; 0 when none runs.
+    /// The daemon's process ID; 0 when none runs.
     package var processID: Int32 { daemon.withLock { $0?.processID ?? 0 } }
 
     /// Whether the daemon runs.
@@ -113,7 +114,7 @@ package final class PrivateKeychain: Sendable {
     /// Starts the daemon and waits until it listens.
     ///
     /// - Parameter wrapper: a command that runs the daemon, for example `strace` with its options.
-    /// - Throws: ``TestKitError`` when it is not built, ends, or does not listen in time.
+    /// - Throws: ``TestKitError`` when the daemon is not built, exits, or does not listen in time.
     package func start(through wrapper: [String] = []) async throws {
         try Programs.checkDaemon()
         let command = wrapper + [Programs.touchstoned, "--foreground"]
@@ -131,20 +132,20 @@ package final class PrivateKeychain: Sendable {
         }
     }
 
-    /// Ends the daemon by a signal and waits for its end, and for that of its prompt program.
+    /// Ends the daemon by a signal and waits until it and its prompt program have exited.
     package func stop(with signal: Int32) {
         daemon.withLock {
             $0?.stop(with: signal)
             $0 = nil
         }
-        // Until the kernel has ended it, it holds the terminal, and who asks the next daemon there is in its background.
+        // The prompt program holds the terminal until it has exited; the next daemon's would then be in its background.
         terminal.waitUntilReleased()
     }
 
     /// Unlocks the keychain; the person types the passcode.
     package func unlock() throws { try client.unlock(prompt()) }
 
-    /// Tells the person what to do at the next boxes, one deed for each; after them the passcode again.
+    /// Queues what the person does at the next boxes, one deed each; after them the person types the passcode again.
     package func tellPerson(_ deeds: [ScriptedPinentry.Deed]) throws {
         try ScriptedPinentry.tell(deeds, home: home.path)
     }

@@ -3,7 +3,7 @@ import Glibc
 
 /// The built programs: beside the running one, or in the directory that `TOUCHSTONE_BIN` names.
 ///
-/// A target of tests gets them there as a dependency: the product `touchstoned-testing` beside `TouchstoneTesting`.
+/// A test target gets them there by depending on the product `touchstoned-testing` beside `TouchstoneTesting`.
 package enum Programs {
     /// The directory of `touchstone` and the daemons.
     package static let directory: String = {
@@ -12,16 +12,16 @@ package enum Programs {
             .path
     }()
 
-    /// The daemon of tests, the product `touchstoned-testing`: its configuration may name test parts.
+    /// The daemon for tests, the product `touchstoned-testing`: its configuration may name test parts.
     package static let touchstoned = directory + "/touchstoned-testing"
-    /// The daemon as it is installed, which knows no test parts.
+    /// The daemon as installed, without test parts.
     package static let installedTouchstoned = directory + "/touchstoned"
-    /// The program that draws boxes for a daemon of another account.
+    /// The program that draws boxes for a daemon that runs as another account.
     package static let agent = directory + "/touchstone-agent"
     /// The command line.
     package static let touchstone = directory + "/touchstone"
 
-    /// - Throws: ``TestKitError`` that says what to do where the daemon of tests was not built.
+    /// - Throws: ``TestKitError`` that says what to do if the daemon for tests was not built.
     static func checkDaemon() throws {
         guard unsafe access(touchstoned, X_OK) != 0 else { return }
         throw TestKitError.missingProgram(

@@ -1,16 +1,16 @@
 import Foundation
 
-/// The keychain's owner, behind a pinentry program: knows the passcode, keeps the recovery code, does as told.
+/// The keychain's owner, behind a pinentry program: knows the passcode, keeps the recovery code, follows its deeds.
 extension ScriptedPinentry {
     /// What the owner does at one box.
     package enum Deed: Sendable, Equatable {
         /// Types what the box asks for.
         case usual
-        /// Types something else than the passcode.
+        /// Types this text instead of the passcode.
         case types(String)
         /// Presses cancel.
         case cancels
-        /// Leaves the box alone until it is taken away: for a finger.
+        /// Leaves the box alone until it disappears, as for a finger.
         case waits
         /// Kills the daemon, with the box still open.
         case killsDaemon
@@ -75,7 +75,8 @@ extension ScriptedPinentry {
         ])
     }
 
-    /// Tells the owner with notes in `home` what to do at the next boxes; after them the passcode again.
+    /// Queues deeds for the next boxes of the owner with notes in `home`; after them the owner types the passcode
+    /// again.
     package static func tell(_ deeds: [Deed], home: String) throws {
         let lines = deeds.map { $0.line + "\n" }.joined()
         try lines.write(toFile: home + "/deeds", atomically: true, encoding: .utf8)

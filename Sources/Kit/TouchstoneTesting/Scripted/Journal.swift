@@ -1,19 +1,19 @@
-/// What several scripted peers saw, in the order in which it happened.
+/// The events that several scripted peers recorded, in the order in which they happened.
 package final class Journal: Sendable {
     private let lines = Watched<[String]>([])
 
     /// An empty journal.
     package init() {}
 
-    /// Everything so far.
+    /// All lines so far.
     package var entries: [String] { lines.update { $0 } }
 
-    /// Writes a line.
+    /// Appends a line.
     package func note(_ line: String) {
         lines.update { $0.append(line) }
     }
 
-    /// Waits until a line has been written so many times.
+    /// Waits until a line was written the given number of times.
     package func wait(for line: String, times: Int = 1) async {
         _ =
             await lines.wait { lines in

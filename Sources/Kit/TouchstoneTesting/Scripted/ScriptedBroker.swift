@@ -2,12 +2,12 @@ import CLinux
 import Foundation
 import Glibc
 
-/// A peer on a socket of packets that answers each connection by a script, in the place of system mode's broker.
+/// A peer on a `SOCK_SEQPACKET` socket that answers each connection by a script, in place of system mode's broker.
 package final class ScriptedBroker: Sendable {
-    /// What it does with a connection, whose socket it may use until it returns.
+    /// Handles a connection, whose socket it may use until it returns.
     package typealias Deed = @Sendable (CInt) -> Void
 
-    /// Where it listens.
+    /// The path of its socket.
     package let path: String
     private let listener: CInt
     private let directory: TemporaryDirectory?
@@ -17,8 +17,8 @@ package final class ScriptedBroker: Sendable {
     /// - Parameters:
     ///   - path: the path of its socket; nil for one in a directory of its own.
     ///   - backlog: how many connections may wait to be accepted (listen(2)).
-    ///   - deed: what it does with each connection.
-    /// - Throws: ``TestKitError`` when there is no directory or no socket to be had.
+    ///   - deed: handles each connection.
+    /// - Throws: ``TestKitError`` when the directory or the socket cannot be created.
     package init(at path: String? = nil, backlog: CInt = 1, _ deed: Deed?) throws {
         let directory = path == nil ? try TemporaryDirectory() : nil
         let path = path ?? directory?.appending("socket") ?? ""
@@ -42,7 +42,7 @@ package final class ScriptedBroker: Sendable {
         close(listener)
     }
 
-    /// Reads a question.
+    /// Reads a request.
     package static func read(_ peer: CInt) {
         var pending = pollfd(fd: peer, events: Int16(POLLIN), revents: 0)
         var handle: CInt = -1
@@ -52,7 +52,7 @@ package final class ScriptedBroker: Sendable {
         if handle >= 0 { close(handle) }
     }
 
-    /// Answers a question with bytes, and a descriptor for one of 0 or more.
+    /// Replies with bytes, and with a descriptor if it is 0 or more.
     package static func answering(_ octets: [UInt8], descriptor: CInt = -1) -> Deed {
         { peer in
             read(peer)

@@ -1,7 +1,7 @@
 package import KeychainModel
 package import SecretMemory
 
-/// Boxes whose person is a test.
+/// A prompter whose boxes the test answers.
 ///
 /// ```swift
 /// let prompter = ScriptedPrompter()
@@ -10,9 +10,9 @@ package import SecretMemory
 /// #expect(box.error == "Wrong passcode. …")
 /// ```
 package final class ScriptedPrompter: SecretPrompter {
-    /// What the person does with a box.
+    /// What the person does at a box.
     package enum Deed: Sendable, Equatable {
-        /// Types this.
+        /// Types this text.
         case type(String)
         /// Types the secret that was shown last.
         case typeShown
@@ -22,9 +22,9 @@ package final class ScriptedPrompter: SecretPrompter {
         case fallback
         /// Presses cancel.
         case cancel
-        /// Does nothing until the time is up.
+        /// Does nothing until the prompt times out.
         case waitTooLong
-        /// Has no box: the program that draws fails.
+        /// Shows no box: the program that draws fails.
         case fail(PromptError)
     }
 
@@ -42,31 +42,31 @@ package final class ScriptedPrompter: SecretPrompter {
     private let state = Watched(State())
     private let journal: Journal
 
-    /// A person who does nothing yet.
+    /// Creates a prompter whose person does nothing yet.
     ///
-    /// - Parameter journal: gets `box` and `box gone`.
+    /// - Parameter journal: records `box` and `box gone`.
     package init(journal: Journal = Journal()) {
         self.journal = journal
     }
 
     // MARK: For tests
 
-    /// Lets the person do this with the present box or the next, then that with the one after it.
+    /// Queues deeds: the first for the present or next box, the following for one later box each.
     package func will(_ deeds: Deed...) {
         state.update { $0.deeds += deeds }
     }
 
-    /// Takes back what the person has not done yet.
+    /// Removes the deeds that are not done yet.
     package func forget() {
         state.update { $0.deeds = [] }
     }
 
-    /// Why no box can be shown from now on; nil when it can.
+    /// Sets why no box can be shown from now on; nil when one can.
     package func obstruct(_ error: PromptError?) {
         state.update { $0.obstacle = error }
     }
 
-    /// Waits until the box of this number, counted from 1, is up.
+    /// Waits until the box with this number, counted from 1, is shown.
     package func box(_ number: Int) async -> Prompt {
         await state.wait { $0.boxes.count >= number ? $0.boxes[number - 1] : nil }
     }
@@ -74,33 +74,33 @@ package final class ScriptedPrompter: SecretPrompter {
     /// All boxes so far.
     package var boxes: [Prompt] { state.update { $0.boxes } }
 
-    /// How many boxes are up.
+    /// The number of boxes shown now.
     package var visibleCount: Int { state.update { $0.visible } }
 
-    /// How many boxes were up at the same time, at most.
+    /// The highest number of boxes shown at the same time.
     package var mostVisible: Int { state.update { $0.mostVisible } }
 
-    /// The terminals that are told of a wait now, each as `TERMINAL for TERMINAL`.
+    /// The terminals that currently show a wait, each as `TERMINAL for TERMINAL`.
     package var waits: [String] { state.update { $0.waits } }
 
     /// The secret that was shown last.
     package var shownSecret: String { state.update { String(decoding: $0.shownSecret, as: UTF8.self) } }
 
-    /// The channel of a request's box: its terminal's name.
+    /// The channel of a request's box: the name of its terminal.
     package static func channel(of origin: PromptOrigin) -> PromptChannel? {
         origin.terminal.map { PromptChannel($0) }
     }
 
     // MARK: SecretPrompter
 
-    /// Looks whether a box could be shown for a request from there; its channel is the terminal's name.
+    /// Checks whether a box could be shown at `origin`; its channel is the terminal's name.
     @discardableResult
     package func checkCanPrompt(at origin: PromptOrigin) async throws(PromptError) -> Set<PromptChannel> {
         if let obstacle = state.update({ $0.obstacle }) { throw obstacle }
         return Set([Self.channel(of: origin)].compactMap { $0 })
     }
 
-    /// Notes that a terminal is told of a wait.
+    /// Records that a terminal shows a wait.
     package func showWait(at origin: PromptOrigin, for other: PromptOrigin) -> (@Sendable () -> Void)? {
         guard let here = origin.terminal, let there = other.terminal, here != there else { return nil }
         let wait = "\(here) for \(there)"

@@ -1,6 +1,6 @@
 package import KeychainModel
 
-/// A sensor whose fingers are a test's.
+/// A sensor that the test touches.
 ///
 /// ```swift
 /// let reader = ScriptedReader()
@@ -8,15 +8,15 @@ package import KeychainModel
 /// await reader.touch(.match)
 /// ```
 package final class ScriptedReader: FingerprintReader {
-    /// What a finger does to an armed sensor.
+    /// The result of a touch on an armed sensor.
     package enum Touch: Sendable, Equatable {
-        /// It is an enrolled one.
+        /// The finger is enrolled.
         case match
-        /// It is not.
+        /// The finger is not enrolled.
         case noMatch
-        /// It touches; nothing is known yet.
+        /// The finger touches; there is no verdict yet.
         case contact
-        /// The picture was poor; the word is fprintd's.
+        /// The picture was poor; the string is fprintd's.
         case retry(String)
         /// The sensor fails.
         case fail(FingerprintError)
@@ -37,15 +37,15 @@ package final class ScriptedReader: FingerprintReader {
     fileprivate let state: Watched<State>
     fileprivate let journal: Journal
 
-    /// A sensor with two enrolled fingers.
+    /// Creates a sensor with two enrolled fingers.
     ///
-    /// - Parameter journal: gets `claim`, `arm`, `disarm` and `release`.
+    /// - Parameter journal: records `claim`, `arm`, `disarm` and `release`.
     package init(journal: Journal = Journal()) {
         self.journal = journal
         state = Watched(State(enrolment: .success(Self.twoFingers)))
     }
 
-    /// The set that a new reader has.
+    /// The enrolment of a new reader.
     package static let twoFingers = Enrolment(
         device: "Scripted sensor",
         fingers: ["left-index-finger", "right-index-finger"],
@@ -55,17 +55,17 @@ package final class ScriptedReader: FingerprintReader {
 
     // MARK: For tests
 
-    /// Sets what is enrolled, or why that cannot be told.
+    /// Sets the enrolment, or the error that reading it gives.
     package func enrol(_ enrolment: Result<Enrolment, FingerprintError>) {
         state.update { $0.enrolment = enrolment }
     }
 
-    /// Makes the next claims fail, one after the other.
+    /// Makes the next claims fail, each with one of the errors.
     package func failClaims(_ errors: [FingerprintError]) {
         state.update { $0.claimFailures += errors }
     }
 
-    /// Lets the sensor come to a verdict while it is being stopped, as real ones may.
+    /// Makes the sensor report a verdict while it is being stopped, as real ones may.
     package func lastWord(_ verdict: FingerprintVerdict) {
         state.update { $0.lastWord = verdict }
     }
@@ -76,9 +76,9 @@ package final class ScriptedReader: FingerprintReader {
         state.update { $0.touches.append(touch) }
     }
 
-    /// Puts a finger on the sensor now; nothing happens unless it is armed.
+    /// Puts a finger on the sensor now; does nothing unless it is armed.
     ///
-    /// - Returns: whether it was.
+    /// - Returns: whether the sensor was armed.
     @discardableResult
     package func touchNow(_ touch: Touch) -> Bool {
         state.update { state in
@@ -88,7 +88,7 @@ package final class ScriptedReader: FingerprintReader {
         }
     }
 
-    /// Waits until the sensor is armed, and has dealt with the touches before.
+    /// Waits until the sensor is armed and has handled the touches before.
     package func armed() async {
         _ = await state.wait { $0.armed != nil && $0.touches.isEmpty ? true : nil } as Bool
     }
@@ -96,10 +96,10 @@ package final class ScriptedReader: FingerprintReader {
     /// Whether the sensor is armed.
     package var isArmed: Bool { state.update { $0.armed != nil } }
 
-    /// Whether somebody holds the sensor.
+    /// Whether the sensor is claimed.
     package var isClaimed: Bool { state.update { $0.isClaimed } }
 
-    /// Reports a change to those who listen; waits until somebody does.
+    /// Sends a change to the listeners, after waiting for at least one.
     package func send(_ change: FingerprintChange) async {
         let listeners = await state.wait { $0.listeners.isEmpty ? nil : $0.listeners }
         for listener in listeners { listener.yield(change) }
@@ -107,12 +107,12 @@ package final class ScriptedReader: FingerprintReader {
 
     // MARK: FingerprintReader
 
-    /// What is enrolled now, without arming the sensor.
+    /// The present enrolment, read without arming the sensor.
     package func enrolment() async throws(FingerprintError) -> Enrolment {
         try state.update { $0.enrolment }.get()
     }
 
-    /// Takes the sensor for this process alone, until the claim is released.
+    /// Claims the sensor for this process alone, until the claim is released.
     package func claim() async throws(FingerprintError) -> any FingerprintClaim {
         let result: Result<Void, FingerprintError> = state.update { state in
             if !state.claimFailures.isEmpty { return .failure(state.claimFailures.removeFirst()) }
@@ -125,10 +125,10 @@ package final class ScriptedReader: FingerprintReader {
         return ScriptedClaim(reader: self)
     }
 
-    /// Notes that the machine may sleep.
+    /// Records that the machine may sleep.
     package func allowSleep() async { journal.note("sleep") }
 
-    /// Enrolments and sleep, as the test sends them.
+    /// Changes of enrolment and sleep, as the test sends them.
     package func changes() async -> AsyncStream<FingerprintChange> {
         let (stream, continuation) = AsyncStream<FingerprintChange>.makeStream()
         state.update { $0.listeners.append(continuation) }
@@ -166,7 +166,7 @@ private struct ScriptedClaim: FingerprintClaim {
         return try result.get()
     }
 
-    /// The verdict disarms the sensor in the same step, so that a test cannot touch it in between.
+    /// Waits for a touch; its verdict disarms the sensor in the same step, so that a test cannot touch it in between.
     private func nextTouch(_ number: Int) async -> ScriptedReader.Touch {
         let touch = await reader.state.wait { state -> ScriptedReader.Touch? in
             let touch: ScriptedReader.Touch

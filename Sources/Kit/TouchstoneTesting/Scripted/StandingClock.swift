@@ -26,7 +26,7 @@ package final class StandingClock: BootClock {
 
     private let state = Watched(State())
 
-    /// A clock 1000 s after a start of the machine.
+    /// Creates a clock at 1000 s after boot.
     package init() {}
 
     /// The present moment.
@@ -34,7 +34,7 @@ package final class StandingClock: BootClock {
         state.update { BootTime(bootID: $0.bootID, nanoseconds: 0).advanced(by: $0.sinceBoot) }
     }
 
-    /// Lets time pass, and wakes those whose sleep is over.
+    /// Advances the time, and wakes the sleepers whose deadline has passed.
     package func advance(by duration: Duration) {
         state.update { state in
             state.sinceBoot += duration
@@ -42,9 +42,9 @@ package final class StandingClock: BootClock {
         }
     }
 
-    /// Restarts the machine: another boot id, and the clock since boot at `sinceBoot`.
+    /// Restarts the machine: another boot ID, and `sinceBoot` on the clock since boot.
     ///
-    /// Sleeps go on.
+    /// Sleeps continue.
     package func restart(bootID: String, sinceBoot: Duration = .seconds(10)) {
         state.update { state in
             state.bootID = bootID
@@ -52,7 +52,7 @@ package final class StandingClock: BootClock {
         }
     }
 
-    /// Waits until somebody sleeps for exactly `duration`.
+    /// Waits until a task sleeps for exactly `duration`.
     package func sleep(of duration: Duration) async {
         _ =
             await state.wait { state in
@@ -60,7 +60,7 @@ package final class StandingClock: BootClock {
             } as Bool
     }
 
-    /// The clock that sleeps are made with; it moves with this one.
+    /// The `Clock` for sleeping; it advances with this one.
     package var timer: Timer { Timer(clock: self) }
 
     fileprivate var passed: Duration { state.update { $0.passed } }
@@ -88,7 +88,7 @@ package final class StandingClock: BootClock {
 
     /// The sleeping side of a ``StandingClock``.
     package struct Timer: Clock {
-        /// A moment: how much time has passed since the clock was made.
+        /// A moment: the time passed since the clock was created.
         package struct Instant: InstantProtocol {
             /// The time passed.
             package let passed: Duration
@@ -99,7 +99,7 @@ package final class StandingClock: BootClock {
             /// The time from here to `other`.
             package func duration(to other: Instant) -> Duration { other.passed - passed }
 
-            /// Whether one moment is before the other.
+            /// Whether `lhs` is before `rhs`.
             package static func < (lhs: Instant, rhs: Instant) -> Bool { lhs.passed < rhs.passed }
         }
 
@@ -108,10 +108,10 @@ package final class StandingClock: BootClock {
         /// The present moment.
         package var now: Instant { Instant(passed: clock.passed) }
 
-        /// Moments are as fine as durations.
+        /// One nanosecond.
         package var minimumResolution: Duration { .nanoseconds(1) }
 
-        /// Sleeps until the clock was moved there.
+        /// Sleeps until the clock has reached `deadline`.
         package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
             try await clock.sleep(until: deadline.passed)
         }

@@ -1,6 +1,6 @@
 import SecretMemory
 
-/// A state that tests and scripted peers change, and wait on, without ever sleeping.
+/// A state that tests and scripted peers change and wait on, without sleeping.
 final class Watched<State: Sendable>: Sendable {
     private struct Inner {
         var state: State
@@ -13,11 +13,11 @@ final class Watched<State: Sendable>: Sendable {
         inner = Guarded(Inner(state: state))
     }
 
-    /// Changes the state, then lets those go on who waited for what it now is.
+    /// Changes the state, then resumes the waiters whose condition it now meets.
     func update<Result: Sendable>(_ body: @Sendable (inout State) -> Result) -> Result {
         inner.withLock { inner in
             let result = body(&inner.state)
-            // Who goes on may change the state for the next in line.
+            // A resumed waiter may change the state for the next one.
             while let index = inner.waiters.firstIndex(where: { $0(&inner.state) }) {
                 inner.waiters.remove(at: index)
             }
@@ -25,7 +25,7 @@ final class Watched<State: Sendable>: Sendable {
         }
     }
 
-    /// Waits until `pick` finds in the state what it looks for; it may take it out.
+    /// Waits until `pick` returns a value for the state; it may also change the state.
     func wait<Result: Sendable>(for pick: @escaping @Sendable (inout State) -> Result?) async -> Result {
         await withCheckedContinuation { continuation in
             let waiter: @Sendable (inout State) -> Bool = { state in

@@ -1,9 +1,10 @@
 import Glibc
 import Threads
 
-/// A call that waits, as one that asks a person does, on a thread of its own.
+/// A blocking call, such as one that prompts the user, on a dedicated thread.
 ///
-/// Not in a task: Swift's pool has a thread for each processor, and two tests that hold both of them wait for each other.
+/// Not in a task: Swift's pool has one thread per processor, and two tests that block both of them would wait for each
+/// other.
 ///
 /// ```swift
 /// let asked = BlockingCall { try keychain.client.unlock(prompt) }
@@ -13,7 +14,7 @@ import Threads
 package struct BlockingCall<Value: Sendable>: Sendable {
     private let task: Task<Value, any Error>
 
-    /// Makes the call at once.
+    /// Starts the call at once.
     package init(_ body: @escaping @Sendable () throws -> Value) {
         task = Task {
             try await withCheckedThrowingContinuation { continuation in
@@ -25,6 +26,6 @@ package struct BlockingCall<Value: Sendable>: Sendable {
         }
     }
 
-    /// What it returns or throws, once it has.
+    /// The call's result or error, once it has returned.
     package var value: Value { get async throws { try await task.value } }
 }

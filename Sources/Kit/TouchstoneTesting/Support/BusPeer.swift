@@ -1,9 +1,9 @@
 package import FingerprintDriver
 import Glibc
 
-/// A connection to a private bus: asks, listens, and answers for the names it owns.
+/// A connection to a private bus: sends calls, receives signals, and answers calls to the names it owns.
 package actor BusPeer {
-    /// A method call from somebody.
+    /// An incoming method call.
     package struct Call: Sendable {
         /// The caller's unique name.
         package let sender: String
@@ -19,7 +19,7 @@ package actor BusPeer {
 
     /// A signal, received or to be sent.
     package struct Signal: Sendable {
-        /// Who sent it; nil before it is sent.
+        /// The sender's unique name; nil before the signal is sent.
         package var sender: String?
         /// The object.
         package var path: String
@@ -39,7 +39,7 @@ package actor BusPeer {
         }
     }
 
-    /// What a call leads to.
+    /// The answer to a call.
     package struct Answer: Sendable {
         /// Sent before the reply.
         package var before: [Signal] = []
@@ -48,11 +48,11 @@ package actor BusPeer {
         /// Sent after the reply.
         package var after: [Signal] = []
 
-        /// A reply without arguments.
+        /// Creates a reply without arguments.
         package init() {}
-        /// A reply.
+        /// Creates a reply.
         package init(_ arguments: [BusValue]) { reply = .success(arguments) }
-        /// An error.
+        /// Creates an error.
         package init(error name: String, _ message: String = "") {
             reply = .failure(.remote(name: name, message: message))
         }
@@ -64,7 +64,7 @@ package actor BusPeer {
         unsafe executor.asUnownedSerialExecutor()
     }
 
-    /// All signals that arrive.
+    /// All received signals.
     package nonisolated let signals: AsyncStream<Signal>
     private let signalSink: AsyncStream<Signal>.Continuation
     private let answer: @Sendable (Call) -> Answer?
@@ -73,9 +73,9 @@ package actor BusPeer {
     /// Connects.
     ///
     /// - Parameters:
-    ///   - address: the bus.
-    ///   - answer: gives the answer to a call; nil for an unknown method.
-    /// - Throws: `BusError` when nobody listens at the address.
+    ///   - address: the address of the bus.
+    ///   - answer: returns the answer to a call; nil for an unknown method.
+    /// - Throws: `BusError` when nothing listens at the address.
     package init(
         address: String,
         answer: @escaping @Sendable (Call) -> Answer? = { _ in nil }
@@ -149,7 +149,7 @@ package actor BusPeer {
         return try await bus.call(target, method, arguments)
     }
 
-    /// Takes a well-known name; waits for an owner that is just leaving.
+    /// Takes a well-known name, retrying until its previous owner has left.
     package func own(_ name: String) async throws {
         try await Deadline.wait(for: "the name \(name)") {
             // 4: do not queue; 1: DBUS_REQUEST_NAME_REPLY_PRIMARY_OWNER
@@ -158,25 +158,25 @@ package actor BusPeer {
         }
     }
 
-    /// Waits until nobody owns a name.
+    /// Waits until a name has no owner.
     package func waitUntilUnowned(_ name: String) async throws {
         try await Deadline.wait(for: "the end of \(name)") {
             try await owner(of: name) == nil ? true : nil
         }
     }
 
-    /// Asks the bus for signals.
+    /// Adds a match rule for signals.
     package func subscribe(_ rule: String) async throws {
         _ = try await call(.bus, "AddMatch", [.string(rule)])
     }
 
-    /// Sends a signal to everybody, or to one connection.
+    /// Sends a signal as a broadcast, or to one connection.
     package func emit(_ signal: Signal, to destination: String? = nil) throws {
         guard let bus else { throw TestKitError.unexpected("not connected") }
         try emit(signal, on: bus, to: destination)
     }
 
-    /// Sends a signal so many times, to everybody and to each of the connections.
+    /// Sends a signal `count` times, as a broadcast and to each of the connections.
     package func emit(_ signal: Signal, alsoTo destinations: [String], count: Int) throws {
         for _ in 0..<count {
             try emit(signal)
@@ -184,7 +184,7 @@ package actor BusPeer {
         }
     }
 
-    /// Waits until the bus has taken everything that was sent before.
+    /// Waits until the bus has processed everything sent before.
     package func flush() async throws { _ = try await call(.bus, "GetId") }
 
     /// The owner of a name; nil for none.
@@ -196,7 +196,7 @@ package actor BusPeer {
         }
     }
 
-    /// Closes the connection: names, claims and match rules go with it.
+    /// Closes the connection, which ends its names, claims and match rules.
     package func close() {
         bus?.close()
         bus = nil

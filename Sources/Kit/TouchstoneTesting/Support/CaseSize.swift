@@ -1,8 +1,8 @@
 import Foundation
 
-/// How large a case is tried: small in every run, in full where the environment has `TOUCHSTONE_FULL_SIZE=1`.
+/// The size of a test case: small in every run, full with `TOUCHSTONE_FULL_SIZE=1` in the environment.
 package enum CaseSize {
-    /// Whether this run takes the time for all of it.
+    /// Whether this run uses full sizes.
     package static let isFull = ProcessInfo.processInfo.environment["TOUCHSTONE_FULL_SIZE"] == "1"
 
     /// The size for this run.

@@ -5,7 +5,7 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// A program that runs until it is stopped, its owner lets go, or this process ends in any way.
+/// A program that runs until it is stopped, the value is released, or this process ends in any way.
 package final class ChildProcess: Sendable {
     /// The program's process.
     package let processID: Int32
@@ -16,16 +16,16 @@ package final class ChildProcess: Sendable {
 
     deinit { stop() }
 
-    /// Starts a program with nothing of ours but the given environment.
+    /// Starts a program that inherits nothing from this process but the given environment.
     ///
     /// - Parameters:
     ///   - path: the program.
-    ///   - arguments: what follows the program's name.
-    ///   - environment: all of its environment.
-    ///   - input: what it has as standard input; -1 for nothing.
+    ///   - arguments: the arguments after the program's name.
+    ///   - environment: the whole environment.
+    ///   - input: the descriptor of its standard input; -1 for none.
     ///   - log: a file for its output and errors; nil to drop them.
     /// - Returns: the running program.
-    /// - Throws: ``TestKitError`` when it is missing or cannot be started.
+    /// - Throws: ``TestKitError`` when the program is missing or cannot be started.
     package static func start(
         _ path: String,
         _ arguments: [String] = [],
@@ -44,16 +44,16 @@ package final class ChildProcess: Sendable {
         return ChildProcess(processID: processID)
     }
 
-    /// Whether a process has ended, whosever child it is; nobody needs to have reaped it.
+    /// Whether a process has ended, whether or not it is our child or has been reaped.
     package static func hasEnded(_ processID: Int32) -> Bool {
-        // The state stands behind the program's name, which is in brackets.
+        // The state follows the program's name, which is in parentheses.
         guard let status = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8),
             let state = status.split(separator: ")").last?.first(where: { $0 != " " })
         else { return true }
         return state == "Z" || state == "X"
     }
 
-    /// Whether the program has not ended.
+    /// Whether the program still runs.
     package var isRunning: Bool {
         isReaped.withLock { isReaped in
             guard !isReaped else { return false }
@@ -62,7 +62,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Kills the program and waits for its end; may be called twice.
+    /// Kills the program and waits for its end; may be called more than once.
     package func stop() { stop(with: SIGKILL) }
 
     /// Sends `signal`, which must end the program, and waits for the end.
@@ -75,7 +75,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Waits for the program to end by itself, and returns what waitpid(2) says.
+    /// Waits for the program to exit by itself, and returns the status of waitpid(2).
     @discardableResult
     package func waitUntilEnd(atMost limit: Duration = Deadline.patience) async throws -> Int32 {
         try await Deadline.wait(for: "the end of process \(processID)", atMost: limit) {
@@ -90,7 +90,7 @@ package final class ChildProcess: Sendable {
     }
 }
 
-/// The thread that starts programs: they are killed when it ends, so it never does.
+/// The thread that starts programs: the kernel kills them when it ends, so it never does.
 private actor Nursery {
     static let shared = Nursery()
 

@@ -1,17 +1,17 @@
-/// Asks again and again until something outside of this process is so.
+/// Polls a condition outside of this process until it holds.
 package enum Deadline {
-    /// How long to wait for what is certain to come: only something broken takes longer, however busy the machine.
+    /// How long to wait for an event that is certain to come: only a fault takes longer, however busy the machine.
     package static let patience: Duration = .seconds(60)
 
-    /// Waits until `condition` gives a value.
+    /// Waits until `condition` returns a value.
     ///
     /// - Parameters:
-    ///   - what: for the error.
-    ///   - limit: how long, at most.
-    ///   - isolation: where the condition runs; the caller's own place.
-    ///   - condition: asked every few milliseconds.
-    /// - Returns: what the condition gave.
-    /// - Throws: ``TestKitError/timedOut(_:)``, or what the condition threw.
+    ///   - what: the name of the event, for the error.
+    ///   - limit: the maximum time to wait.
+    ///   - isolation: where the condition runs; by default the caller's isolation.
+    ///   - condition: polled every few milliseconds.
+    /// - Returns: the condition's value.
+    /// - Throws: ``TestKitError/timedOut(_:)``, or the condition's error.
     @discardableResult
     package static func wait<Value>(
         for what: String,

@@ -1,15 +1,15 @@
 import Foundation
 
-/// A program that ran to its end.
+/// The result of a program that has exited.
 package struct Finished: Sendable {
     /// Its exit status, or minus the signal that ended it.
     package let status: Int32
-    /// Whether the kernel wrote a core.
+    /// Whether the kernel wrote a core dump.
     package let dumpedCore: Bool
-    /// What it wrote, errors among it.
+    /// Its output, standard error included.
     package var output: String
 
-    /// Takes what waitpid(2) said, and what the program wrote.
+    /// Creates the result from waitpid(2)'s status and the program's output.
     package init(_ wait: Int32, _ output: String) {
         let signal = wait & 0x7F
         status = signal != 0 ? -signal : wait >> 8
@@ -17,12 +17,12 @@ package struct Finished: Sendable {
         self.output = output
     }
 
-    /// Takes what waitpid(2) said, and the file that the program wrote to.
+    /// Creates the result from waitpid(2)'s status and the file with the program's output.
     package init(_ wait: Int32, log: String) throws {
         self.init(wait, String(decoding: try Data(contentsOf: URL(fileURLWithPath: log)), as: UTF8.self))
     }
 
-    /// Runs a program and waits.
+    /// Runs a program and waits for its exit.
     package static func running(
         _ command: [String],
         environment: [String: String] = [:]

@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// The memory of another process that can be read, as it was at one moment; takes root.
+/// The readable memory of another process at one moment; needs root.
 @safe
 package struct ProcessMemory {
-    /// Where bytes were found.
+    /// A place where bytes were found.
     package struct Place: CustomStringConvertible, Sendable {
-        /// The mapping's name; `anonymous` without one.
+        /// The mapping's name; `anonymous` if it has none.
         package let region: String
         /// The address.
         package let address: UInt64
-        /// Whether the page can be swapped out: it is not locked by mlock(2).
+        /// Whether the page can be swapped out, that is, is not locked by mlock(2).
         package let isSwappable: Bool
 
         package var description: String {
@@ -26,10 +26,10 @@ package struct ProcessMemory {
 
     private var regions: [Region] = []
 
-    /// All bytes together.
+    /// The number of bytes read.
     package var octetCount: Int { regions.reduce(0) { $0 + $1.octets.count } }
 
-    /// Reads every mapping that can be read, code and constants among them.
+    /// Reads every readable mapping, including code and constants.
     package init(_ process: Int32) throws(TestKitError) {
         let maps = try Self.text(of: "/proc/\(process)/smaps")
         let file = unsafe open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
@@ -44,7 +44,7 @@ package struct ProcessMemory {
                 current = fields[1].hasPrefix("r") ? (name, ends[0], ends[1]) : nil
             } else if fields[0] == "VmFlags:", let region = current {
                 var octets = [UInt8](repeating: 0, count: Int(region.end - region.start))
-                // The kernel's own pages lie above all addresses that a process has, and cannot be read.
+                // The kernel's own pages lie above the addresses of a process and cannot be read.
                 guard region.start < 1 << 62 else { continue }
                 let count = unsafe pread(file, &octets, octets.count, off_t(region.start))
                 guard count > 0 else { continue }
@@ -60,7 +60,7 @@ package struct ProcessMemory {
         }
     }
 
-    /// All of a file of the kernel's, which has no size: Foundation takes the first page for the whole.
+    /// Reads a whole file of /proc, whose size is reported as 0: Foundation would stop after the first page.
     private static func text(of path: String) throws(TestKitError) -> String {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw TestKitError.system("open \(path)", errno: errno) }
@@ -75,7 +75,7 @@ package struct ProcessMemory {
         }
     }
 
-    /// Where these bytes are.
+    /// All places that contain these bytes.
     package func places(of marker: [UInt8]) -> [Place] {
         var places: [Place] = []
         for region in regions {

@@ -3,18 +3,18 @@ import Glibc
 package import LoopbackHTTP
 import WebAuthnModel
 
-/// The server of `Server/` as it was built, on ports of its own with a store of its own, and one account.
+/// The built server of `Server/`, with its own ports, its own store, and one account.
 package final class SignInServer: Sendable {
     /// The account's password.
     package static let password = "correct horse battery staple 7"
     /// The account's name.
     package static let user = "anna"
 
-    /// As clients see it.
+    /// The URL that clients use.
     package let url: String
     /// The API.
     package let api: LoopbackHTTP
-    /// What administrators have.
+    /// The administration interface.
     package let administration: LoopbackHTTP
     /// The administrator's token.
     package let token: String
@@ -41,8 +41,8 @@ package final class SignInServer: Sendable {
     ///
     /// - Parameters:
     ///   - program: `touchstone-server`.
-    ///   - roots: PEM certificates of those who vouch for chips; nil: chips are not certified.
-    ///   - settings: more of its settings, by the names of its file.
+    ///   - roots: PEM certificates of the authorities that certify chips; nil: chips are not certified.
+    ///   - settings: further settings, by the names in its configuration file.
     /// - Returns: the server, ready.
     /// - Throws: ``TestKitError`` when it does not come up.
     package static func start(
@@ -131,9 +131,9 @@ package final class SignInServer: Sendable {
 
     deinit { process.stop() }
 
-    /// Does what the account's owner does at another computer: signs in by password, and takes all devices off the account.
+    /// Signs in by password and removes all devices of the account, as its owner would from another computer.
     ///
-    /// - Returns: how many there were.
+    /// - Returns: the number of removed devices.
     package func revokeDevices() throws -> Int {
         let login: JSONValue = ["username": .string(Self.user), "password": .string(Self.password)]
         let tokens = try call("POST", "/v1/login/password", login)
@@ -162,7 +162,7 @@ package final class SignInServer: Sendable {
     }
 }
 
-/// A port that nobody listens on, held by a socket that does not listen: the kernel gives it to nobody else, and a server that sets
+/// A port held by a bound socket that does not listen: the kernel assigns it to no other socket, and a server that sets
 /// `SO_REUSEADDR` may listen on it (socket(7)).
 private final class HeldPort: Sendable {
     let number: UInt16

@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// A private directory that is removed, with all it holds, when the owner lets go.
+/// A private directory that is removed with its content when the value is released.
 package final class TemporaryDirectory: Sendable {
-    /// The directory.
+    /// The directory's path.
     package let path: String
 
-    /// Makes the directory.
+    /// Creates the directory.
     ///
-    /// - Parameter mode: who may enter; sockets for other users want 0711.
+    /// - Parameter mode: its permissions; sockets for other users need 0711.
     /// - Throws: ``TestKitError`` with the system's reason.
     package init(mode: UInt32 = 0o700) throws {
         var template = Array("\(FileManager.default.temporaryDirectory.path)/touchstone-XXXXXX".utf8CString)
@@ -22,7 +22,7 @@ package final class TemporaryDirectory: Sendable {
     /// The path of `name` inside.
     package func appending(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Makes a directory inside, and returns its path.
+    /// Creates a directory inside, and returns its path.
     package func makeDirectory(_ name: String, mode: UInt32 = 0o700) throws -> String {
         let path = appending(name)
         guard unsafe mkdir(path, mode) == 0, unsafe chmod(path, mode) == 0 else {

@@ -4,9 +4,9 @@ public enum TestKitError: Error, Sendable, Equatable, CustomStringConvertible {
     case system(String, errno: Int32)
     /// A program is not installed.
     case missingProgram(String)
-    /// Something that should have happened did not.
+    /// An expected event did not happen in time.
     case timedOut(String)
-    /// A program or a peer answered with something else than the test needs.
+    /// A program or a peer gave another result than the test needs.
     case unexpected(String)
 
     /// One sentence; for a missing program, what to do.
@@ -25,7 +25,7 @@ public enum TestKitError: Error, Sendable, Equatable, CustomStringConvertible {
         "/usr/bin/swtpm": "apt install swtpm", "/usr/bin/swtpm_setup": "apt install swtpm-tools",
     ]
 
-    /// Runs `body`, whose errors become errors of the kit.
+    /// Runs `body` and converts its errors to errors of the kit.
     static func wrapping<R>(
         _ what: String,
         isolation: isolated (any Actor)? = #isolation,

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Sockets with a name in the file system; whoever gets a descriptor closes it.
+/// Sockets with a path in the file system; the caller closes the descriptors that it gets.
 package enum UnixSocket {
-    /// What a socket carries.
+    /// The type of a socket.
     package enum Kind {
         /// `SOCK_STREAM`.
         case stream
@@ -20,9 +20,9 @@ package enum UnixSocket {
     /// Connects to the socket at a path.
     ///
     /// - Parameters:
-    ///   - path: its name, shorter than `sun_path` (unix(7): 108 bytes).
-    ///   - kind: what it carries.
-    /// - Returns: the descriptor, closed on exec.
+    ///   - path: the path, shorter than `sun_path` (unix(7): 108 bytes).
+    ///   - kind: the socket's type.
+    /// - Returns: the descriptor, with close-on-exec set.
     /// - Throws: ``TestKitError`` with the call and its error number.
     package static func connect(
         to path: String,
@@ -34,9 +34,9 @@ package enum UnixSocket {
     /// Binds a new socket to a path, without listening on it.
     ///
     /// - Parameters:
-    ///   - path: its name, as in ``connect(to:_:)``; no file may be there.
-    ///   - kind: what it carries.
-    /// - Returns: the descriptor, closed on exec.
+    ///   - path: the path, as in ``connect(to:_:)``; no file may exist there.
+    ///   - kind: the socket's type.
+    /// - Returns: the descriptor, with close-on-exec set.
     /// - Throws: ``TestKitError`` with the call and its error number.
     package static func bind(
         to path: String,
@@ -48,10 +48,10 @@ package enum UnixSocket {
     /// Binds a new socket to a path and listens on it.
     ///
     /// - Parameters:
-    ///   - path: its name, as in ``connect(to:_:)``; no file may be there.
-    ///   - kind: what it carries.
+    ///   - path: the path, as in ``connect(to:_:)``; no file may exist there.
+    ///   - kind: the socket's type.
     ///   - backlog: how many connections may wait to be accepted (listen(2)).
-    /// - Returns: the descriptor, closed on exec.
+    /// - Returns: the descriptor, with close-on-exec set.
     /// - Throws: ``TestKitError`` with the call and its error number.
     package static func listen(
         at path: String,
@@ -63,7 +63,7 @@ package enum UnixSocket {
         return descriptor
     }
 
-    /// Makes a socket and calls `body` with it and the address of a path; closes the socket if the call fails.
+    /// Creates a socket and calls `body` with it and the address of a path; closes the socket if the call fails.
     private static func make(
         _ kind: Kind,
         _ call: String,

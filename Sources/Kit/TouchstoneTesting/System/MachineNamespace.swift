@@ -1,13 +1,13 @@
 import Foundation
 import Glibc
 
-/// A mount namespace with accounts and directories of its own, held by a process that sleeps in it.
+/// A mount namespace with its own accounts and directories, held by a sleeping process.
 ///
-/// This process stays outside: one with many threads cannot change its namespace. What lies in it is reached below
-/// ``root``, and programs are run in it by ``wrapper``.
+/// This process stays outside: a multi-threaded process cannot change its mount namespace. Files of the namespace are
+/// reached below ``root``, and programs run in it through ``wrapper``.
 final class MachineNamespace: Sendable {
-    /// Whether there can be one: its whole set-up is tried once, and a program of another user in it, so that what a
-    /// container forbids skips tests and fails none.
+    /// Whether a namespace can be made here; its whole set-up and a program of another user in it are tried once, so
+    /// that restrictions of a container skip tests instead of failing them.
     static let isPossible: Bool = {
         let programs = [
             "/usr/bin/unshare", "/usr/bin/nsenter", "/usr/bin/setpriv", "/usr/bin/chown", "/bin/sh",
@@ -28,7 +28,7 @@ final class MachineNamespace: Sendable {
         guard (try? process.run()) != nil else { return false }
         process.waitUntilExit()
         guard process.terminationStatus == 0 else {
-            // Who wonders why tests are skipped finds it.
+            // Tells why tests are skipped.
             let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
             FileHandle.standardError.write(Data("no machine in system mode here: \(text)\n".utf8))
             return false
@@ -38,23 +38,23 @@ final class MachineNamespace: Sendable {
 
     private let holder: ChildProcess
 
-    /// The directory under which the namespace's files are found from outside.
+    /// The directory under which the namespace's files are visible from outside.
     var root: String { "/proc/\(holder.processID)/root" }
 
-    /// The process that holds the namespace.
+    /// The ID of the process that holds the namespace.
     var process: Int32 { holder.processID }
 
-    /// Runs a command in the namespace, as the same process.
+    /// A command prefix that runs a command in the namespace, in the same process.
     var wrapper: [String] { ["/usr/bin/nsenter", "--mount=/proc/\(holder.processID)/ns/mnt", "--"] }
 
-    /// Makes one.
+    /// Creates a namespace.
     ///
     /// - Parameters:
-    ///   - directory: for what the set-up leaves behind.
+    ///   - directory: where the set-up leaves its files.
     ///   - users: lines for passwd(5).
     ///   - groups: lines for group(5).
-    ///   - commands: more to do in it at its start, for the shell.
-    /// - Throws: ``TestKitError`` with what the shell said.
+    ///   - commands: further shell commands for the set-up.
+    /// - Throws: ``TestKitError`` with the shell's output.
     init(
         in directory: TemporaryDirectory,
         users: [String],
@@ -80,15 +80,15 @@ final class MachineNamespace: Sendable {
         self.holder = holder
     }
 
-    /// Writes down what the set-up reads.
+    /// Writes the files that the set-up reads.
     private static func lay(in directory: TemporaryDirectory, _ users: [String], _ groups: [String]) throws {
         _ = try directory.makeDirectory("stage", mode: 0o755)
         _ = try directory.write(users.map { $0 + "\n" }.joined(), to: "users")
         _ = try directory.write(groups.map { $0 + "\n" }.joined(), to: "groups")
     }
 
-    /// What a machine does beyond its set-up: it is entered from outside, users other than root run programs in it, files are
-    /// given to them, and sockets are made.
+    /// What tests use beyond the set-up: entering from outside, programs of users other than root, changes of file
+    /// ownership, and sockets.
     private static let trial = """
         touch /var/lib/touchstone/file
         chown 64801:64801 /var/lib/touchstone/file
@@ -101,9 +101,10 @@ final class MachineNamespace: Sendable {
 
         """
 
-    /// `layer` puts a writable directory in the place of one, with all that is in it, and an overlay does for `/usr/bin`, in
-    /// which there is too much for it; the accounts are those of a copy
-    /// of `/etc`.
+    /// The shell code of the set-up.
+    ///
+    /// `layer` replaces a directory by a writable one with the same content; `/usr/bin` has too many entries for that
+    /// and gets an overlay. The accounts are in a copy of `/etc`.
     private static let setUp = """
         umask 022
         layer() {

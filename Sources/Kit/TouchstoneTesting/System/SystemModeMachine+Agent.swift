@@ -1,12 +1,12 @@
 import Foundation
 import Glibc
 
-/// The program that draws boxes in the users' sessions, and sessions on terminals.
+/// The agent, which draws boxes in users' sessions, and sessions on terminals.
 extension SystemModeMachine {
-    /// Where the agent is installed.
+    /// The agent's installed path.
     package static let agent = programs + "/touchstone-agent"
 
-    /// Whether a set-gid program gets its group in a machine; a container may forbid that (no-new-privileges).
+    /// Whether a set-gid program gets its group here; a container may forbid that (no-new-privileges).
     package static let canSetGroups: Bool = {
         guard isPossible else { return false }
         let process = Process()
@@ -25,19 +25,19 @@ extension SystemModeMachine {
         return process.terminationStatus == 0
     }()
 
-    /// Installs the agent as packages do, root's and set-gid, or wrongly.
+    /// Installs the agent as packages do, owned by root and set-gid, or with wrong permissions.
     package func installAgent(mode: UInt32 = 0o2755, group: UInt32 = Group.agent) throws {
         let path = outside(Self.agent)
         if unsafe access(path, F_OK) != 0 {
             try FileManager.default.copyItem(atPath: Programs.agent, toPath: path)
         }
-        // The group first: a change of it takes the set-gid bit away.
+        // The group first: changing it clears the set-gid bit.
         guard unsafe chown(path, 0, group) == 0, unsafe chmod(path, mode) == 0 else {
             throw TestKitError.system("chown \(Self.agent)", errno: errno)
         }
     }
 
-    /// Runs a shell script of a user's in a session of its own, on a terminal that controls it.
+    /// Runs a user's shell script in a session of its own, with a controlling terminal.
     package func startSession(
         _ script: String,
         on terminal: PseudoTerminal,
@@ -47,7 +47,7 @@ extension SystemModeMachine {
         guard unsafe chown(terminal.name, user.uid, user.uid) == 0 else {
             throw TestKitError.system("chown \(terminal.name)", errno: errno)
         }
-        // The leader of a session gets the first terminal it opens as its controlling one.
+        // The first terminal that a session leader opens becomes its controlling terminal.
         return try await start(
             ["/bin/sh", "-c", "exec 0<>'\(terminal.name)' 1>&0 2>&0; \(script)"],
             as: user,

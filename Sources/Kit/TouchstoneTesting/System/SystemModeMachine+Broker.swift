@@ -2,9 +2,9 @@ import CLinux
 import Foundation
 import Glibc
 
-/// The broker of a machine: its program under root with one capability, on the socket that the service manager makes.
+/// The broker of a machine: its program as root with one capability, on the socket that the service manager makes.
 package final class SystemBroker: Sendable {
-    /// Its socket, as the machine's programs find it.
+    /// Its socket's path inside the machine.
     package static let socket = "/run/touchstone-broker/socket"
 
     /// Its process.
@@ -17,29 +17,29 @@ package final class SystemBroker: Sendable {
 
     deinit { stop() }
 
-    /// Ends it, and takes its socket away as the service manager does (`RemoveOnStop=`).
+    /// Ends it, and removes its socket as the service manager does (`RemoveOnStop=`).
     package func stop() {
         process.stop()
         unsafe unlink(path)
     }
 
-    /// Stops it without an end: it answers nobody until ``goOn()``.
+    /// Suspends it (SIGSTOP): it answers no request until ``goOn()``.
     package func halt() { kill(process.processID, SIGSTOP) }
 
-    /// Lets it answer again.
+    /// Resumes it (SIGCONT).
     package func goOn() { kill(process.processID, SIGCONT) }
 }
 
 extension SystemModeMachine {
-    /// Whether its broker can be started with the unit's one capability.
+    /// Whether the broker's program has been built.
     package static var hasBroker: Bool { unsafe access(Programs.directory + "/touchstone-broker", X_OK) == 0 }
 
     /// Starts the broker as its unit does: root, with CAP_SYS_PTRACE in the bounding set and nothing else.
     ///
     /// - Parameters:
     ///   - templates: where fprintd keeps its templates; nil for `/var/lib/fprint`.
-    ///   - options: what it is started with beside; unless said otherwise, daemons need no control group of their unit.
-    /// - Returns: the broker, which listens.
+    ///   - options: its command-line options; by default daemons need not be in the control group of their unit.
+    /// - Returns: the broker, listening.
     /// - Throws: ``TestKitError``.
     package func startBroker(templates: String? = nil, options: [String] = ["--all-users"]) async throws
         -> SystemBroker

@@ -1,8 +1,8 @@
 import FingerprintDriver
 
-/// A sensor on the machine's bus: fprintd with libfprint's virtual one, and fingers of its users.
+/// A sensor on the machine's bus: fprintd with libfprint's virtual sensor, and its users' fingers.
 package struct MachineSensor: Sendable {
-    /// The bus that fprintd is on.
+    /// The bus of fprintd.
     package let bus: PrivateBus
     private let broker: SystemBroker
     private let reader: VirtualReader
@@ -12,14 +12,14 @@ package struct MachineSensor: Sendable {
         reader = VirtualReader(bus)
     }
 
-    /// Enrols a finger of a user's.
+    /// Enrols a user's finger.
     package func enrol(_ finger: SyntheticFinger, of user: SystemModeMachine.Account) async throws {
         try await Enroller(bus, user: user.name).enrol(finger)
     }
 
     /// Touches the sensor with another impression of a finger, once it is armed.
     ///
-    /// - Throws: ``TestKitError/timedOut(_:)`` where nobody arms it in time; nothing is touched then.
+    /// - Throws: ``TestKitError/timedOut(_:)`` when the sensor is not armed in time; nothing is touched then.
     package func touch(
         _ finger: SyntheticFinger,
         impression: Int = 40,
@@ -29,7 +29,7 @@ package struct MachineSensor: Sendable {
         try reader.put(finger.impression(impression))
     }
 
-    /// Whether somebody arms the sensor within a time.
+    /// Whether the sensor gets armed within a time.
     package func isArmed(within limit: Duration) async throws -> Bool {
         do {
             try await reader.waitUntilWanted(atMost: limit)
@@ -41,7 +41,8 @@ package struct MachineSensor: Sendable {
 }
 
 extension SystemModeMachine {
-    /// Starts the machine's bus with a sensor, under some rules of polkit, and a broker that reads the sensor's templates.
+    /// Starts the machine's bus with a sensor, with the given polkit rules, and a broker that reads the sensor's
+    /// templates.
     package func startSensor(rules: String) async throws -> MachineSensor {
         let bus = try await startBus(sensors: [.image], rules: rules)
         return MachineSensor(bus, try await startBroker(templates: bus.templateDirectory))

@@ -1,7 +1,7 @@
-/// The machine's chip.
+/// The machine's TPM.
 extension SystemModeMachine {
-    /// Starts a chip that root and the group `tss` may use, as the device's file is in distributions; the daemons' account is in
-    /// that group, and no user.
+    /// Starts a chip that root and the group `tss` may use, as distributions set the device's permissions; the daemons'
+    /// account is in that group, and no user is.
     ///
     /// - Returns: the chip, and the setting that names it.
     package static func startTPM() async throws -> (chip: SoftwareTPM, setting: String) {

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import SecretMemory
 
-/// A machine in system mode without systemd: the daemons' account, two users and the groups, in a mount namespace of its own,
-/// with the directories of an installed system.
+/// A machine in system mode without systemd, in a mount namespace: the daemons' account, two users and the groups, with
+/// the directories of an installed system.
 ///
 /// ```swift
 /// let machine = try await SystemModeMachine.start(configuration: ["biometry = off"])
@@ -11,15 +11,15 @@ import SecretMemory
 /// let status = try await machine.run([SystemModeMachine.command, "status"], as: .alice)
 /// ```
 ///
-/// Nothing of it is on the machine itself, and all of it ends with the value.
+/// It leaves nothing on the real machine, and all of it ends with the value.
 package final class SystemModeMachine: Sendable {
-    /// A user of the machine.
+    /// An account of the machine.
     package struct Account: Sendable, Hashable {
         /// The name.
         package let name: String
-        /// The number of the user, and of the group of the same name.
+        /// The user ID, which is also the ID of the group of the same name.
         package let uid: UInt32
-        /// Further groups.
+        /// The IDs of further groups.
         package let groups: [UInt32]
 
         package init(_ name: String, _ uid: UInt32, groups: [UInt32] = []) {
@@ -36,35 +36,35 @@ package final class SystemModeMachine: Sendable {
         package static let bob = Account("bob", 64_812)
     }
 
-    /// Groups without members but for the TPM's.
+    /// Group IDs; only the TPM's group has members.
     package enum Group {
-        /// Who may use the TPM.
+        /// The group that may use the TPM.
         package static let tss: UInt32 = 64_805
-        /// The agent's programs.
+        /// The agent's set-gid group.
         package static let agent: UInt32 = 64_806
-        /// The doors' programs.
+        /// The doors' set-gid group.
         package static let door: UInt32 = 64_807
     }
 
-    /// Whether this process may make one.
+    /// Whether this process can create a machine.
     package static var isPossible: Bool { MachineNamespace.isPossible }
-    /// Where the machine's programs are.
+    /// The directory of the machine's programs.
     package static let programs = "/usr/libexec/touchstone"
     /// The command line.
     package static let command = "/usr/bin/touchstone"
 
-    /// What of the machine lies outside of its namespace.
+    /// The machine's files outside of its namespace.
     package let directory: TemporaryDirectory
     let namespace: MachineNamespace
-    /// The listening sockets, as the service manager holds them while daemons come and go.
+    /// The listening sockets, held as by the service manager while daemons start and stop.
     private let sockets = Guarded<[UInt32: CInt]>([:])
     private let runs = Guarded(0)
 
-    /// Makes the machine, with the programs installed and settings in `/etc/touchstone/touchstoned.conf`.
+    /// Creates the machine, with the programs installed and settings in `/etc/touchstone/touchstoned.conf`.
     ///
     /// - Parameters:
-    ///   - configuration: the settings' lines.
-    ///   - daemon: the program that is installed as `touchstoned`; the one of tests unless another is named.
+    ///   - configuration: the lines of the settings.
+    ///   - daemon: the program to install as `touchstoned`; by default the one for tests.
     ///   - others: users beside alice and bob.
     /// - Returns: the machine; no daemon runs yet.
     /// - Throws: ``TestKitError``.
@@ -113,10 +113,10 @@ package final class SystemModeMachine: Sendable {
 
     deinit { closeSockets() }
 
-    /// Listens no more, with the sockets' names left behind.
+    /// Stops listening, and leaves the sockets' files in place.
     package func closeSockets() {
         sockets.withLock { sockets in
-            // Not by the close alone: a process that is just being started may hold a copy.
+            // Closing alone is not enough: a process that is just being started may hold a copy of the descriptor.
             for socket in sockets.values {
                 shutdown(socket, CInt(SHUT_RDWR))
                 close(socket)
@@ -127,10 +127,10 @@ package final class SystemModeMachine: Sendable {
 
     // MARK: Files
 
-    /// Where a file of the machine is found from outside, as root.
+    /// The path of a file of the machine as root sees it from outside.
     package func outside(_ path: String) -> String { namespace.root + path }
 
-    /// Writes a file of root's, mode 0644.
+    /// Writes a file owned by root, with mode 0644.
     package func write(_ text: String, to path: String) throws {
         let file = unsafe open(outside(path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard file >= 0 else { throw TestKitError.system("open \(path)", errno: errno) }
@@ -141,12 +141,12 @@ package final class SystemModeMachine: Sendable {
         }
     }
 
-    /// The home of a user.
+    /// The home directory of a user.
     package func home(of user: Account) -> String { directory.appending("home-\(user.name)") }
 
     // MARK: Programs
 
-    /// A command that runs another one in the machine as a user, as one and the same process.
+    /// A command prefix that runs a command in the machine as a user, in the same process.
     package func wrapper(as user: Account) -> [String] {
         guard user != .root else { return namespace.wrapper }
         let groups =
@@ -158,7 +158,7 @@ package final class SystemModeMachine: Sendable {
         ]
     }
 
-    /// Starts a program of a user's.
+    /// Starts a program as a user.
     package func start(
         _ command: [String],
         as user: Account,
@@ -177,7 +177,7 @@ package final class SystemModeMachine: Sendable {
         )
     }
 
-    /// Runs a program of a user's to its end.
+    /// Runs a program as a user, until it exits.
     package func run(
         _ command: [String],
         as user: Account,
@@ -203,16 +203,16 @@ package final class SystemModeMachine: Sendable {
         return try Finished(await process.waitUntilEnd(), log: log)
     }
 
-    /// A system bus in the machine, where programs look for it, with polkitd and fprintd on it.
+    /// Starts a system bus in the machine, at its standard path, with polkitd and fprintd on it.
     ///
     /// - Parameters:
-    ///   - sensors: fprintd's.
-    ///   - rules: polkit's.
+    ///   - sensors: fprintd's sensors.
+    ///   - rules: polkit's rules.
     /// - Returns: the bus, with everything on it ready.
     /// - Throws: ``TestKitError``.
     package func startBus(sensors: [PrivateBus.Sensor], rules: String) async throws -> PrivateBus {
         let bus = try await PrivateBus.start(sensors: sensors, through: namespace.wrapper, rules: rules)
-        // The socket itself: the daemon believes no link.
+        // Mount the socket itself: the daemon rejects symbolic links.
         let name = "/run/dbus/system_bus_socket"
         let mounted = try await run(
             ["/bin/sh", "-c", ": >\(name) && mount --bind \(bus.directory.appending("bus.sock")) \(name)"],
@@ -224,7 +224,7 @@ package final class SystemModeMachine: Sendable {
 
     // MARK: The daemon
 
-    /// Makes a user's socket as the service manager does, and the store's directory; starts nothing.
+    /// Creates a user's socket as the service manager does, and the store's directory; starts nothing.
     package func listen(for user: Account) throws -> CInt {
         try sockets.withLock { sockets throws(TestKitError) in
             if let socket = sockets[user.uid] { return socket }
@@ -234,7 +234,7 @@ package final class SystemModeMachine: Sendable {
                 unsafe mkdir(store, 0o700) == 0 || errno == EEXIST,
                 unsafe chown(store, Account.touchstone.uid, Account.touchstone.uid) == 0
             else { throw TestKitError.system("mkdir", errno: errno) }
-            // One that nobody listens on any more.
+            // Remove a stale socket.
             _ = unsafe unlink(place + "/socket")
             let descriptor = try UnixSocket.bind(to: place + "/socket")
             guard unsafe chmod(place + "/socket", 0o600) == 0,
@@ -249,17 +249,18 @@ package final class SystemModeMachine: Sendable {
         }
     }
 
-    /// Starts a user's daemon under its account, with the socket passed to it, and waits until it listens.
+    /// Starts a user's daemon under its account, passes it the socket, and waits until it listens.
     ///
-    /// It runs in the sandbox of its unit, where there can be one, unless a command is named that runs it.
+    /// It runs in the sandbox of its unit if that is possible, unless a wrapper is given.
     /// - Parameters:
-    ///   - user: whose keychain it keeps.
-    ///   - wrapper: a command that runs it.
-    ///   - account: who runs that.
-    ///   - environment: what the service manager gives it beside its own.
-    ///   - hasBroker: starts a broker first, which lives as long as the daemon's value; without one no program has items.
+    ///   - user: the owner of the keychain.
+    ///   - wrapper: a command that runs the daemon.
+    ///   - account: the account that runs the wrapper.
+    ///   - environment: additions to the environment that the service manager gives it.
+    ///   - hasBroker: starts a broker first, which lives as long as the returned daemon; without a broker no program
+    ///     can use items.
     /// - Returns: the daemon.
-    /// - Throws: ``TestKitError`` with its log where it ends.
+    /// - Throws: ``TestKitError`` with the daemon's log when it exits.
     package func startDaemon(
         for user: Account,
         through wrapper: [String] = [],
@@ -277,7 +278,7 @@ package final class SystemModeMachine: Sendable {
         let process = try await start(
             try (sandbox?.wrapper(in: directory, listens: true) ?? wrapper + ["/bin/sh", "-c", pass, "sh"])
                 + [Self.programs + "/touchstoned", "--foreground", "--owner", "\(user.uid)"],
-            // The sandbox takes the unit's user.
+            // The sandbox switches to the unit's user.
             as: sandbox == nil ? account : .root,
             environment: environment,
             input: socket,
@@ -295,7 +296,7 @@ package final class SystemModeMachine: Sendable {
     }
 }
 
-/// A daemon of a ``SystemModeMachine``, killed with the value.
+/// A daemon of a ``SystemModeMachine``, killed when the value is released.
 package final class SystemDaemon: Sendable {
     /// Its process.
     package let process: ChildProcess
@@ -306,10 +307,10 @@ package final class SystemDaemon: Sendable {
         (self.process, self.path, self.broker) = (process, path, broker)
     }
 
-    /// What it wrote to standard error.
+    /// Its standard error so far.
     package var log: String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
 
-    /// Waits until whole lines of the log have a text, and returns them.
+    /// Waits until whole lines of the log contain a text, and returns them.
     @discardableResult
     package func expectLogged(_ text: String, count: Int = 1) async throws -> [Substring] {
         try await Deadline.wait(for: "'\(text)' in the log") {

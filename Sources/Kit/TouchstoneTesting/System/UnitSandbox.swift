@@ -1,17 +1,18 @@
 import Foundation
 import Glibc
 
-/// A program run as the lines of a systemd unit say, without systemd: user, mounts, limits, capabilities, system calls.
+/// Runs a program as the lines of a systemd unit say, without systemd: user, mounts, limits, capabilities, system
+/// calls.
 ///
-/// The file is the one that is shipped, so that a line which the program cannot live with is found by its tests. The lines are
-/// applied by `unit-sandbox.py` beside this file, as one and the same process; one that it does not know ends the start. It
-/// names those that only a service manager can do (control groups, restarts), each with its reason. Where a test has put files
-/// of its own below `/tmp`, they stay to be seen.
+/// It uses the shipped unit file, so that the tests find a line that breaks the program. `unit-sandbox.py` beside this
+/// file applies the lines and then executes the program in the same process; an unknown line ends the start. The script
+/// lists the lines that only a service manager can apply (control groups, restarts), each with its reason. Files that a
+/// test has put below `/tmp` stay visible.
 package struct UnitSandbox: Sendable {
-    /// What ``isPossible`` depends on.
+    /// The requirements of ``isPossible``.
     package static let needs = "needs root with CAP_SYS_ADMIN, python3, systemd-analyze and libseccomp"
 
-    /// Where the units of system mode are, in the sources.
+    /// The directory of system mode's units in the sources.
     package static let shippedUnits =
         (0..<5).reduce(URL(fileURLWithPath: #filePath)) { path, _ in path.deletingLastPathComponent() }
         .path + "/dist/system"
@@ -20,7 +21,7 @@ package struct UnitSandbox: Sendable {
     private static let launcher =
         URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/unit-sandbox.py"
 
-    /// Whether there can be one: what a container may forbid is tried, once.
+    /// Whether a sandbox is possible here; tried once, because a container may forbid it.
     package static let isPossible: Bool = {
         let programs = [python, "/usr/bin/systemd-analyze", "/usr/bin/env"]
         guard MachineNamespace.isPossible, programs.allSatisfy({ unsafe access($0, X_OK) == 0 }),
@@ -29,7 +30,7 @@ package struct UnitSandbox: Sendable {
                 contentsOfFile: "\(shippedUnits)/touchstoned@.service",
                 encoding: .utf8
             ),
-            // All but what needs the accounts and directories of a machine.
+            // The unit without the lines that need the accounts and directories of a machine.
             let unit = try? directory.write(
                 shipped.split(separator: "\n").filter { line in
                     ![
@@ -53,28 +54,28 @@ package struct UnitSandbox: Sendable {
 
     /// The unit's lines.
     package let text: String
-    /// What `%i` stands for.
+    /// The value of `%i`.
     package let instance: String
 
-    /// A sandbox of these lines.
+    /// Creates a sandbox of these lines.
     package init(_ text: String, instance: String = "") {
         self.text = text
         self.instance = instance
     }
 
-    /// The sandbox of a unit as it is shipped.
+    /// Creates the sandbox of a shipped unit.
     package init(shipped name: String, instance: String = "") throws {
         let text = try String(contentsOfFile: "\(Self.shippedUnits)/\(name)", encoding: .utf8)
         self.init(text, instance: instance)
     }
 
-    /// A command that runs another one in the sandbox, for root.
+    /// A command prefix that runs a command in the sandbox, for root.
     ///
     /// - Parameters:
-    ///   - directory: for the unit's file.
-    ///   - listens: standard input is the socket that the program gets, as in sd_listen_fds(3).
-    /// - Returns: what goes before the command, whose program is named by its path.
-    /// - Throws: where the unit's file cannot be written.
+    ///   - directory: where the unit's file is written.
+    ///   - listens: passes standard input to the program as its listening socket, as in sd_listen_fds(3).
+    /// - Returns: the words before the command, whose program must be a path.
+    /// - Throws: an error when the unit's file cannot be written.
     package func wrapper(in directory: TemporaryDirectory, listens: Bool = false) throws -> [String] {
         let unit = try directory.write(text, to: "unit-\(UUID().uuidString).service")
         var options = listens ? ["--listen"] : []

@@ -1,15 +1,15 @@
 import Foundation
 import Glibc
 
-/// The certificate authority that vouches for ``SoftwareTPM/Chip/certified(_:)``, one a process.
+/// The certificate authority that signs for ``SoftwareTPM/Chip/certified(_:)``, one per process.
 package struct TestAuthority: Sendable {
-    /// The root's certificate, PEM.
+    /// The root certificate, PEM.
     package let root: String
-    /// The certificate of the authority below it, which signs those of the chips, PEM.
+    /// The certificate of the intermediate authority, which signs those of the chips, PEM.
     package let issuer: String
 }
 
-/// Chips with certificates, made once a process by swtpm_setup, and copied from then on.
+/// Chips with certificates, made once per process by swtpm_setup and copied from then on.
 actor PreparedChips {
     static let shared = PreparedChips()
 
@@ -20,7 +20,7 @@ actor PreparedChips {
     /// The state of the chip with this number.
     func state(_ number: Int) async throws -> SoftwareTPM.State {
         if let chip = chips[number] { return try await chip.value }
-        // One after the other: they share the authority's files.
+        // One at a time: they share the authority's files.
         let previous = last
         let chip = Task {
             await previous?.value
@@ -31,7 +31,7 @@ actor PreparedChips {
         return try await chip.value
     }
 
-    /// The authority's certificates, once it has signed for a chip.
+    /// The authority's certificates; available once a certified chip was made.
     func authority() throws -> TestAuthority {
         guard let directory else { throw TestKitError.unexpected("no certified chip was made") }
         func text(_ name: String) throws -> String {

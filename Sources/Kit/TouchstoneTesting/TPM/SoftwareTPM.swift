@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import SecretMemory
 
-/// A TPM 2.0 in a program of its own (swtpm), with all that can happen to a machine.
+/// A TPM 2.0 in a separate process (swtpm), with the power cuts and resets of a real machine.
 ///
 /// ```swift
 /// let chip = try await SoftwareTPM.start()
@@ -10,20 +10,20 @@ import SecretMemory
 /// try await chip.powerCut()
 /// ```
 ///
-/// It has no resource manager, room for three objects and three sessions, and keeps what a program leaves loaded.
-/// It ends with the value, or with the process.
+/// It has no resource manager, room for three objects and three sessions, and keeps what a program leaves loaded. It
+/// ends with the value, or with the process.
 package actor SoftwareTPM {
-    /// What a chip comes with.
+    /// The initial content of a chip.
     package enum Chip: Hashable, Sendable {
-        /// Nothing in it, and like no other: ready at once.
+        /// An empty, unique chip: ready at once.
         case blank
-        /// Endorsement keys with certificates from ``TestAuthority``; the same number is the same chip again.
+        /// Endorsement keys with certificates from ``TestAuthority``; the same number gives the same chip again.
         ///
-        /// The first of a number takes about a second, those after it are copies.
+        /// The first chip of a number takes about a second, the following are copies.
         case certified(Int)
     }
 
-    /// All that a chip keeps without power.
+    /// The chip's non-volatile state.
     package struct State: Sendable {
         let files: [String: Data]
 
@@ -43,7 +43,7 @@ package actor SoftwareTPM {
     /// The chip's transport, as tpm2-tss and tpm2-tools take it: `swtpm:path=…`.
     package nonisolated var tcti: String { "swtpm:path=\(socket)" }
 
-    /// The socket that takes commands; beside it, with `.ctrl` at the end, the one that controls the simulator.
+    /// The command socket; the simulator's control socket is beside it, with `.ctrl` appended.
     package nonisolated var socket: String { directory.appending("tpm.sock") }
 
     /// Starts a chip.
@@ -61,16 +61,16 @@ package actor SoftwareTPM {
         return tpm
     }
 
-    /// Who signed the certificates of the certified chips of this process.
+    /// The authority that signed the certificates of this process's certified chips.
     ///
-    /// - Throws: ``TestKitError`` when there was none yet.
+    /// - Throws: ``TestKitError`` when no certified chip was made yet.
     package static func authority() async throws -> TestAuthority {
         try await PreparedChips.shared.authority()
     }
 
     private init(_ directory: TemporaryDirectory) { self.directory = directory }
 
-    /// Lets a group use the chip until it is started anew, as the group `tss` may use the machine's.
+    /// Lets a group use the chip until its next start, as the group `tss` may use the machine's.
     package nonisolated func admit(group: UInt32) throws {
         guard unsafe chmod(directory.path, 0o711) == 0 else {
             throw TestKitError.system("chmod", errno: errno)
@@ -84,7 +84,7 @@ package actor SoftwareTPM {
 
     // MARK: Power
 
-    /// Starts the chip, after ``powerOff()``.
+    /// Starts the chip again after ``powerOff()``.
     package func powerOn() async throws {
         for name in [socket, "\(socket).ctrl"] { try? FileManager.default.removeItem(atPath: name) }
         let started = try await ChildProcess.start(
@@ -101,7 +101,7 @@ package actor SoftwareTPM {
         try await Deadline.wait(for: "swtpm") { try? StreamSocket(connectedTo: socket) }
     }
 
-    /// Takes the power away at once (`kill -9`): the chip cannot put anything in order.
+    /// Cuts the power at once (`kill -9`): the chip gets no orderly shutdown.
     package nonisolated func powerOff() {
         let stopped = program.withLock { program in
             defer { program = nil }
@@ -110,7 +110,7 @@ package actor SoftwareTPM {
         stopped?.stop()
     }
 
-    /// Stops the chip, which answers nothing until it goes on (SIGSTOP, SIGCONT).
+    /// Suspends the chip, which answers nothing until it is resumed (SIGSTOP, SIGCONT).
     package nonisolated func setSilent(_ isSilent: Bool) {
         program.withLock { program in
             guard let program else { return }
@@ -118,13 +118,13 @@ package actor SoftwareTPM {
         }
     }
 
-    /// Takes the power away and gives it back.
+    /// Cuts the power and restores it.
     package func powerCut() async throws {
         powerOff()
         try await powerOn()
     }
 
-    /// Restarts the machine in order: `TPM2_Shutdown`, then a new start.
+    /// Restarts the machine in an orderly way: `TPM2_Shutdown`, then a new start.
     package func reset() async throws {
         try shutDown()
         try await powerCut()
@@ -132,17 +132,17 @@ package actor SoftwareTPM {
 
     // MARK: What the machine's owner can do
 
-    /// Makes the chip forget its owner's keys and indices (`TPM2_Clear` by the platform).
+    /// Erases the owner's keys and indices (`TPM2_Clear` with platform authorisation).
     package func clear() throws {
         try run(TPMCommand(0x0000_0126, handle: 0x4000_000C))
     }
 
-    /// Sets the chip's own limit on guesses (`TPM2_DictionaryAttackParameters`); swtpm begins with 3 and 1000 s.
+    /// Sets the chip's dictionary-attack limit (`TPM2_DictionaryAttackParameters`); swtpm starts with 3 and 1000 s.
     ///
     /// - Parameters:
-    ///   - guesses: how many wrong ones lead to the lockout.
-    ///   - interval: seconds after which one is forgotten.
-    ///   - recovery: seconds for which a wrong lockout authorisation locks that.
+    ///   - guesses: the number of wrong guesses that leads to the lockout.
+    ///   - interval: seconds after which one wrong guess is forgotten.
+    ///   - recovery: seconds for which a wrong lockout authorisation blocks further ones.
     /// - Throws: ``TestKitError`` when the chip is in use or refuses.
     package func setGuessLimit(_ guesses: UInt32, interval: UInt32 = 600, recovery: UInt32 = 600) throws {
         try run(TPMCommand(0x0000_013A, handle: 0x4000_000A, parameters: [guesses, interval, recovery]))
@@ -152,7 +152,7 @@ package actor SoftwareTPM {
     ///
     /// - Parameters:
     ///   - value: empty for none.
-    ///   - former: what it is now.
+    ///   - former: the present value.
     /// - Throws: ``TestKitError`` when the chip is in use or refuses.
     package func setOwnerAuthorization(_ value: [UInt8], from former: [UInt8] = []) throws {
         var command = TPMCommand(0x0000_0129, handle: 0x4000_0001, password: former)
@@ -160,17 +160,17 @@ package actor SoftwareTPM {
         try run(command)
     }
 
-    /// Takes all room that the chip has for NV indices, with indices of the owner (`TPM2_NV_DefineSpace`).
+    /// Fills the chip's NV memory with indices of the owner (`TPM2_NV_DefineSpace`).
     package func fill() throws {
         var handle: UInt32 = 0x0180_0000
-        // Some room is kept for counters (TPMA_NV_COUNTER), which come last.
+        // Some memory is reserved for counters (TPMA_NV_COUNTER), which therefore come last.
         for (size, type): (UInt16, UInt32) in [(2048, 0), (256, 0), (32, 0), (8, 0), (8, 0x10)] {
             // Until TPM_RC_NV_SPACE.
             while try answer(to: .defineIndex(handle, byteCount: size, type)) != 0x14B { handle += 1 }
         }
     }
 
-    /// Guesses wrongly at an index of its own until the chip takes no more guesses (`TPM_RC_LOCKOUT`).
+    /// Guesses wrongly at an index of its own until the chip is in lockout (`TPM_RC_LOCKOUT`).
     package func lockOut() throws {
         let index: UInt32 = 0x0180_FF00
         try run(.defineGuardedIndex(index, password: [1]))
@@ -180,31 +180,31 @@ package actor SoftwareTPM {
         throw TestKitError.unexpected("the TPM takes any number of guesses")
     }
 
-    /// Removes all counters that were made with the owner's rights (`TPM2_NV_UndefineSpace`).
+    /// Removes all counters defined with owner authorisation (`TPM2_NV_UndefineSpace`).
     package func removeCounters() throws {
         for handle in try indices() {
-            // TPM2_NV_ReadPublic: the attributes follow size, handle and algorithm of the name.
+            // TPM2_NV_ReadPublic: the attributes follow the size, the handle and the name algorithm.
             let area = try exchange(.readPublic(handle))
             guard area.count > 21, area[21] & 0xF0 == 0x10 else { continue }
             try run(.undefineIndex(handle))
         }
     }
 
-    /// Ends the chip's work in order (`TPM2_Shutdown`), as an operating system does.
+    /// Shuts the chip down in order (`TPM2_Shutdown`), as an operating system does.
     package func shutDown() throws {
         try run(TPMCommand(unauthorized: 0x0000_0145, parameters: [0, 0]))
     }
 
-    /// The handles of the objects and sessions that are loaded or saved now (`TPM2_GetCapability`).
+    /// The handles of the objects and sessions that are now loaded or saved (`TPM2_GetCapability`).
     package func handles() throws -> [UInt32] {
         // Transient objects, loaded sessions, saved sessions.
         try [0x8000_0000, 0x0200_0000, 0x0300_0000].flatMap(handles)
     }
 
-    /// The handles of the NV indices that there are (`TPM2_GetCapability`).
+    /// The handles of the defined NV indices (`TPM2_GetCapability`).
     package func indices() throws -> [UInt32] { try handles(from: 0x0100_0000) }
 
-    /// Takes an object or a session out of the chip (`TPM2_FlushContext`), whoever loaded it.
+    /// Flushes an object or a session from the chip (`TPM2_FlushContext`), whichever program loaded it.
     package func flush(_ handle: UInt32) throws { try run(.flush(handle)) }
 
     private func handles(from first: UInt32) throws -> [UInt32] {
@@ -233,10 +233,10 @@ package actor SoftwareTPM {
 
     // MARK: State
 
-    /// A copy of all that the chip keeps without power.
+    /// Copies the chip's non-volatile state.
     package func copyState() throws -> State { try State(directory: stateDirectory) }
 
-    /// Puts an older state in the place of the present one, with a power cut.
+    /// Replaces the present state by an older one, with a power cut.
     package func restoreState(_ state: State) async throws {
         powerOff()
         try write(state)

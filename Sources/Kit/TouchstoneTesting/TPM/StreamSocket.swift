@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A UNIX stream socket that carries a TPM's commands and answers.
+/// A UNIX stream socket that carries TPM commands and responses.
 final class StreamSocket: Sendable {
     let descriptor: CInt
 
@@ -19,16 +19,16 @@ final class StreamSocket: Sendable {
         self.init(adopting: try UnixSocket.listen(at: path, backlog: 8))
     }
 
-    /// The next connection; nil when the socket was shut down.
+    /// Accepts the next connection; nil when the socket was shut down.
     func accepted() -> StreamSocket? {
         let descriptor = clinux_accept(descriptor)
         return descriptor < 0 ? nil : StreamSocket(adopting: descriptor)
     }
 
-    /// Ends all waiting on the socket.
+    /// Ends all blocked calls on the socket.
     func shutDown() { shutdown(descriptor, CInt(SHUT_RDWR)) }
 
-    /// Sends bytes, and waits for one whole answer; shorter when none came in time.
+    /// Sends bytes and waits for one whole response; the result is shorter if it did not arrive in time.
     func exchange(_ octets: [UInt8], atMost limit: Duration) throws -> [UInt8] {
         var time = timeval(tv_sec: Int(limit.components.seconds), tv_usec: 0)
         let size = socklen_t(MemoryLayout<timeval>.size)
@@ -37,7 +37,7 @@ final class StreamSocket: Sendable {
         return readMessage() ?? []
     }
 
-    /// Sends all bytes; false when the peer is gone.
+    /// Sends all bytes; false when the peer has disconnected.
     func write(_ octets: [UInt8]) -> Bool {
         var sent = 0
         while sent < octets.count {
@@ -55,7 +55,7 @@ final class StreamSocket: Sendable {
         return true
     }
 
-    /// Reads one command or answer: tag, size of the whole in 4 bytes, the rest; nil at the end.
+    /// Reads one command or response: tag, total size in 4 bytes, the rest; nil at the end.
     func readMessage() -> [UInt8]? {
         guard let head = read(6) else { return nil }
         let count = head[2..<6].reduce(0) { $0 << 8 | Int($1) }

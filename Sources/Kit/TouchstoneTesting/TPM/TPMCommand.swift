@@ -1,27 +1,27 @@
-/// A command as the chip takes it (Part 1, 18), for the few things that a machine's owner does in tests.
+/// A TPM command as bytes (Part 1, 18), for the few operations of a machine's owner in tests.
 struct TPMCommand {
     private var tag: UInt16
     private let code: UInt32
     private var body: [UInt8]
 
-    /// A command on one handle, authorised by its value in the clear.
+    /// A command on one handle, authorised by a cleartext password.
     init(_ code: UInt32, handle: UInt32, password: [UInt8] = [], parameters: [UInt32] = []) {
         tag = 0x8002
         self.code = code
-        // The authorisation area: its bytes, TPM_RS_PW, no nonce, continueSession, the value.
+        // The authorisation area: its size, TPM_RS_PW, no nonce, continueSession, the password.
         let count = UInt8(password.count)
         let area: [UInt8] = [0, 0, 0, 9 + count, 0x40, 0, 0, 9, 0, 0, 1, 0, count] + password
         body = Self.octets(handle) + area + parameters.flatMap(Self.octets)
     }
 
-    /// A command without authorisation and these bytes behind its head.
+    /// A command without authorisation, with these bytes after its header.
     init(unauthorized code: UInt32, parameters: [UInt8]) {
         tag = 0x8001
         self.code = code
         body = parameters
     }
 
-    /// `TPM2_NV_DefineSpace` by the owner: an index of a type, with no authorisation and no policy.
+    /// `TPM2_NV_DefineSpace` by the owner: an index of the given type, without authorisation value or policy.
     static func defineIndex(_ handle: UInt32, byteCount: UInt16, _ type: UInt32) -> TPMCommand {
         var command = TPMCommand(0x0000_012A, handle: 0x4000_0001)
         command.append([])
@@ -31,7 +31,7 @@ struct TPMCommand {
         return command
     }
 
-    /// `TPM2_NV_DefineSpace` by the owner: 8 bytes that a password opens, whose wrong guesses count.
+    /// `TPM2_NV_DefineSpace` by the owner: 8 bytes protected by a password, whose wrong guesses count.
     static func defineGuardedIndex(_ handle: UInt32, password: [UInt8]) -> TPMCommand {
         var command = TPMCommand(0x0000_012A, handle: 0x4000_0001)
         command.append(password)

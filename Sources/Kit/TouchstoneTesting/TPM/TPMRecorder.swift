@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import SecretMemory
 
-/// Stands between a driver and a chip: keeps every byte that passes, and can lose or forge answers.
+/// A proxy between a driver and a chip that records every byte, and can lose or forge responses.
 ///
 /// ```swift
 /// let recorder = try TPMRecorder(chip)
@@ -10,27 +10,27 @@ import SecretMemory
 /// #expect(!recorder.traffic.contains(secret))
 /// ```
 package final class TPMRecorder: Sendable {
-    /// What becomes of a command.
+    /// What the recorder does with a command.
     package enum Treatment: Sendable, Equatable {
-        /// It goes to the chip, and its answer comes back.
+        /// Forwards it to the chip, and returns the response.
         case pass
-        /// It goes to the chip, and the answer is lost, and the connection with it.
+        /// Forwards it to the chip, then drops the response and the connection.
         case loseAnswer
-        /// The power goes before the chip sees it.
+        /// Cuts the power before the chip gets it.
         case powerOffBefore
-        /// The power goes once the chip has done it, and the answer is lost.
+        /// Cuts the power after the chip has executed it; the response is lost.
         case powerOffAfter
-        /// The chip does not see it; the answer is this error code.
+        /// Responds with this error code; the chip does not get the command.
         case answer(UInt32)
     }
 
-    /// A command that passed.
+    /// A recorded command.
     package struct Command: Sendable, Equatable {
         /// `TPM2_CC`, for example 0x15E for `TPM2_Unseal`.
         package let code: UInt32
-        /// All its bytes.
+        /// The bytes of the command.
         package let octets: [UInt8]
-        /// All bytes of its answer; empty when there was none.
+        /// The bytes of its response; empty when there was none.
         package var answer: [UInt8]
     }
 
@@ -47,13 +47,13 @@ package final class TPMRecorder: Sendable {
     /// The transport for the driver: `swtpm:path=…`.
     package var tcti: String { "swtpm:path=\(directory.appending("bus.sock"))" }
 
-    /// Everything that passed so far, in order.
+    /// All commands recorded so far, in order.
     package var commands: [Command] { state.withLock { $0.commands } }
 
-    /// All bytes that passed so far, in both directions.
+    /// All bytes recorded so far, in both directions.
     package var traffic: [UInt8] { commands.flatMap { $0.octets + $0.answer } }
 
-    /// Stands before a chip.
+    /// Starts a proxy for a chip.
     ///
     /// - Throws: ``TestKitError`` with the system's reason.
     package init(_ chip: SoftwareTPM) throws {
@@ -80,15 +80,15 @@ package final class TPMRecorder: Sendable {
 
     deinit { listener.shutDown() }
 
-    /// Decides what becomes of each command from now on; called on a thread of the recorder.
+    /// Sets how each command is treated from now on; the closure runs on a thread of the recorder.
     package func treat(_ treatment: @escaping @Sendable (Command) -> Treatment) {
         state.withLock { $0.treatment = treatment }
     }
 
-    /// Forgets what passed.
+    /// Forgets the recorded commands.
     package func forget() { state.withLock { $0.commands = [] } }
 
-    /// The answer to a command; nil to end the connection.
+    /// The response to a command; nil to end the connection.
     private func answer(to octets: [UInt8]) -> [UInt8]? {
         let code = octets[6..<10].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         var command = Command(code: code, octets: octets, answer: [])

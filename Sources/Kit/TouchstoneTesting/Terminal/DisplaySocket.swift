@@ -1,12 +1,12 @@
 import Glibc
 
-/// A display that nothing draws on: the socket of an X server that none listens at.
+/// An X display without a server: its socket exists, but nothing listens.
 ///
-/// What a daemon tells displays apart by is there, so that a scripted pinentry can stand for a box on it.
+/// It has what a daemon distinguishes displays by, so that a scripted pinentry can stand for a box on it.
 package final class DisplaySocket: Sendable {
     /// The directory of X servers' sockets (X(7)).
     private static let directory = "/tmp/.X11-unix"
-    /// Numbers that no real server takes.
+    /// Display numbers that no real server uses.
     private static let numbers = 7000..<8000
 
     /// `:N`, for the environment variable `DISPLAY`.
@@ -14,9 +14,9 @@ package final class DisplaySocket: Sendable {
     private let path: String
     private let socket: CInt
 
-    /// Takes a number that is free.
+    /// Takes a free display number.
     ///
-    /// - Throws: ``TestKitError`` when none is, or the socket cannot be made.
+    /// - Throws: ``TestKitError`` when no number is free, or the socket cannot be created.
     package init() throws {
         if unsafe mkdir(Self.directory, 0o1777) == 0 { _ = unsafe chmod(Self.directory, 0o1777) }
         for number in Self.numbers.shuffled() {

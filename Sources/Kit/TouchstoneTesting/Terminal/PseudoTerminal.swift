@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A terminal without a screen: a program draws on it, a test reads what it drew and types.
+/// A terminal without a screen: a program draws on it, a test reads the output and types.
 ///
 /// ```swift
 /// let terminal = try PseudoTerminal()
@@ -10,11 +10,11 @@ import Glibc
 /// terminal.press(.enter)
 /// ```
 package final class PseudoTerminal: Sendable {
-    /// A key that is not text.
+    /// A key press, or text.
     package enum Key: Sendable, Equatable {
         /// Carriage return: what the enter key sends.
         case enter
-        /// To the next field or button.
+        /// Moves to the next field or button.
         case tab
         /// Control and D: end of file.
         case endOfFile
@@ -37,10 +37,10 @@ package final class PseudoTerminal: Sendable {
     /// `/dev/pts/N`.
     package let name: String
     private let screen: TerminalScreen
-    /// Kept open: without any user the terminal would report an error instead of waiting.
+    /// Kept open: with no open descriptor of this side, reading the primary side fails instead of waiting.
     private let secondary: CInt
 
-    /// Opens a terminal of a size in characters.
+    /// Opens a terminal with a size in characters.
     package init(columns: UInt16 = 80, rows: UInt16 = 24) throws {
         var primary: CInt = -1
         var octets = [CChar](repeating: 0, count: 64)
@@ -63,15 +63,15 @@ package final class PseudoTerminal: Sendable {
         close(secondary)
     }
 
-    /// All that was drawn so far, without escape sequences.
+    /// The output so far, without escape sequences.
     package var text: String { String(decoding: screen.visible, as: UTF8.self) }
 
-    /// All that was drawn so far, byte by byte.
+    /// The output so far as bytes.
     package var octets: [UInt8] { screen.octets }
 
-    /// Waits until a text is drawn, after the one that was waited for before; white space counts for nothing.
+    /// Waits until a text is drawn, after the text that was waited for before; white space is ignored.
     ///
-    /// - Throws: ``TerminalError`` with what was drawn instead.
+    /// - Throws: ``TerminalError`` with the output instead.
     package func wait(for text: String, timeout: Duration = Deadline.patience) async throws {
         _ = try await wait(forAnyOf: [text], timeout: timeout)
     }
@@ -89,22 +89,22 @@ package final class PseudoTerminal: Sendable {
         }
     }
 
-    /// Has the next wait begin after all that was drawn so far.
+    /// Makes the next wait start after the present output.
     package func skip() { screen.skip() }
 
     /// Types a text, without the enter key.
     package func type(_ text: String) { press(.text(text)) }
 
-    /// Presses keys, one after another; nobody notices when the terminal is closed.
+    /// Presses keys, one after another; does nothing when the terminal is closed.
     package func press(_ keys: Key...) { press(keys) }
 
     /// Presses keys, one after another.
     package func press(_ keys: [Key]) { _ = screen.write(keys.flatMap(\.octets)) }
 
-    /// Closes the terminal as a window does: its users see a hang-up.
+    /// Closes the terminal as a window does: its programs get a hang-up.
     package func hangUp() { screen.close() }
 
-    /// Waits for the end of a program that has it as its controlling terminal, if there is one.
+    /// Waits for the exit of the session leader whose controlling terminal this is, if there is one.
     func waitUntilReleased() {
         guard let leader = screen.sessionLeader else { return }
         let process = clinux_pidfd_open(leader)
@@ -114,10 +114,10 @@ package final class PseudoTerminal: Sendable {
         _ = unsafe poll(&watched, 1, CInt(Deadline.patience.components.seconds) * 1000)
     }
 
-    /// Whether what is typed is drawn.
+    /// Whether the terminal echoes typed characters.
     package var isEchoing: Bool { localModes & tcflag_t(ECHO) != 0 }
 
-    /// Whether programs get whole lines.
+    /// Whether programs read whole lines (canonical mode).
     package var isCanonical: Bool { localModes & tcflag_t(ICANON) != 0 }
 
     private var localModes: tcflag_t {
@@ -126,12 +126,12 @@ package final class PseudoTerminal: Sendable {
     }
 }
 
-/// Why a wait for a terminal ended.
+/// Why waiting for output failed.
 package enum TerminalError: Error, Sendable {
-    /// The text was not drawn in time.
+    /// The text did not appear in time.
     case timedOut(waitingFor: [String], drawn: String)
     /// The terminal was closed.
     case closed
-    /// A call failed with this `errno`.
+    /// A system call failed with this `errno`.
     case system(Int32)
 }

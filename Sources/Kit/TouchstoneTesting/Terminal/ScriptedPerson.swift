@@ -1,17 +1,17 @@
-/// Sits at a terminal and does what a script says: when this is drawn, press that.
+/// A person at a terminal who follows rules: when this text appears, press these keys.
 ///
 /// ```swift
 /// let person = ScriptedPerson(.sees("Passcode:", types: "correct horse"))
 /// async let done: Void = person.sit(at: terminal)
 /// ```
 package struct ScriptedPerson: Sendable {
-    /// What to press when a text is drawn.
+    /// The keys to press when a text appears.
     package struct Rule: Sendable {
         /// The text to wait for.
         package var text: String
-        /// What to press then.
+        /// The keys to press then.
         package var keys: [PseudoTerminal.Key]
-        /// How often.
+        /// How many times the rule applies.
         package var times: Int
 
         /// Types a text and presses enter.
@@ -31,12 +31,12 @@ package struct ScriptedPerson: Sendable {
 
     private let rules: [Rule]
 
-    /// Takes the rules; of several whose text is drawn, the first that was drawn goes first.
+    /// Creates a person with rules; of several texts, the one that appeared first is handled first.
     package init(_ rules: Rule...) { self.rules = rules }
 
-    /// Follows the rules until each was followed as often as it says, or the task is cancelled.
+    /// Follows the rules until each was applied as often as it says, or the task is cancelled.
     ///
-    /// - Throws: ``TerminalError`` when nothing of what is waited for is drawn in time.
+    /// - Throws: ``TerminalError`` when none of the expected texts appears in time.
     package func sit(at terminal: PseudoTerminal, timeout: Duration = Deadline.patience) async throws {
         var left = rules.filter { $0.times > 0 }
         while !left.isEmpty {

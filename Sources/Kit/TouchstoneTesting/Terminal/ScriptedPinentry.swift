@@ -1,24 +1,24 @@
 import Glibc
 
-/// A pinentry program that follows a script: it answers commands as told and keeps each line it was sent.
+/// A pinentry program that follows a script: it answers commands as told and records each line it receives.
 ///
-/// Made of shell: what the driver starts, talks to and ends is a real process.
+/// It is a shell script, so the driver starts, talks to and ends a real process.
 ///
 /// ```swift
 /// let pinentry = try ScriptedPinentry(["GETPIN": "printf 'D secret\\nOK\\n'"])
 /// let prompter = PinentryPrompter(program: .testing(pinentry.path))
 /// ```
 package final class ScriptedPinentry: Sendable {
-    /// The program.
+    /// The program's path.
     package let path: String
     private let directory: TemporaryDirectory
 
     /// Writes the program into a directory of its own.
     ///
     /// - Parameters:
-    ///   - answers: shell commands by the first word of a line, which the script finds whole in `$line`; other
-    ///     lines are answered `OK`, and `BYE` ends the program after that.
-    ///   - greeting: shell commands that greet.
+    ///   - answers: shell commands by the first word of a line, which the script has whole in `$line`; other lines are
+    ///     answered `OK`, and `BYE` then ends the program.
+    ///   - greeting: shell commands for the greeting.
     /// - Throws: ``TestKitError`` or ``TerminalError`` when the program cannot be written.
     package init(
         _ answers: [String: String] = [:],
@@ -42,16 +42,16 @@ package final class ScriptedPinentry: Sendable {
         try write(Array(script.utf8))
     }
 
-    /// The lines it was sent.
+    /// The lines it received.
     package var received: [String] { lines("received") }
 
     /// Its environment when it started, as `NAME=value`.
     package var environment: [String] { lines("environment") }
 
-    /// What its script wrote to `$directory/notes`.
+    /// The lines its script wrote to `$directory/notes`.
     package var notes: [String] { lines("notes") }
 
-    /// Its process number; nil before it was started.
+    /// Its process ID; nil before it was started.
     package var processIdentifier: Int32? { lines("pid").first.flatMap { Int32($0) } }
 
     private func lines(_ name: String) -> [String] {
@@ -73,16 +73,16 @@ package final class ScriptedPinentry: Sendable {
         try waitUntilNobodyWrites()
     }
 
-    /// A file that is open for writing cannot be executed (`ETXTBSY`).
+    /// Waits until no process has the file open for writing, because executing it would fail (`ETXTBSY`).
     ///
-    /// A process that another thread is about to start holds a copy of our descriptor for a moment; a read lease is
-    /// granted once nobody does.
+    /// A process that another thread is just starting holds a copy of our descriptor for a moment; the kernel grants a
+    /// read lease once no writer is left.
     private func waitUntilNobodyWrites() throws {
         let file = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw TerminalError.system(errno) }
         defer { close(file) }
         let deadline = ContinuousClock.now + Deadline.patience
-        // F_SETLEASE, which glibc shows under _GNU_SOURCE only.
+        // F_SETLEASE, which glibc defines under _GNU_SOURCE only.
         let setLease: CInt = 1024
         while fcntl(file, setLease, CInt(F_RDLCK)) != 0 {
             guard errno == EAGAIN, ContinuousClock.now < deadline else { throw TerminalError.system(errno) }

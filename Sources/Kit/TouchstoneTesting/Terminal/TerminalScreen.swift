@@ -2,9 +2,9 @@ import CLinux
 import Glibc
 import SecretMemory
 
-/// What was drawn on a terminal and who waits for it; a thread reads until the terminal is closed.
+/// The output on a terminal and the tasks waiting for it; a thread reads until the terminal is closed.
 final class TerminalScreen: Sendable {
-    /// What is thrown away beyond: a program that draws without end.
+    /// The maximum number of bytes kept, in case a program draws without end.
     private static let largestByteCount = 4 * 1024 * 1024
 
     /// How a wait ended.
@@ -48,25 +48,25 @@ final class TerminalScreen: Sendable {
 
     deinit { Glibc.close(wake) }
 
-    /// All bytes so far.
+    /// The output so far, as bytes.
     var octets: [UInt8] { state.withLock { $0.octets } }
 
-    /// What can be seen so far.
+    /// The visible text so far.
     var visible: [UInt8] { state.withLock { $0.text.visible } }
 
-    /// The leader of the session that has the terminal as its controlling one; nil when there is none.
+    /// The leader of the session whose controlling terminal this is; nil when there is none.
     var sessionLeader: pid_t? {
         state.withLock { state in
             var leader: pid_t = 0
-            // The primary side tells it to anybody.
+            // The primary side reports it to any process.
             return unsafe ioctl(state.primary, UInt(TIOCGSID), &leader) == 0 ? leader : nil
         }
     }
 
-    /// Has the next search start after all that was drawn so far.
+    /// Makes the next search start after the present output.
     func skip() { state.withLock { $0.cursor = $0.text.compact.count } }
 
-    /// Types bytes; false when the terminal is closed or takes no more.
+    /// Types bytes; false when the terminal is closed or accepts no more.
     func write(_ octets: [UInt8]) -> Bool {
         state.withLock { state in
             guard state.primary >= 0 else { return false }
@@ -74,13 +74,13 @@ final class TerminalScreen: Sendable {
         }
     }
 
-    /// Closes the primary side: users of the other side see a hang-up.
+    /// Closes the primary side: programs on the other side get a hang-up.
     func close() {
         state.withLock { state in state.isClosing = true }
         signal()
     }
 
-    /// Waits for the first of some texts after the last one that was found.
+    /// Waits for the first of several texts after the last text found.
     func wait(forAnyOf texts: [String], until deadline: ContinuousClock.Instant) async -> Found {
         let texts = texts.map { $0.utf8.filter { $0 > 0x20 } }
         let identifier = state.withLock { state in
@@ -156,7 +156,7 @@ final class TerminalScreen: Sendable {
         _ = unsafe Glibc.read(wake, &count, MemoryLayout<UInt64>.size)
     }
 
-    /// Waits for output, a wake-up or the deadline, and takes what there is.
+    /// Waits for output, a wake-up or the deadline, and takes the available output.
     private func read(from primary: CInt, until deadline: ContinuousClock.Instant?) -> Bool {
         var watched = [
             pollfd(fd: primary, events: Int16(POLLIN), revents: 0),
@@ -216,7 +216,7 @@ extension Duration {
 }
 
 extension [UInt8] {
-    /// Where a sequence starts, at or after an index.
+    /// The index of the first occurrence of a sequence, at or after `start`.
     fileprivate func firstIndex(of text: [UInt8], from start: Int) -> Int? {
         guard count - start >= text.count else { return nil }
         return (start...(count - text.count)).first { self[$0..<($0 + text.count)].elementsEqual(text) }

@@ -1,7 +1,7 @@
-/// Takes the escape sequences out of what a program draws, byte by byte.
+/// Removes the escape sequences from a program's output, byte by byte.
 ///
-/// Knows the forms of ECMA-48 (control sequences, strings) and the line-drawing characters of a VT100, which
-/// would otherwise look like letters.
+/// Knows the forms of ECMA-48 (control sequences, strings) and the line-drawing characters of a VT100, which would
+/// otherwise look like letters.
 struct TerminalText {
     private enum State {
         case text
@@ -17,9 +17,9 @@ struct TerminalText {
     private var state = State.text
     private var drawsLines = false
 
-    /// What can be seen, with a space or a line feed where the cursor was moved.
+    /// The visible text, with a space or a line feed where the cursor was moved.
     private(set) var visible: [UInt8] = []
-    /// The same without white space: programs save it, and wrap lines where they like.
+    /// The visible text without white space, because programs omit it and wrap lines as they like.
     private(set) var compact: [UInt8] = []
 
     /// Takes the next byte.

@@ -2,13 +2,13 @@ import KeychainModel
 import Logging
 import SecretMemory
 
-/// Writes security events into the log, and tells those who must act on them.
+/// Writes security events to the log, and passes them to the parts that must act on them.
 final class AuditTrail: AuditLog {
     private let logger: Logger
     private let logsAll: Bool
     private let listener = Guarded<Listener?>(nil)
 
-    /// A struct around the closure: a generic that holds a bare one wraps it once more each time it is read.
+    /// A struct around the closure: a generic that holds a bare closure wraps it once more each time it is read.
     private struct Listener {
         let hear: @Sendable (AuditEvent) -> Void
     }
@@ -28,7 +28,7 @@ final class AuditTrail: AuditLog {
         listener.withLock { $0 }?.hear(event)
     }
 
-    /// What is less than a notice is for the log alone.
+    /// Events below the level notice only go to the log.
     func isHeard(_ kind: AuditEvent.Kind) -> Bool {
         logsAll || Self.level(of: kind) > .info
     }
@@ -49,7 +49,7 @@ final class AuditTrail: AuditLog {
         return fields
     }
 
-    /// Use of an item or a key is no news by itself: what its user showed is an event of its own.
+    /// The use of an item or a key is only `info`: the authentication for it is an event of its own.
     private static func level(of kind: AuditEvent.Kind) -> Logger.Level {
         switch kind {
         case .itemAccessed, .keyAccessed: .info

@@ -1,6 +1,6 @@
 import Logging
 
-/// Writes each event as one line: time, level, message, then fields in the order of their names.
+/// Writes each event as one line: time, level, message, then the fields sorted by name.
 struct LineLogHandler: LogHandler {
     var logLevel: Logger.Level
     var metadata: Logger.Metadata = [:]

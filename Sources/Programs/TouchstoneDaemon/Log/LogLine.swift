@@ -1,11 +1,11 @@
 import Glibc
 
-/// One event is one line: whatever a value holds, it cannot begin another line or look like another field.
+/// Formats an event as one line: no value can begin another line or look like another field.
 enum LogLine {
-    /// A value between quotes; quotes, backslashes and all that does not print are escaped.
+    /// A value in quotes; quotes, backslashes and unprintable characters are escaped.
     static func quoted(_ value: String) -> String { "\"\(escaped(value, quotes: true))\"" }
 
-    /// Text without quotes around it; all that does not print is escaped.
+    /// A text without quotes; unprintable characters are escaped.
     static func plain(_ value: String) -> String { escaped(value, quotes: false) }
 
     private static func escaped(_ value: String, quotes: Bool) -> String {
@@ -27,7 +27,7 @@ enum LogLine {
         return text
     }
 
-    /// Letters, marks, digits, punctuation and symbols; no control, format or line characters.
+    /// Letters, marks, digits, punctuation and symbols; no control, format or line-separator characters.
     private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
         guard !scalar.properties.isDefaultIgnorableCodePoint else { return false }
         switch scalar.properties.generalCategory {
@@ -38,7 +38,7 @@ enum LogLine {
         }
     }
 
-    /// The present moment, UTC, to the microsecond.
+    /// The current time, UTC, to the microsecond.
     static func timestamp() -> String {
         var now = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &now)

@@ -2,9 +2,9 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// Where log lines go: standard error, or a file of the daemon's own that is put aside once it is long.
+/// Where log lines go: standard error, or a log file of the daemon that is rotated at a maximum size.
 final class LogSink: Sendable {
-    /// At this size, in bytes, `daemon.log` becomes `daemon.log.1` and a new one is begun.
+    /// The size in bytes at which `daemon.log` is renamed to `daemon.log.1` and a new file is started.
     private static let longestFile = 1 << 20
 
     private struct File {
@@ -20,7 +20,7 @@ final class LogSink: Sendable {
         file = Guarded(File(descriptor: 2, size: 0))
     }
 
-    /// Appends to the file, mode 0600, which is made where it is missing.
+    /// Appends to the file, which is created with mode 0600 if it is missing.
     init(path: String) throws(StartError) {
         self.path = path
         file = Guarded(try Self.open(path))
@@ -30,7 +30,7 @@ final class LogSink: Sendable {
         if path != nil { file.withLock { _ = close($0.descriptor) } }
     }
 
-    /// Writes one line, all of it with one call so that lines do not mix.
+    /// Writes one line in a single call, so that lines do not mix.
     func write(_ line: String) {
         let octets = Array((line + "\n").utf8)
         file.withLock { file in
@@ -44,7 +44,7 @@ final class LogSink: Sendable {
 
     private static func rotate(_ path: String, _ file: inout File) {
         guard unsafe rename(path, path + ".1") == 0, let next = try? open(path) else {
-            // Better a long file than a lost line.
+            // A long file is better than a lost line.
             file.size = 0
             return
         }

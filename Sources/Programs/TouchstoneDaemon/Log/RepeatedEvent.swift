@@ -1,8 +1,8 @@
 import KeychainModel
 import SecretMemory
 
-/// An event that others can bring about as often as they like: told at once, then at most once a pause, with how often it
-/// came meanwhile, so that it pushes nothing else out of the log.
+/// An event that other programs can trigger as often as they like: logged at once, then at most once per pause with the
+/// number of occurrences since, so that it does not push other events out of the log.
 final class RepeatedEvent: Sendable {
     private struct State {
         var lastTold: ContinuousClock.Instant?
@@ -20,7 +20,7 @@ final class RepeatedEvent: Sendable {
         self.pause = pause
     }
 
-    /// It came once more.
+    /// Records one occurrence.
     func record() {
         let (isDue, isFirst) = state.withLock { state in
             let now = ContinuousClock.now

@@ -1,26 +1,26 @@
 import Desk
 import KeychainModel
 
-/// Who draws the boxes of a daemon that runs under an account of its own.
+/// The agents that draw the boxes of a daemon that runs under a dedicated account.
 struct Agents: Sendable {
-    /// The group that the program of agents sets, and that no user is in.
+    /// The set-gid group of the agent's program, which has no members.
     static let groupName = "touchstone-agent"
 
-    /// Those that are there.
+    /// The registered agents.
     let roster: AgentRoster
-    /// The number of their group.
+    /// The ID of their group.
     let groupNumber: UInt32
 
-    /// Those of a daemon; nil in per-user mode, where it draws the boxes itself.
+    /// The agents of a daemon; nil in per-user mode, where it draws the boxes itself.
     ///
-    /// - Throws: ``StartError`` where the system does not know the group.
+    /// - Throws: ``StartError`` if the group does not exist.
     static func find(
         _ mode: DaemonMode,
         _ settings: Configuration,
         _ parts: DaemonParts
     ) throws(StartError) -> Agents? {
         var number = parts.agentGroup
-        // The program that a test names draws for the daemon itself.
+        // A pinentry program set by a test is started by the daemon itself.
         if number == nil, parts.pinentry == nil { number = try installedGroup(mode) }
         guard let number else { return nil }
         let admission = AgentAdmission(

@@ -1,6 +1,6 @@
 import KeychainModel
 
-/// The sensor of a daemon whose configuration says `biometry = off`: there is none.
+/// The reader of a daemon configured with `biometry = off`: reports that there is no sensor.
 struct BiometryOff: FingerprintReader {
     private static let error = FingerprintError(
         .noSuchDevice,

@@ -3,18 +3,16 @@ import KeychainEngine
 import KeychainModel
 import TPMDriver
 
-/// The machine's TPM and what the keychain makes of it.
+/// The machine's TPM and the drivers that use it.
 struct Hardware {
     let sealer: TPMKeySealer
     let counters: TPMHardwareGuard
     let privateKeys: TPMPrivateKeys
     let attester: TPMKeyAttester
 
-    /// The TPM that the settings allow, or why there is none, as `errno` says; neither where they allow none.
+    /// The TPM, or why it cannot be used, as `errno`; neither if the settings turn it off.
     ///
-    /// `transport` names another one than the machine's.
-    ///
-    /// Nothing is sent to it yet.
+    /// `transport` names another TPM than the machine's. Nothing is sent to the TPM yet.
     static func find(
         _ settings: Configuration,
         transport: String?,

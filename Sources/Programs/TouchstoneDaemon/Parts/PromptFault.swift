@@ -1,12 +1,12 @@
 import KeychainModel
 
-/// Tells, for `status`, why no prompt could be shown.
+/// Tells `status` why no prompt could be shown.
 struct PromptFault: Sendable {
     private let prompter: any SecretPrompter
 
     init(_ prompter: any SecretPrompter) { self.prompter = prompter }
 
-    /// The fault for a request from there; without a place, only what would fail anywhere.
+    /// Why a prompt could not be shown at `origin`; without an origin, only what would fail everywhere.
     func callAsFunction(at origin: PromptOrigin?) async -> String? {
         do throws(PromptError) {
             try await prompter.checkCanPrompt(at: origin ?? PromptOrigin())

@@ -3,18 +3,18 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// The clipboard of the desktop, for a while.
+/// The desktop's clipboard, cleared after a time.
 struct Clipboard {
-    /// Seconds until it is cleared, unless something else is said.
+    /// Seconds until it is cleared, by default.
     static let usualSeconds = 45
-    /// The most seconds.
+    /// The maximum number of seconds.
     static let mostSeconds = 3600
 
     private let program: ClipboardProgram
     private let path: String
     private let seconds: Int
 
-    /// Finds the program for it, before anybody is asked to touch anything.
+    /// Finds the program for the clipboard, before the user is prompted.
     ///
     /// - Throws: ``CommandError`` with the status "not available".
     init(seconds: Int) throws(CommandError) {
@@ -22,7 +22,7 @@ struct Clipboard {
         self.seconds = seconds
     }
 
-    /// Copies a secret, and leaves a process behind that clears the clipboard if it still holds it then.
+    /// Copies a secret, and starts a process that clears the clipboard later if it still holds the secret.
     func copy(_ secret: borrowing SecretBytes) throws(CommandError) {
         var input = try Pipe()
         var report = try Pipe()
@@ -42,7 +42,7 @@ struct Clipboard {
         input.closeWriteEnd()
         let deadline = ContinuousClock.now + ClipboardKeeper.patience + .seconds(5)
         let answer = try Descriptor.read(report.readEnd, upTo: 1024, until: deadline)
-        // Its own end comes later, and is nobody's to wait for.
+        // The process exits later; the command does not wait for it.
         _ = keeper.processID
         guard answer.takeText() == ClipboardKeeper.done else {
             throw CommandError(
@@ -57,7 +57,7 @@ struct Clipboard {
 }
 
 extension Optional where Wrapped == SecretBytes {
-    /// As text, where it is none of the secrets.
+    /// The bytes as text, for output that is not secret.
     fileprivate consuming func takeText() -> String {
         guard let octets = self else { return "" }
         return octets.withOctets { octets in

@@ -5,16 +5,16 @@ import SecretMemory
 
 /// The process that copies a secret and clears the clipboard afterwards; it leaves the terminal's session.
 ///
-/// The secret lies in its locked memory until then, to be compared with what the clipboard holds.
+/// It keeps the secret in locked memory until then, to compare it with the clipboard's content.
 enum ClipboardKeeper {
     /// The first argument of such a process.
     static let argument = "---clipboard"
-    /// What it reports once the secret is on the clipboard.
+    /// The report once the secret is on the clipboard.
     static let done = "copied"
-    /// How long a program of the clipboard may take.
+    /// How long a clipboard program may take.
     static let patience = Duration.seconds(5)
 
-    /// Runs it to its end, where the arguments say so.
+    /// Runs the process to its end if the arguments ask for it.
     static func runIfAsked(_ arguments: [String]) {
         guard arguments.count == 5, arguments[1] == argument,
             let program = ClipboardProgram(rawValue: arguments[2]),
@@ -29,7 +29,7 @@ enum ClipboardKeeper {
         var done = done
         _ = done.withUTF8 { unsafe Descriptor.write(UnsafeRawBufferPointer($0), to: STDOUT_FILENO) }
         close(STDOUT_FILENO)
-        // A signal, at a logout for example, clears it at once.
+        // A signal, for example at a logout, clears it at once.
         _ = Descriptor.isReadable(signals, until: ContinuousClock.now + .seconds(seconds))
         if holds(secret, program) { clear(program) }
         exit(EXIT_SUCCESS)
@@ -49,7 +49,7 @@ enum ClipboardKeeper {
         return isEnded(child.processID) == 0 && isWritten
     }
 
-    /// Whether the clipboard still holds the secret; not where it cannot be asked.
+    /// Whether the clipboard still holds the secret; false if its content cannot be read.
     private static func holds(_ secret: borrowing SecretBytes, _ program: ClipboardProgram) -> Bool {
         guard var output = try? Pipe(), let name = program.pasting.first,
             let path = try? Executable(name).path,
@@ -81,13 +81,13 @@ enum ClipboardKeeper {
         input: CInt,
         output: CInt
     ) throws(CommandError) -> ChildProgram {
-        // What it leaves behind must not keep the caller's streams open.
+        // A process that it leaves behind must not keep the caller's streams open.
         try ChildProgram(path, arguments, input: input, output: output, errors: null)
     }
 
     private static let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
 
-    /// Waits for a program's end, as long as it may take, and gives its exit status.
+    /// Waits for a program's exit, up to the time limit, and returns its exit status.
     private static func isEnded(_ processID: pid_t) -> CInt {
         let pidfd = clinux_pidfd_open(processID)
         defer { if pidfd >= 0 { close(pidfd) } }

@@ -20,6 +20,6 @@ struct ClipboardOptions: ParsableArguments {
         }
     }
 
-    /// The clipboard, where it is wanted.
+    /// The clipboard, if the option was given.
     func clipboard() throws(CommandError) -> Clipboard? { copies ? try Clipboard(seconds: seconds) : nil }
 }

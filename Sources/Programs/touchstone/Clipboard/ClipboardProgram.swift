@@ -2,15 +2,15 @@ import ArgumentParser
 import Glibc
 import SecretMemory
 
-/// The program through which the clipboard is reached.
+/// The program that accesses the clipboard.
 ///
-/// Each of them stays behind to serve what was copied, and goes when something else is.
+/// Each of them leaves a process that serves the copied content until something else is copied.
 enum ClipboardProgram: String, CaseIterable {
     case wlCopy = "wl-copy"
     case xclip
     case xsel
 
-    /// The program for the display of this process.
+    /// Finds the program for the display of this process.
     ///
     /// - Throws: ``CommandError`` with the status "not available" without a display, and without a program for it.
     static func find() throws(CommandError) -> (program: ClipboardProgram, path: String) {
@@ -26,7 +26,7 @@ enum ClipboardProgram: String, CaseIterable {
         let usable: [ClipboardProgram] = (hasWayland ? [.wlCopy] : []) + (hasX ? [.xclip, .xsel] : [])
         for program in usable {
             guard let executable = try? Executable(program.rawValue) else { continue }
-            // What was copied can be looked at again only with its companion.
+            // Reading the clipboard back needs its companion program.
             if program == .wlCopy, (try? Executable("wl-paste")) == nil { continue }
             return (program, executable.path)
         }
@@ -38,17 +38,17 @@ enum ClipboardProgram: String, CaseIterable {
         )
     }
 
-    /// The arguments that copy standard input.
+    /// The arguments for copying standard input.
     var copying: [String] {
         switch self {
-        // Plain text by name: the program would ask xdg-mime what the secret is.
+        // The type is given explicitly: the program would otherwise ask xdg-mime for the type of the secret.
         case .wlCopy: ["wl-copy", "--type", "text/plain"]
         case .xclip: ["xclip", "-selection", "clipboard", "-in"]
         case .xsel: ["xsel", "--clipboard", "--input"]
         }
     }
 
-    /// The program and the arguments that write what the clipboard holds.
+    /// The program and the arguments for writing the clipboard's content to standard output.
     var pasting: [String] {
         switch self {
         case .wlCopy: ["wl-paste", "--no-newline"]
@@ -57,10 +57,10 @@ enum ClipboardProgram: String, CaseIterable {
         }
     }
 
-    /// The arguments that empty it; the nothing of standard input is copied.
+    /// The arguments for emptying the clipboard, by copying an empty standard input.
     ///
-    /// Where a clipboard of Wayland is cleared, what keeps its content for programs that end, as weston and Klipper do,
-    /// puts the last one back: an empty text takes its place.
+    /// A Wayland clipboard is not cleared: compositors that keep the content of exited programs, such as weston, and
+    /// Klipper would restore the last one. An empty text replaces it instead.
     var clearing: [String] {
         switch self {
         case .wlCopy, .xclip: copying

@@ -3,7 +3,7 @@ import Glibc
 import KeychainClient
 import KeychainModel
 
-/// `touchstone apps`: which programs keep items here, and giving a program's items to another.
+/// `touchstone apps`: which programs keep items here, and moving a program's items to another program.
 struct AppsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apps",
@@ -50,7 +50,7 @@ struct ListAppsCommand: ParsableCommand {
 }
 
 extension ItemOwner {
-    /// Whether the program's file is there; nil for a group that is not named by a path.
+    /// Whether the program's file exists; nil for a group that is not named by a path.
     fileprivate var isThere: Bool? {
         guard group.name.hasPrefix("/") else { return nil }
         return unsafe access(group.name, F_OK) == 0
@@ -77,7 +77,7 @@ extension ItemOwner {
     }
 }
 
-/// `touchstone apps move`: gives a program's items to another.
+/// `touchstone apps move`: moves a program's items to another program.
 struct MoveAppCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "move",
@@ -141,13 +141,14 @@ struct MoveAppCommand: ParsableCommand {
         }
     }
 
-    /// A group by what was typed; a path must be absolute, and is written as the kernel does.
+    /// The access group for the typed text; a path must be absolute, and an existing one is resolved as the kernel
+    /// names it.
     private static func group(_ text: String, mustExist: Bool) throws -> AccessGroup {
         var name = text
         if text.contains("/") {
             if let path = unsafe realpath(text, nil) {
                 defer { unsafe free(path) }
-                // The path of a program that is gone is what it was; one that was replaced by a link too.
+                // The old program's path stays as typed: it may be gone, or replaced by a link.
                 if mustExist { name = unsafe String(cString: path) }
             } else if mustExist {
                 throw CommandError(

@@ -2,7 +2,7 @@ import ArgumentParser
 import KeychainClient
 import KeychainModel
 
-/// `touchstone attest`: what this machine's TPM says of a key, for a server to check.
+/// `touchstone attest`: an attestation of a key by this machine's TPM, for a server to check.
 struct AttestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "attest",
@@ -32,7 +32,7 @@ struct AttestCommand: ParsableCommand {
         Output.print(try keychain.attestKey(request).json)
     }
 
-    /// Reads hexadecimal bytes.
+    /// Parses hexadecimal bytes.
     private static func octets(_ text: String) throws -> [UInt8] {
         let digits = Array(text.utf8)
         guard digits.count % 2 == 0, digits.count / 2 <= AttestKey.mostQualifyingData else {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `touchstone backup`: the word people look for; what it does is `migrate --export` and `migrate --import`.
+/// `touchstone backup`: an easier name to find for `migrate --export` and `migrate --import`.
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",

@@ -29,7 +29,7 @@ struct CopyCommand: ParsableCommand {
     func run() throws {
         let secrets = StoredSecrets()
         let rule = try secrets.find(name).accessControl
-        // Before anybody is asked to touch anything.
+        // Before the user is prompted.
         if !replace { try secrets.checkFree(newName) }
         let secret = try secrets.read(
             name,

@@ -5,8 +5,8 @@ import SecretMemory
 
 /// `docker-credential-touchstone`: docker's logins, by the protocol of docker-credential-helpers.
 ///
-/// Errors go to standard output, which docker reads; "credentials not found in native keychain" is the one that it
-/// knows, and is said of nothing but what is not there.
+/// Errors go to standard output, which docker reads. The only one that it knows is "credentials not found in native
+/// keychain", used only for missing credentials.
 struct DockerCredentialCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "docker-credential",
@@ -106,7 +106,7 @@ struct DockerCredentialCommand: ParsableCommand {
         try store.all(label: label).first { Self.server(of: $0) == server }
     }
 
-    /// The place of a credential: the first line of its details.
+    /// The server of a credential: the first line of its details.
     private static func server(of credential: StoredCredential) -> [UInt8] {
         Array(credential.details.prefix { $0 != 0x0A })
     }
@@ -115,7 +115,7 @@ struct DockerCredentialCommand: ParsableCommand {
         Array(credential.details.drop { $0 != 0x0A }.dropFirst())
     }
 
-    /// The place that standard input names.
+    /// The server named on standard input.
     private static func server() throws(CommandError) -> [UInt8] {
         let octets = try PlainFile.read("-", upTo: 1 << 16)
         let trimmed = octets.drop { $0 <= 0x20 }.reversed().drop { $0 <= 0x20 }.reversed()
@@ -123,7 +123,7 @@ struct DockerCredentialCommand: ParsableCommand {
         return Array(trimmed)
     }
 
-    /// An error, on docker's stream.
+    /// Writes an error to standard output, where docker reads it.
     private static func told(_ error: CommandError) -> ExitCode {
         let hint = error.hint.map { " (\($0))" } ?? ""
         Output.print(Printable.text(error.message + hint))

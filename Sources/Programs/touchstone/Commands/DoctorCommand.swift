@@ -4,9 +4,9 @@ import KeychainClient
 import KeychainModel
 
 extension PromptOrigin {
-    /// Where a prompt would be that cannot be on a terminal; nil where there is one, or no display either.
+    /// Where a prompt would be shown without a terminal; nil with a terminal, and without a display.
     ///
-    /// Only the program that draws knows whether it can use a display.
+    /// Only the pinentry program knows whether it can use a display.
     static var currentDisplay: PromptOrigin? {
         let origin = current()
         guard origin.terminal == nil, origin.display ?? origin.waylandDisplay != nil else { return nil }
@@ -79,7 +79,7 @@ struct DoctorCommand: ParsableCommand {
             case .locked:
                 let unread = Finding.ok("store", "read once the keychain was unlocked: touchstone unlock")
                 findings.append(KeychainChecks.knownFault(ofStoreIn: status) ?? unread)
-            // It may be whole: there is nothing to look for in it.
+            // The items may be intact: a check would find nothing.
             case .lockedAfterFirstUnlock where status.itemsFault == .rolledBack,
                 .unlocked where status.itemsFault == .rolledBack:
                 if let fault = KeychainChecks.knownFault(ofStoreIn: status) { findings.append(fault) }

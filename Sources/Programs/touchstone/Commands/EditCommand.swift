@@ -20,7 +20,7 @@ struct EditCommand: ParsableCommand {
     var name: ItemName
 
     func run() throws {
-        // Before anybody is asked to touch anything.
+        // Before the user is prompted.
         guard isatty(STDIN_FILENO) == 1 else {
             throw CommandError(
                 "standard input is no terminal for an editor",
@@ -45,7 +45,7 @@ struct EditCommand: ParsableCommand {
         Output.complain("Changed '\(Printable.text(name.text))'.")
     }
 
-    /// What was typed is not lost to a prompt that was cancelled: it is asked for again.
+    /// Offers another attempt after a failure, so that a cancelled prompt does not lose the typed text.
     private func save(_ new: borrowing SecretBytes, in secrets: StoredSecrets, _ context: UInt64)
         throws(CommandError)
     {

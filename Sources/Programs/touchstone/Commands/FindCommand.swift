@@ -1,7 +1,7 @@
 import ArgumentParser
 import KeychainModel
 
-/// `touchstone find`: names by a part of them, without releasing anything.
+/// `touchstone find`: find secrets by a part of their names, without releasing them.
 struct FindCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "find",

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import SecretMemory
 
-/// `touchstone generate`: store a new secret that nobody chose.
+/// `touchstone generate`: store a new random secret.
 struct GenerateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate",

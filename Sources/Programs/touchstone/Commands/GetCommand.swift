@@ -31,7 +31,7 @@ struct GetCommand: ParsableCommand {
 
     /// The name, when the arguments are `get NAME` and nothing else.
     ///
-    /// Programs call it so, again and again, and the parser takes longer than the look-up.
+    /// Programs call it this way often, and the parser takes longer than the look-up.
     static func plainName(in arguments: [String]) -> ItemName? {
         guard arguments.count == 3, arguments[1] == "get", !arguments[2].hasPrefix("-") else { return nil }
         return try? ItemName(argument: arguments[2])
@@ -40,7 +40,7 @@ struct GetCommand: ParsableCommand {
     /// Writes the secret to standard output.
     static func write(_ name: ItemName, show: Bool) throws(CommandError) {
         let isTerminal = isatty(STDOUT_FILENO) == 1
-        // Before anybody is asked to touch anything.
+        // Before the user is prompted.
         guard show || !isTerminal else {
             throw CommandError(
                 "standard output is a terminal; the secret would stay on the screen",

@@ -50,7 +50,7 @@ struct GitCredentialCommand: ParsableCommand {
             }
         } catch let error as KeychainError {
             let described = ErrorText.describe(error)
-            // Something may be stored, and nobody knows: git must not go on as if nothing were.
+            // A credential may be stored but cannot be read now: git must not continue as if there were none.
             let isHidden: [ExitCode] = [
                 .cancelled, .authenticationFailed, .lockedOut, .notInteractive, .damaged,
             ]
@@ -74,19 +74,19 @@ struct GitCredentialCommand: ParsableCommand {
             asked["ephemeral"].map({ $0 == Array("1".utf8) || $0 == Array("true".utf8) }) != true
         else { return }
         let store = CredentialStore()
-        // The very one: a credential of a path is not the one of the host.
+        // Exactly the same one: a credential for a path differs from that of the host.
         let same = try Self.matches(asked, in: store).first { entry in
             entry.details["path"] == asked["path"] && entry.details["username"] == asked["username"]
         }
         if let (credential, _) = same {
             if credential.needsNobody {
                 let old = try store.read(credential, reason: "Compare '\(credential.item.name)'.")
-                // git stores after each use: mostly there is nothing to write.
+                // git stores after each use: usually there is nothing to write.
                 if try credential.details == asked.details && old.matches(asked.payload()) { return }
                 return try store.replace(credential, details: asked.details, asked.payload())
             }
-            // git stores after each use, and somebody would be asked for each: what it was just given stays. One that is
-            // wrong is erased by git first; one that expires is another one by its date.
+            // git stores after each use, and each would need a prompt: a credential with the same details is kept. git
+            // erases a wrong one first; one that expires has another expiry date in its details.
             if credential.details == asked.details { return }
             try store.delete(credential)
         }
@@ -101,7 +101,7 @@ struct GitCredentialCommand: ParsableCommand {
             if asked.hasSecret("password"), credential.needsNobody {
                 let secret = try store.read(credential, reason: "Compare '\(credential.item.name)'.")
                 let stored = try GitCredential(details: credential.details, payload: secret)
-                // Another one was stored meanwhile, and is not the one that was refused.
+                // A different password was stored meanwhile, not the one that was rejected.
                 if asked.isPassword(of: stored) == false { continue }
             }
             try store.delete(credential)
@@ -118,7 +118,7 @@ struct GitCredentialCommand: ParsableCommand {
         }
     }
 
-    /// The option, the environment, git's own configuration, or nothing while the keychain is unlocked.
+    /// From the option, the environment, or git's own configuration; otherwise nothing while the keychain is unlocked.
     private func requirement(for asked: GitCredential) throws(CommandError) -> Requirement {
         if let require { return require }
         if let chosen = try CredentialStore.requirement() { return chosen }

@@ -3,7 +3,7 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// `touchstone inject`: put secrets in the places that a template has for them.
+/// `touchstone inject`: replace the references in a template by secrets.
 struct InjectCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inject",
@@ -55,7 +55,7 @@ struct InjectCommand: ParsableCommand {
         } catch {
             throw CommandError("\(template == "-" ? "the template" : template): \(error.message)")
         }
-        // Before anybody is asked to touch anything.
+        // Before the user is prompted.
         let file = try outFile.map { path throws(CommandError) in try PrivateFile(path, replaces: replace) }
         let secrets = try ReleasedSecrets(parsed.names) { names in "Put \(names) into a file or a pipe." }
         var buffer = try CommandMemory.buffer(octets.count)

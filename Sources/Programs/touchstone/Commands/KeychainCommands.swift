@@ -2,7 +2,7 @@ import ArgumentParser
 import KeychainClient
 import KeychainModel
 
-/// `touchstone setup`: make the keychain.
+/// `touchstone setup`: create the keychain.
 struct SetupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "setup",
@@ -55,7 +55,7 @@ struct LockCommand: ParsableCommand {
     func run() throws { try RemoteKeychain.shared.lock() }
 }
 
-/// `touchstone passcode`: what concerns the passcode.
+/// `touchstone passcode`: the passcode commands.
 struct PasscodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passcode",
@@ -64,7 +64,7 @@ struct PasscodeCommand: ParsableCommand {
     )
 }
 
-/// `touchstone passcode change`: a new passcode in the place of the old one.
+/// `touchstone passcode change`: replace the passcode.
 struct ChangePasscodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "change",
@@ -78,7 +78,7 @@ struct ChangePasscodeCommand: ParsableCommand {
     }
 }
 
-/// `touchstone recover`: the way back when the passcode is lost.
+/// `touchstone recover`: regain access when the passcode is lost.
 struct RecoverCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recover",

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import KeychainModel
 
-/// `touchstone list`: the names, without releasing anything.
+/// `touchstone list`: list the names, without releasing secrets.
 struct ListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -26,7 +26,7 @@ struct ListCommand: ParsableCommand {
         Self.write(secrets, json: json)
     }
 
-    /// Writes what is known of secrets: as JSON, as a table on a terminal, otherwise as lines with tabs.
+    /// Writes the attributes of secrets: as JSON, as a table on a terminal, otherwise as tab-separated lines.
     static func write(_ secrets: [StoredSecret], json: Bool) {
         if json {
             Output.print(JSONText.list(secrets.map(\.json)).rendered())
@@ -55,12 +55,12 @@ extension StoredSecret {
         return lost(date).map { "lost \($0)" } ?? "lost"
     }
 
-    /// When a lost secret was lost, as far as that is known.
+    /// When an invalidated secret was lost, if that is known.
     func lost(_ date: (Int64) -> String) -> String? {
         invalidated.flatMap { $0 > 0 ? date($0) : nil }
     }
 
-    /// All that is known, for programs.
+    /// All attributes, for programs.
     var json: JSONText {
         .object([
             ("name", .text(name)),

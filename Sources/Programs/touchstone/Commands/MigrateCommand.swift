@@ -2,7 +2,7 @@ import ArgumentParser
 import KeychainClient
 import KeychainModel
 
-/// `touchstone migrate`: the same keychain behind better hardware, or on another machine.
+/// `touchstone migrate`: move the keychain to better hardware, or to another machine.
 struct MigrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
@@ -64,7 +64,7 @@ struct MigrateCommand: ParsableCommand {
         for reason in after.assuranceReasons { Output.print("  \(Printable.text(reason))") }
     }
 
-    /// Says what is so before anybody is asked for a passcode.
+    /// Checks that the keychain can move, before the user is asked for a passcode.
     private static func checkMayMove(_ status: StatusReply) throws(CommandError) {
         guard status.keybag != .notSetUp, status.keybag != .damaged else { return }
         let elsewhere = "its secrets go to another machine by: touchstone backup FILE"
@@ -76,7 +76,7 @@ struct MigrateCommand: ParsableCommand {
                 exitCode: .existsAlready
             )
         case .softwareUser, .softwareSystem:
-            // The daemon says so where there is a TPM that the keychain could move to.
+            // The daemon suggests it if there is a TPM that the keychain could move to.
             guard !status.assuranceReasons.contains(where: { $0.contains("touchstone migrate") }) else {
                 return
             }

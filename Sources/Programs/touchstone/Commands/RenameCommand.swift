@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `touchstone rename`: another name for a secret.
+/// `touchstone rename`: give a secret another name.
 struct RenameCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rename",

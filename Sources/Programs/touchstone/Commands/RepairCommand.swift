@@ -2,7 +2,7 @@ import ArgumentParser
 import KeychainClient
 import KeychainModel
 
-/// `touchstone repair`: the way back for damaged items.
+/// `touchstone repair`: repair damaged items.
 struct RepairCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "repair",

@@ -64,7 +64,7 @@ struct RunCommand: ParsableCommand {
         try MaskedRun(image, masking: secrets).finish()
     }
 
-    /// What is said later counts: a second file more than the first, and --env more than both.
+    /// Later definitions win: a second file over the first, and --env over both.
     private func variables() throws(CommandError) -> [(variable: String, value: SecretTemplate)] {
         var all: [(variable: String, value: SecretTemplate)] = []
         for file in files { all += try EnvironmentFile.variables(file) }

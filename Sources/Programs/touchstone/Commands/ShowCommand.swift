@@ -1,7 +1,7 @@
 import ArgumentParser
 import KeychainModel
 
-/// `touchstone show`: everything about a secret but the secret.
+/// `touchstone show`: show all attributes of a secret, but not its value.
 struct ShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",

@@ -2,7 +2,7 @@ import ArgumentParser
 import KeychainClient
 import KeychainModel
 
-/// `touchstone status`: where the keychain stands.
+/// `touchstone status`: show the keychain's state.
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
@@ -31,7 +31,7 @@ struct StatusCommand: ParsableCommand {
 }
 
 extension KeybagState {
-    /// The word for programs.
+    /// The name for programs.
     fileprivate var name: String { String(describing: self) }
 }
 
@@ -97,7 +97,7 @@ extension AuthenticationStatus {
         }
     }
 
-    /// What is locked out, and for how long.
+    /// Which authentication is locked out, and for how long.
     var lockoutSentence: String {
         if isClosed { return "closed by ten wrong passcodes; touchstone recover opens it" }
         var parts: [String] = []

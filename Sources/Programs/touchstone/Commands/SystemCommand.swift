@@ -5,7 +5,7 @@ import KeychainClient
 import KeychainModel
 import SystemMigration
 
-/// `touchstone system`: the keychain under an account of its own, and back.
+/// `touchstone system`: move the keychain to a dedicated account, and back.
 struct SystemCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "system",
@@ -23,7 +23,7 @@ struct SystemCommand: ParsableCommand {
     )
 }
 
-/// Which keychain is moved, and how.
+/// Which keychain to move, and how.
 struct MoveOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Whose keychain; the user of sudo or pkexec unless named.", valueName: "name"))
     var user: String?
@@ -43,7 +43,7 @@ struct MoveOptions: ParsableArguments {
     @Flag(help: "Do not unlock it now: the former keychain stays until the command is run again.")
     var later = false
 
-    /// Whose keychain root moves by `command`, to or from an account that there is.
+    /// The user whose keychain root moves by `command`; the account must exist.
     func movedUser(of command: String) throws(CommandError) -> MovedUser {
         try MovedUser.requireRoot(command, from)
         let moved = try MovedUser(named: user, directory: from)
@@ -51,7 +51,7 @@ struct MoveOptions: ParsableArguments {
         return moved
     }
 
-    /// Asks before anything is changed.
+    /// Asks for confirmation before anything is changed.
     func confirm(_ question: String) throws(CommandError) {
         guard !yes else { return }
         guard let terminal = Terminal() else {
@@ -68,7 +68,7 @@ struct MoveOptions: ParsableArguments {
     }
 }
 
-/// `touchstone system enable`: the keychain moves to the account of its own.
+/// `touchstone system enable`: move the keychain to the dedicated account.
 struct EnableSystemCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "enable",
@@ -108,12 +108,12 @@ struct EnableSystemCommand: ParsableCommand {
         do throws(MoveError) {
             outcome = try move.enable()
         } catch {
-            // Ended between the move and this, it is made good.
+            // If an earlier run ended between the move and this step, the units are enabled now.
             if error.code == .enabledAlready, SystemUnits.isThere { try units.enable() }
             throw Self.failure(error)
         }
         progress.clear()
-        // A socket that somebody made without the service manager serves as well.
+        // A socket made without the service manager also works.
         let socket = Layout.ofSystem(uid: moved.user.uid).socket
         let hasSocket = unsafe access(socket, F_OK) == 0
         guard SystemUnits.isThere || hasSocket else {
@@ -141,7 +141,7 @@ struct EnableSystemCommand: ParsableCommand {
         )
     }
 
-    /// Says what is about to happen.
+    /// Explains what the command is about to do.
     private static func explain(_ moved: MovedUser, _ hasKeychain: Bool) throws(CommandError) {
         let (name, own) = (moved.user.name, Printable.text(moved.places.userDirectory))
         guard hasKeychain else {
@@ -157,7 +157,7 @@ struct EnableSystemCommand: ParsableCommand {
         Output.complain("Its daemon is stopped; afterwards it is unlocked once, to check it.")
     }
 
-    /// Refuses where a part of system mode is missing: without the broker no program would find its items, without the
+    /// Refuses if a part of system mode is missing: without the broker no program would find its items, and without the
     /// agent no box would be drawn.
     private static func requireParts(of moved: MovedUser) throws(CommandError) {
         guard let missing = SystemParts().findings(of: moved.user.uid).first(where: { $0.verdict == .wrong })
@@ -169,7 +169,8 @@ struct EnableSystemCommand: ParsableCommand {
         )
     }
 
-    /// Refuses where the broker cannot be asked, which names programs to the daemon: none would find its items.
+    /// Refuses if the broker cannot be asked: it names programs to the daemon, and without it no program would find its
+    /// items.
     private static func requireBroker() throws(CommandError) {
         let broker = Broker(at: BrokerAddress(patience: patience))
         guard let fault = broker.waitForFault() else { return }
@@ -181,10 +182,10 @@ struct EnableSystemCommand: ParsableCommand {
         )
     }
 
-    /// How many seconds the broker may take, which the service manager may have to start.
+    /// How many seconds the broker may take, including a start by the service manager.
     private static let patience = 10
 
-    /// What goes wrong with a move, as the command tells it.
+    /// Converts an error of a move to the command's error.
     static func told<R>(_ body: () throws(MoveError) -> R) throws(CommandError) -> R {
         do throws(MoveError) {
             return try body()
@@ -206,7 +207,7 @@ struct EnableSystemCommand: ParsableCommand {
     }
 }
 
-/// `touchstone system disable`: the keychain goes back to its user.
+/// `touchstone system disable`: move the keychain back to its user.
 struct DisableSystemCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "disable",
@@ -234,7 +235,7 @@ struct DisableSystemCommand: ParsableCommand {
         case .system, .systemUnchecked, .bypassed, .enabling, .disabling:
             let text = "The keychain of \(moved.user.name) goes back to \(places.userDirectory)."
             Output.complain(Printable.text(text))
-            // There the sensor's templates cannot be read.
+            // In per-user mode the daemon cannot read the sensor's templates.
             Output.complain(
                 "There, a finger that is enrolled again under its name can go unseen: secrets that only the enrolled fingers open (--require finger) are bound to the names of the fingers."
             )
@@ -257,7 +258,7 @@ struct DisableSystemCommand: ParsableCommand {
     }
 }
 
-/// `touchstone system status`: which mode, and what is missing.
+/// `touchstone system status`: show the mode, and what is missing.
 struct SystemStatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
@@ -315,7 +316,7 @@ struct SystemStatusCommand: ParsableCommand {
         if findings.contains(where: { $0.verdict == .fail }) { throw ExitCode.failed }
     }
 
-    /// How strong the keychain is; nil where its daemon does not say.
+    /// The keychain's assurance; nil if its daemon does not answer.
     private static func assurance() -> String? {
         guard let status = try? RemoteKeychain.shared.status() else { return nil }
         return status.assurance.name

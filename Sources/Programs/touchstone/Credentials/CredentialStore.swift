@@ -3,18 +3,18 @@ import KeychainClient
 import KeychainModel
 import SecretMemory
 
-/// A credential of another program: a secret of ours with a name that people can read.
+/// A credential of another program: a secret of ours with a readable name.
 struct StoredCredential {
     let item: StoredSecret
-    /// What the program keeps with it and is no secret: its own lines.
+    /// The non-secret details that the program stores with it, as its own lines.
     let details: [UInt8]
 
     var name: ItemName? { try? ItemName(argument: item.name) }
-    /// Whether it is released without anybody being asked, while the keychain is unlocked.
+    /// Whether it is released without a prompt while the keychain is unlocked.
     var needsNobody: Bool { Requirement(item.accessControl) == .nothing }
 }
 
-/// The credentials of git and docker among the secrets, found by the place they are for, which is their label.
+/// The credentials of git and docker among the secrets, found by the server they are for, which is their label.
 struct CredentialStore {
     /// The variable that names the requirement of new credentials.
     static let variable = "TOUCHSTONE_CREDENTIAL_REQUIRE"
@@ -22,9 +22,9 @@ struct CredentialStore {
     private let secrets = StoredSecrets()
     private var keychain: RemoteKeychain { secrets.keychain }
 
-    /// The requirement of new credentials that the environment names; nil where it names none.
+    /// The requirement of new credentials in the environment; nil if the variable is not set.
     ///
-    /// - Throws: ``CommandError`` for one that there is not: a weaker one is never taken instead.
+    /// - Throws: ``CommandError`` for an unknown requirement: it never falls back to a weaker one.
     static func requirement() throws(CommandError) -> Requirement? {
         guard let text = Environment.value(variable) else { return nil }
         guard let requirement = Requirement(rawValue: text) else {
@@ -37,7 +37,7 @@ struct CredentialStore {
         return requirement
     }
 
-    /// The credentials for a place, the one that was changed last first.
+    /// The credentials for a server, the last changed first.
     func all(label: String) throws(KeychainError) -> [StoredCredential] {
         let query = ItemQuery(
             itemClass: .genericPassword,
@@ -93,7 +93,7 @@ struct CredentialStore {
         _ = try keychain.add(item)
     }
 
-    /// Puts another secret in the place of one that needs nobody, in one commit.
+    /// Replaces the secret of a credential that needs no prompt, in one commit.
     func replace(
         _ credential: StoredCredential,
         details: [UInt8],
@@ -110,7 +110,7 @@ struct CredentialStore {
         try keychain.update(request)
     }
 
-    /// Deletes a credential; nobody is asked.
+    /// Deletes a credential without a prompt.
     func delete(_ credential: StoredCredential) throws(KeychainError) {
         guard let reference = credential.item.reference else { return }
         let query = ItemQuery(itemClass: .genericPassword, references: [reference])
@@ -118,7 +118,7 @@ struct CredentialStore {
         try keychain.delete(DeleteItems(query: query, prompt: secrets.prompt(reason)))
     }
 
-    /// A name for a credential: text from elsewhere, in which what no name can hold is written as `%XX`.
+    /// A name for a credential: external text, with bytes that a name cannot contain as `%XX`.
     static func name(_ text: [UInt8]) throws(KeychainError) -> ItemName {
         guard let name = try? ItemName(argument: escaped(text, keeping: "")) else {
             throw KeychainError(.param, cause: DriverCause(domain: "touchstone", code: "longName"))
@@ -126,7 +126,7 @@ struct CredentialStore {
         return name
     }
 
-    /// Text with all but the printable characters of ASCII as `%XX`, and those of `special` too.
+    /// The text with everything but printable ASCII characters, and also those of `special`, as `%XX`.
     static func escaped(_ text: [UInt8], keeping special: String) -> String {
         let special = Array(special.utf8)
         return text.reduce(into: "") { escaped, octet in

@@ -1,17 +1,17 @@
 import ArgumentParser
 import SecretMemory
 
-/// A credential as git describes it: lines `key=value`, to a blank line or the end (git-credential(1)).
+/// A credential as git describes it: lines `key=value`, up to a blank line or the end (git-credential(1)).
 final class GitCredential {
     /// The longest description, in bytes.
     static let longest = 1 << 17
 
     private static let secretKeys = ["password", "oauth_refresh_token", "credential"]
 
-    /// What is no secret, the last value of each key.
+    /// The non-secret values, the last one of each key.
     private var values: [String: [UInt8]] = [:]
     private(set) var capabilities: Set<String> = []
-    /// The lines with secrets, as they came.
+    /// The lines with secrets, in their original order.
     private var secrets: [(key: String, value: HeldValue)] = []
 
     private final class HeldValue {
@@ -19,9 +19,9 @@ final class GitCredential {
         init(_ secret: consuming SecretBytes) { self.secret = secret }
     }
 
-    /// Reads a description.
+    /// Parses a description.
     ///
-    /// - Throws: ``CommandError`` for a line that is none; what stands in it is not shown.
+    /// - Throws: ``CommandError`` for an invalid line, whose content is not shown.
     init(_ text: borrowing SecretBytes) throws(CommandError) {
         let isWhole = try text.withOctets { octets throws(CommandError) in
             var start = 0
@@ -53,23 +53,23 @@ final class GitCredential {
         }
     }
 
-    /// A value that is no secret; nil where it is missing.
+    /// A non-secret value; nil if it is missing.
     subscript(key: String) -> [UInt8]? { values[key] }
 
     /// Whether there is a secret of this name.
     func hasSecret(_ key: String) -> Bool { secrets.contains { $0.key == key && $0.value.secret.count > 0 } }
 
-    /// Whether a password is the one that is described; nil where none is.
+    /// Whether the described password is the stored one; nil without a password.
     func isPassword(of stored: GitCredential) -> Bool? {
         guard let mine = secrets.first(where: { $0.key == "password" }) else { return nil }
         guard let other = stored.secrets.first(where: { $0.key == "password" }) else { return false }
         return mine.value.secret.matches(other.value.secret)
     }
 
-    /// The scheme and the host, as a label: what is looked for by.
+    /// The scheme and the host, as the label to search by.
     var label: String { "git:\(place(withUser: false, withPath: false))" }
 
-    /// The name to store it under: a URL with the user and, where git gives one, the path.
+    /// The name to store it under: a URL with the user and, if git gives one, the path.
     var name: [UInt8] { Array("git:\(place(withUser: true, withPath: true))".utf8) }
 
     private func place(withUser: Bool, withPath: Bool) -> String {
@@ -80,19 +80,19 @@ final class GitCredential {
         return "\(scheme)://\(withUser ? user ?? "" : "")\(host)\(withPath ? path ?? "" : "")"
     }
 
-    /// The lines that are kept beside the secret.
+    /// The lines stored beside the secret.
     var details: [UInt8] {
         ["username", "path", "authtype", "password_expiry_utc"].flatMap { key in
             values[key].map { Array("\(key)=".utf8) + $0 + [0x0A] } ?? []
         }
     }
 
-    /// Whether a stored credential, of which only the details are known, is for this place and user.
+    /// Whether a stored credential, of which only the details are known, is for this server and user.
     func isFor(_ details: GitCredential) -> Bool {
         ["username", "path"].allSatisfy { key in self[key] == nil || self[key] == details[key] }
     }
 
-    /// The secret to store: the password alone, or all lines where there are more.
+    /// The secret to store: the password alone, or all secret lines if there are more.
     func payload() throws(CommandError) -> SecretBytes {
         if secrets.count == 1, let only = secrets.first, only.key == "password" {
             return try CommandMemory.copy(of: only.value.secret)
@@ -106,23 +106,23 @@ final class GitCredential {
         return try CommandMemory.finish(buffer)
     }
 
-    /// Puts together what was stored: details, and the secret, of which only ours begins with a key and has a newline.
+    /// Combines the stored details and the secret; a secret stored as lines ends with a newline and begins with a key.
     convenience init(details: [UInt8], payload: borrowing SecretBytes) throws(CommandError) {
         var buffer = try CommandMemory.buffer(details.count + payload.count + 16)
         unsafe details.withUnsafeBytes { unsafe buffer.append(contentsOf: $0) }
-        // No value of git's holds a newline.
+        // No value of git contains a newline.
         let holdsLines = payload.withOctets { octets in octets.count > 0 && octets[octets.count - 1] == 0x0A }
         if !holdsLines { buffer.append(text: "password=") }
         payload.withOctets { buffer.append(contentsOf: $0) }
         try self.init(CommandMemory.finish(buffer))
     }
 
-    /// Details alone.
+    /// Creates a credential from the details alone.
     convenience init(details: [UInt8]) throws(CommandError) {
         try self.init(CommandMemory.copy(details.span))
     }
 
-    /// The lines that answer a question; what git did not say it understands is left out.
+    /// The lines that answer a request, without those that git did not announce to understand.
     func answer(to question: GitCredential) throws(CommandError) -> SecretBytes {
         var buffer = try CommandMemory.buffer(256)
         let knowsTypes = question.capabilities.contains("authtype")

@@ -1,6 +1,6 @@
 import SecretMemory
 
-/// The texts of a JSON object (RFC 8259), decoded into locked memory; members that are no texts are passed over.
+/// The string members of a JSON object (RFC 8259), decoded into locked memory; other members are skipped.
 final class JSONMembers {
     fileprivate final class Held {
         let secret: SecretBytes
@@ -9,9 +9,9 @@ final class JSONMembers {
 
     private var members: [String: Held] = [:]
 
-    /// Reads an object; nil for what is none.
+    /// Parses an object; nil for anything else.
     ///
-    /// - Throws: ``CommandError`` where memory cannot be locked.
+    /// - Throws: ``CommandError`` if memory cannot be locked.
     init?(_ text: consuming SecretBytes) throws(CommandError) {
         var reader = Reader(text: Held(text))
         let isObject = try reader.readObject { name, value in
@@ -20,12 +20,12 @@ final class JSONMembers {
         guard isObject, reader.isAtEnd else { return nil }
     }
 
-    /// A member that is no secret.
+    /// A non-secret member.
     func plain(_ name: String) -> [UInt8]? {
         members[name]?.secret.withOctets { octets in octets.indices.map { octets[$0] } }
     }
 
-    /// A member; empty where it is missing.
+    /// A member; empty if it is missing.
     func secret(_ name: String) throws(CommandError) -> SecretBytes {
         guard let member = members[name] else { return SecretBytes(copying: []) }
         return try CommandMemory.copy(of: member.secret)
@@ -80,7 +80,7 @@ final class JSONMembers {
             return take("}")
         }
 
-        /// Passes over a value that is no text of this object.
+        /// Skips a value that is not a string of this object.
         private mutating func skipValue(depth: Int) throws(CommandError) -> Bool {
             guard depth < 16 else { return false }
             skipBlanks()
@@ -168,7 +168,7 @@ extension SecretBuffer {
     /// Appends text.
     mutating func append(text: String) { for octet in text.utf8 { append(octet) } }
 
-    /// Appends bytes as a JSON text.
+    /// Appends bytes as a JSON string.
     mutating func append(quoted octets: Span<UInt8>) {
         append(UInt8(ascii: "\""))
         for index in octets.indices {

@@ -1,20 +1,20 @@
-/// What a check came to.
+/// The result of a check.
 struct Finding {
-    /// How it went.
+    /// The outcome of a check.
     enum Verdict: String {
         case ok
-        /// Something is missing that one can do without.
+        /// Something optional is missing.
         case warn
-        /// Something has to be put right.
+        /// Something must be fixed.
         case fail
     }
 
     /// The part that was checked.
     let part: String
     let verdict: Verdict
-    /// What was found.
+    /// The result in words.
     let text: String
-    /// What to do about it.
+    /// The remedy.
     let remedy: String?
 
     static func ok(_ part: String, _ text: String) -> Finding {
@@ -29,18 +29,18 @@ struct Finding {
         Finding(part: part, verdict: .fail, text: text, remedy: remedy)
     }
 
-    /// What was found, then what to do.
+    /// The result, then the remedy.
     var lines: [String] {
         let verdict = self.verdict.rawValue
         let padding = String(repeating: " ", count: 4 - verdict.count)
         var lines = Columns.lines("\(verdict)\(padding)  ", Printable.text("\(part): \(text)"))
-        // A file to be made has several lines, which stay as they are.
+        // A file to create has several lines, which are kept.
         let remedies = (remedy ?? "").split(separator: "\n").map { Printable.text(String($0)) }
         if let first = remedies.first { lines += Columns.lines("      -> ", first) }
         return lines + remedies.dropFirst().map { "         " + $0 }
     }
 
-    /// For programs.
+    /// The finding for programs.
     var json: JSONText {
         .object([
             ("part", .text(part)), ("verdict", .text(verdict.rawValue)), ("text", .text(text)),

@@ -1,8 +1,8 @@
 import KeychainModel
 
-/// Judges what the daemon reports of itself.
+/// Judges the status that the daemon reports.
 enum KeychainChecks {
-    /// Everything that a status tells.
+    /// All findings of a status.
     static func findings(of status: StatusReply) -> [Finding] {
         [
             .ok("daemon", "version \(status.daemonVersion), process \(status.daemonProcess)"),
@@ -10,12 +10,12 @@ enum KeychainChecks {
         ] + enrolment(status.authentication) + broker(status) + lockouts(status)
     }
 
-    /// What is known to be wrong with the items without a look through them; nil where nothing is.
+    /// A known fault of the items, without checking them; nil if none is known.
     static func knownFault(ofStoreIn status: StatusReply) -> Finding? {
         status.itemsTrouble.map { .fail("store", $0.message, $0.hint) }
     }
 
-    /// What a check of the store found.
+    /// The finding of a check of the store.
     static func store(_ report: StoreReport) -> Finding {
         var faults = report.faults
         if report.damaged > 0 { faults.append("\(report.damaged) damaged") }
@@ -92,7 +92,7 @@ enum KeychainChecks {
             if fault.code.hasSuffix("PermissionDenied") {
                 return PolkitRule.finding(text)
             }
-            // Not there is a fact; there and broken is a fault.
+            // A missing sensor is a fact; a broken one is a fault.
             if status.sensor == nil,
                 fault.code.hasSuffix("ServiceUnknown") || fault.code.hasSuffix("NoSuchDevice")
             {
@@ -124,7 +124,7 @@ enum KeychainChecks {
         status.brokerTrouble.map { [.fail("broker", $0, CauseText.brokerHint)] } ?? []
     }
 
-    /// Without a keychain there is nothing to be locked out of.
+    /// Without a keychain there are no lockouts.
     private static func lockouts(_ status: StatusReply) -> [Finding] {
         guard status.keybag != .notSetUp else { return [] }
         let tampering = Finding.warn(

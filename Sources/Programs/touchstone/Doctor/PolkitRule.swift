@@ -1,6 +1,6 @@
 import KeychainModel
 
-/// The rule that lets this user be verified by fprintd where polkit refuses it, as over SSH.
+/// The polkit rule that lets fprintd verify this user where polkit refuses it, as over SSH.
 enum PolkitRule {
     private static let file = "/etc/polkit-1/rules.d/50-touchstone.rules"
 

@@ -2,9 +2,9 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// Checks that need no daemon: memory, directories, the parts of the system.
+/// Checks that need no daemon: memory, directories, system services.
 enum SystemChecks {
-    /// What an ordinary user is granted since Linux 5.16, in bytes.
+    /// The default limit of an ordinary user since Linux 5.16, in bytes.
     private static let usualMemoryLimit: UInt64 = 8 << 20
 
     /// Whether memory for secrets can be locked.
@@ -29,7 +29,7 @@ enum SystemChecks {
         )
     }
 
-    /// Whether a directory is this user's alone.
+    /// Whether only this user can access a directory.
     static func directory(_ part: String, _ path: String) -> Finding {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else {
@@ -49,7 +49,7 @@ enum SystemChecks {
         return .ok(part, path)
     }
 
-    /// Where the socket's directory comes from.
+    /// Which variable or default determines the socket's directory.
     static func runtimePlace(_ layout: Layout, variable: (String) -> String?) -> Finding {
         let part = "runtime directory"
         if let fault = layout.runtimeFault() {
@@ -81,7 +81,7 @@ enum SystemChecks {
         }
     }
 
-    /// Whether nobody else can change the daemon's configuration.
+    /// Whether no other user can change the daemon's configuration.
     static func configuration(_ path: String) -> Finding {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
@@ -102,7 +102,7 @@ enum SystemChecks {
         return .ok("configuration", path)
     }
 
-    /// Whether there is a place for prompts.
+    /// Whether prompts can be shown here.
     static func promptPlace(_ origin: PromptOrigin) -> Finding {
         if let terminal = origin.terminal { return .ok("place for prompts", terminal) }
         if let display = origin.waylandDisplay ?? origin.display {
@@ -115,7 +115,7 @@ enum SystemChecks {
         )
     }
 
-    /// Whether the system bus, and with it fprintd, can be reached.
+    /// Whether the system bus, which fprintd needs, can be reached.
     static func systemBus() -> Finding {
         let path = "/run/dbus/system_bus_socket"
         guard unsafe access(path, R_OK | W_OK) == 0 else {
@@ -128,7 +128,7 @@ enum SystemChecks {
         return .ok("system bus", path)
     }
 
-    /// Whether the machine's TPM may be used by this user; nil where there is none.
+    /// Whether this user may use the machine's TPM; nil if there is none.
     static func tpm() -> Finding? {
         let path = "/dev/tpmrm0"
         var status = stat()
@@ -153,7 +153,7 @@ enum SystemChecks {
         return .ok("fprintd", "installed")
     }
 
-    /// The soft limit of `RLIMIT_MEMLOCK`, from proc(5); `max` for none.
+    /// The soft limit of `RLIMIT_MEMLOCK`, from proc(5); `max` for no limit.
     private static func memoryLimit() -> UInt64? {
         let descriptor = unsafe open("/proc/self/limits", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

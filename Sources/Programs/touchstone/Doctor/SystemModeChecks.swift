@@ -1,11 +1,11 @@
 import KeychainModel
 import SystemMigration
 
-/// Judges system mode: where the keychain stands, and what the mode is made of.
+/// Judges system mode: where the keychain is, and the parts of the mode.
 enum SystemModeChecks {
     private static let part = "system mode"
 
-    /// What `doctor` says about this user; one line where the keychain is the user's own.
+    /// The findings of `doctor` for this user; one line for a keychain in per-user mode.
     static func findingsForDoctor() -> [Finding] {
         guard ProcessUser.uid != 0 else { return [.ok(part, "off: root's own keychain is never moved")] }
         do throws(CommandError) {
@@ -25,7 +25,7 @@ enum SystemModeChecks {
                 switch found.verdict {
                 case .well: .ok(found.part, found.text)
                 case .lacking: .warn(found.part, found.text, found.remedy ?? "")
-                // Without system mode nothing is in the way yet.
+                // Outside system mode a missing part is only a warning.
                 case .wrong where !standing.isSystem: .warn(found.part, found.text, found.remedy ?? "")
                 case .wrong: .fail(found.part, found.text, found.remedy ?? "")
                 }
@@ -77,7 +77,7 @@ enum SystemModeChecks {
             .fail(
                 part,
                 "\(kept) counts, and \(own) has another keychain",
-                // What is in the account's directory is root's to see: it may be an empty one.
+                // Only root can see the account's directory, which may be empty.
                 (ProcessUser.uid == 0 ? "" : "sudo touchstone system status first; then ")
                     + "move the one in \(own) elsewhere, all but the file 'moved'"
             )

@@ -3,22 +3,22 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// A file in memory that an editor changes, in a directory of its own, where the editor's own files are put too.
+/// An in-memory file for an editor, in a private directory where the editor's own files go too.
 ///
-/// A name is needed: most editors write a new file and rename it. tmpfs is not written to a disk, but it can be
+/// The file needs a name: most editors write a new file and rename it. tmpfs is not written to a disk, but can be
 /// swapped. Everything in the directory is overwritten and removed at the end, also when a signal ends this process;
-/// what a killed process left behind goes with the next edit, or with the memory.
+/// the leftovers of a killed process are removed by the next edit, or lost at power-off.
 struct EditedFile: ~Copyable {
     private static let prefix = "touchstone-edit."
 
     private let directory: String
-    /// Locked as long as this process lives.
+    /// Locked (flock) as long as this process lives.
     private let lock: CInt
     private var path: String { directory + "/secret" }
 
-    /// Makes the directory.
+    /// Creates the directory.
     ///
-    /// - Throws: ``CommandError`` where there is no directory in memory.
+    /// - Throws: ``CommandError`` if there is no in-memory directory.
     init() throws(CommandError) {
         let places = [Environment.value("XDG_RUNTIME_DIR"), "/dev/shm"].compactMap { $0 }
         guard let place = places.first(where: Self.isUsable) else {
@@ -43,7 +43,7 @@ struct EditedFile: ~Copyable {
         close(lock)
     }
 
-    /// Lets the editor change a secret and gives the new one; a newline that the editor put at its end is left out.
+    /// Lets the editor change a secret and returns the new one, without a newline that the editor added at the end.
     borrowing func edit(_ secret: borrowing SecretBytes, with editor: Editor) throws(CommandError)
         -> SecretBytes
     {
@@ -68,7 +68,7 @@ struct EditedFile: ~Copyable {
         return unsafe clinux_is_in_memory(path)
     }
 
-    /// Removes what killed processes of this user left behind: nobody holds its lock.
+    /// Removes the leftovers of this user's killed processes, recognised by their unheld lock.
     private static func removeAbandoned(in place: String) {
         for name in names(in: place) where name.hasPrefix(prefix) {
             let path = "\(place)/\(name)"
@@ -84,7 +84,7 @@ struct EditedFile: ~Copyable {
         }
     }
 
-    /// Overwrites and removes the files of a directory, then the directory.
+    /// Overwrites and removes the files of a directory, then removes the directory.
     private static func wipe(_ directory: String) {
         for name in names(in: directory) {
             let path = "\(directory)/\(name)"

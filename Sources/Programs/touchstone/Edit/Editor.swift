@@ -2,12 +2,12 @@ import ArgumentParser
 import CLinux
 import Glibc
 
-/// The editor of the person: `$VISUAL`, `$EDITOR`, or one that is there.
+/// The user's editor: `$VISUAL`, `$EDITOR`, or an installed one.
 struct Editor {
-    /// As the shell reads it: `code --wait`, say.
+    /// The command for the shell, such as `code --wait`.
     private let command: String
 
-    /// Finds it.
+    /// Finds the editor.
     ///
     /// - Throws: ``CommandError`` with the status "not available".
     init() throws(CommandError) {
@@ -26,11 +26,11 @@ struct Editor {
         command = found
     }
 
-    /// Runs it on a file and gives its exit status.
+    /// Runs the editor on a file and returns its exit status.
     ///
-    /// The keyboard's signals are the editor's; one that stops the editor stops this process too, so that the shell
-    /// comes back.
-    /// - Throws: ``CommandError`` for a signal that is to end this process; the editor was sent it as well.
+    /// The editor gets the signals of terminal keys; a signal that stops the editor also stops this process, so that
+    /// the shell resumes.
+    /// - Throws: ``CommandError`` for a signal that must end this process; the editor received it as well.
     func run(_ path: String) throws(CommandError) -> CInt {
         let signals = unsafe clinux_hold_signals([SIGTERM, SIGHUP, SIGINT, SIGQUIT], 4)
         defer { clinux_release_signals(signals) }
@@ -59,7 +59,7 @@ struct Editor {
         }
     }
 
-    /// Options that keep Vim and its relatives from writing registers, swap, undo and backup files elsewhere.
+    /// Options that keep Vim and its relatives from writing register, swap, undo and backup files elsewhere.
     private var restraints: String {
         let program = String(command.prefix { $0 != " " })
         guard let path = try? Executable(program).path, let real = unsafe realpath(path, nil) else {

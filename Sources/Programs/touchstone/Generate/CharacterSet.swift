@@ -1,17 +1,17 @@
 import ArgumentParser
 
-/// Characters that a generated secret is made of: `letters,digits,symbols`, say.
+/// The characters for a generated secret, such as `letters,digits,symbols`.
 struct CharacterSet: ExpressibleByArgument {
-    /// The names of the kinds, for help.
+    /// The names of the kinds, for the help text.
     static let names = "lower, upper, letters, digits, hex and symbols"
 
-    /// Each kind's characters, no character twice.
+    /// The characters of each kind, none of them twice.
     let kinds: [[UInt8]]
 
     /// All characters.
     var characters: [UInt8] { kinds.flatMap { $0 } }
 
-    /// Reads kinds, separated by commas; nil for a kind that is unknown or given twice.
+    /// Parses kinds separated by commas; nil for a kind that is unknown or given twice.
     init?(argument: String) {
         var kinds: [[UInt8]] = []
         for name in argument.split(separator: ",", omittingEmptySubsequences: false) {
@@ -33,7 +33,7 @@ struct CharacterSet: ExpressibleByArgument {
         case "letters": return [lower, upper]
         case "digits": return [digits]
         case "hex": return [digits + Array(UInt8(ascii: "a")...UInt8(ascii: "f"))]
-        // All of ASCII that is printed and neither letter nor digit nor blank.
+        // All printable ASCII characters except letters, digits and the space.
         case "symbols": return [Array("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~".utf8)]
         default: return nil
         }

@@ -1,14 +1,14 @@
 import Glibc
 import SecretMemory
 
-/// How a new secret is drawn, and how hard it is to guess.
+/// How a new secret is generated, and how hard it is to guess.
 enum GeneratedSecret {
-    /// Characters, at least one of each kind, as many sites demand.
+    /// Characters, at least one of each kind, as many sites require.
     case characters(CharacterSet, count: Int)
-    /// Words of the list, with a text between them.
+    /// Words of the list, joined by a separator.
     case words(count: Int, separator: String)
 
-    /// Draws one.
+    /// Generates a secret.
     func draw() throws(CommandError) -> SecretBytes {
         switch self {
         case .characters(let set, let count): try Self.characters(set, count)
@@ -16,8 +16,7 @@ enum GeneratedSecret {
         }
     }
 
-    /// The binary logarithm of how many there are to guess among, rounded down.
-    ///
+    /// The binary logarithm of the number of possible secrets, rounded down.
     var bits: Int {
         switch self {
         case .characters(let set, let count): Int(Self.bits(set.kinds.map(\.count), count))
@@ -25,7 +24,7 @@ enum GeneratedSecret {
         }
     }
 
-    /// How it is made, in words.
+    /// The method in words.
     var sentence: String {
         switch self {
         case .characters(_, let count): count == 1 ? "1 character" : "\(count) characters"
@@ -33,8 +32,8 @@ enum GeneratedSecret {
         }
     }
 
-    /// Draws all characters again until each kind is there, so that every text with all kinds is as likely as every
-    /// other; putting the missing kind somewhere would prefer some.
+    /// Draws all characters again until each kind occurs, so that every text with all kinds is equally likely;
+    /// inserting the missing kind somewhere would bias the choice.
     private static func characters(_ set: CharacterSet, _ count: Int) throws(CommandError) -> SecretBytes {
         let characters = set.characters
         while true {
@@ -59,7 +58,7 @@ enum GeneratedSecret {
         return try CommandMemory.finish(buffer)
     }
 
-    /// By inclusion and exclusion over the kinds that are missing.
+    /// Inclusion–exclusion over the missing kinds.
     private static func bits(_ sizes: [Int], _ count: Int) -> Double {
         let all = sizes.reduce(0, +)
         var share = 0.0
@@ -73,7 +72,7 @@ enum GeneratedSecret {
 }
 
 extension WordList {
-    /// Appends one word, which nothing but its place among all of them chooses.
+    /// Appends the word with this number.
     fileprivate static func append(wordNumber number: Int, to buffer: inout SecretBuffer) {
         let octets = unsafe UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         var (word, start) = (0, 0)

@@ -1,11 +1,10 @@
 import SecretMemory
 
-/// Numbers from the kernel's generator, every one as likely as every other.
+/// Uniformly distributed numbers from the kernel's generator.
 enum RandomChoice {
-    /// A number from 0 up to `bound`, which is at most 65,536.
+    /// A number from 0 up to but excluding `bound`, which is at most 65,536.
     ///
-    /// What lies in the incomplete last round of the 16-bit numbers is drawn again: a remainder alone would prefer
-    /// small numbers.
+    /// A 16-bit number in the incomplete last range is drawn again: a plain remainder would favour small numbers.
     static func number(below bound: Int) -> Int {
         precondition((1...0x10000).contains(bound), "no choice")
         let usable = 0x10000 / bound * bound

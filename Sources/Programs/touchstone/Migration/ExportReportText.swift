@@ -1,8 +1,8 @@
 import KeychainModel
 
-/// What an export left out, in words and as JSON.
+/// The items that an export left out, in words and as JSON.
 extension ExportReport {
-    /// One line for each reason, and one for each item that is named.
+    /// One line for each reason, and one for each named item.
     var leftOutLines: [String] {
         Reason.allCases.flatMap { reason -> [String] in
             guard let count = leftOut[reason], count > 0 else { return [] }
@@ -14,7 +14,7 @@ extension ExportReport {
         }
     }
 
-    /// All that is known, for programs.
+    /// All details, for programs.
     func json(_ path: String) -> JSONText {
         let reasons = Reason.allCases.compactMap { reason -> JSONText? in
             guard let count = leftOut[reason], count > 0 else { return nil }

@@ -2,10 +2,10 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// An export on its way to the disk: a file beside its place until it is whole and durable.
+/// An export being written: a temporary file beside the target until it is complete and durable.
 final class ExportedFile: Sendable {
     private struct State {
-        /// Open from the first bytes on.
+        /// Open once the first bytes are written.
         var descriptor: CInt?
         var count = 0
         var failure: CommandError?
@@ -16,7 +16,7 @@ final class ExportedFile: Sendable {
     private let replaces: Bool
     private let state = Guarded(State())
 
-    /// Sees that the place can be written to; nothing is made yet.
+    /// Checks that the target can be written; creates nothing yet.
     init(_ path: String, replaces: Bool) throws(CommandError) {
         self.path = path
         self.replaces = replaces
@@ -27,15 +27,15 @@ final class ExportedFile: Sendable {
 
     deinit { discard() }
 
-    /// How many bytes were written.
+    /// The number of bytes written.
     var count: Int { state.withLock { $0.count } }
 
-    /// Why writing failed, where it did.
+    /// The error of a failed write.
     var failure: CommandError? { state.withLock { $0.failure } }
 
-    /// Adds bytes at the end.
+    /// Appends bytes.
     ///
-    /// - Throws: ``KeychainError`` with `errSecIO`; ``failure`` then says more.
+    /// - Throws: ``KeychainError`` with `errSecIO`; ``failure`` then has the details.
     func append(_ octets: [UInt8]) throws(KeychainError) {
         try state.withLock { state throws(KeychainError) in
             do throws(CommandError) {
@@ -50,7 +50,7 @@ final class ExportedFile: Sendable {
         }
     }
 
-    /// Puts the file in its place, durably.
+    /// Moves the complete file to the target, durably.
     func finish() throws(CommandError) {
         try state.withLock { state throws(CommandError) in
             guard let descriptor = state.descriptor else { throw CommandError("the export is empty") }
@@ -66,7 +66,7 @@ final class ExportedFile: Sendable {
         guard fsync(directory) == 0 else { throw Self.failure(path) }
     }
 
-    /// Removes what is not whole.
+    /// Removes an incomplete file.
     func discard() {
         state.withLock { state in
             guard let descriptor = state.descriptor else { return }
@@ -115,11 +115,11 @@ final class ExportedFile: Sendable {
     }
 }
 
-/// An export on the disk.
+/// An export to import.
 struct ImportedFile: ~Copyable {
     private let descriptor: CInt
     private let path: String
-    /// How many bytes it has.
+    /// The size in bytes.
     let count: Int
 
     /// Opens an export.
@@ -144,7 +144,7 @@ struct ImportedFile: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The next bytes, as many as go at once.
+    /// The next bytes, at most one part's size.
     borrowing func read(from offset: Int) throws(CommandError) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: min(MigrationLimits.partOctets, count - offset))
         let step = unsafe octets.withUnsafeMutableBytes {

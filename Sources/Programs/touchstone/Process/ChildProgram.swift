@@ -2,14 +2,14 @@ import CLinux
 import Glibc
 import KeychainModel
 
-/// A program that runs beside this one, for as long as it is needed.
+/// A child process of this one, for as long as it is needed.
 struct ChildProgram: ~Copyable {
     let processID: pid_t
 
     /// Starts a program by its path.
     ///
-    /// It has the arguments, its own name first, and the variables beside those of this process.
-    /// - Throws: ``CommandError`` with status 126 where it cannot be executed.
+    /// It gets the arguments, its own name first, and the given variables in addition to this process's.
+    /// - Throws: ``CommandError`` with status 126 if it cannot be executed.
     init(
         _ path: String,
         _ arguments: [String],
@@ -27,7 +27,7 @@ struct ChildProgram: ~Copyable {
         guard processID > 0 else { throw Executable.notExecutable(path, errno) }
     }
 
-    /// Waits for its end and gives its exit status; 128 and the signal's number where one ended it.
+    /// Waits for its exit and returns its exit status; 128 plus the signal's number if a signal ended it.
     consuming func wait() -> CInt {
         var status: CInt = 0
         _ = SystemCall.uninterrupted { unsafe waitpid(processID, &status, 0) }
@@ -36,9 +36,9 @@ struct ChildProgram: ~Copyable {
     }
 }
 
-/// The variables of this process, as they came: they need not be text.
+/// The variables of this process as raw bytes: they need not be valid text.
 enum Environment {
-    /// All entries but those of the variables named.
+    /// All entries except those of the named variables.
     @unsafe
     static func entries(without names: [String]) -> [UnsafeMutablePointer<CChar>?] {
         let replaced = names.map { $0 + "=" }
@@ -52,7 +52,7 @@ enum Environment {
         return unsafe entries
     }
 
-    /// The value of a variable; nil where it is missing or empty.
+    /// The value of a variable; nil if it is missing or empty.
     static func value(_ name: String) -> String? {
         let text = unsafe getenv(name).map { unsafe String(cString: $0) } ?? ""
         return text.isEmpty ? nil : text

@@ -1,13 +1,13 @@
 import Glibc
 import KeychainModel
 
-/// The program that `run` becomes, found as execvp(3) finds it.
+/// The program that `run` executes, found as execvp(3) finds it.
 struct Executable {
     let path: String
 
-    /// Looks a command up before anybody is asked to touch anything.
+    /// Looks up a command before the user is prompted.
     ///
-    /// - Throws: ``CommandError`` with status 127 when there is none, 126 when it cannot be executed.
+    /// - Throws: ``CommandError`` with status 127 when it does not exist, 126 when it cannot be executed.
     init(_ command: String) throws(CommandError) {
         guard !command.isEmpty else { throw Self.notFound(command) }
         if command.contains("/") {

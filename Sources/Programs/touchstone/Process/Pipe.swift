@@ -2,12 +2,12 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// A pipe; both ends are closed when the owner lets go.
+/// A pipe; both ends are closed when the value is destroyed.
 struct Pipe: ~Copyable {
     private(set) var readEnd: CInt
     private(set) var writeEnd: CInt
 
-    /// Makes a pipe that no program inherits: nothing else is started meanwhile.
+    /// Creates a pipe that no program inherits: nothing else is started at the same time.
     init() throws(CommandError) {
         var ends: [CInt] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else {
@@ -22,25 +22,25 @@ struct Pipe: ~Copyable {
         if writeEnd >= 0 { close(writeEnd) }
     }
 
-    /// Closes the end that is read from.
+    /// Closes the read end.
     mutating func closeReadEnd() {
         close(readEnd)
         readEnd = -1
     }
 
-    /// Hands over the end that is read from.
+    /// Hands over the read end.
     mutating func takeReadEnd() -> CInt {
         defer { readEnd = -1 }
         return readEnd
     }
 
-    /// Hands over the end that is written to.
+    /// Hands over the write end.
     mutating func takeWriteEnd() -> CInt {
         defer { writeEnd = -1 }
         return writeEnd
     }
 
-    /// Closes the end that is written to: its reader sees the end.
+    /// Closes the write end: the reader gets the end of file.
     mutating func closeWriteEnd() {
         close(writeEnd)
         writeEnd = -1
@@ -49,14 +49,14 @@ struct Pipe: ~Copyable {
 
 /// Reads and writes of whole secrets.
 enum Descriptor {
-    /// Writes all bytes; false when that fails, for example because nobody reads.
+    /// Writes all bytes; false on failure, for example when there is no reader.
     static func write(_ secret: borrowing SecretBytes, to descriptor: CInt) -> Bool {
         secret.withOctets { octets in
             unsafe octets.withUnsafeBytes { unsafe write($0, to: descriptor) }
         }
     }
 
-    /// Writes all bytes; false when that fails.
+    /// Writes all bytes; false on failure.
     static func write(_ octets: UnsafeRawBufferPointer, to descriptor: CInt) -> Bool {
         var written = 0
         while written < octets.count {
@@ -71,9 +71,9 @@ enum Descriptor {
         return true
     }
 
-    /// Reads to the end, at most `limit` bytes; nil when it fails, more come, or it takes too long.
+    /// Reads to the end, at most `limit` bytes; nil on failure, for more bytes, or after the deadline.
     ///
-    /// - Throws: ``CommandError`` where memory cannot be locked.
+    /// - Throws: ``CommandError`` if memory cannot be locked.
     static func read(
         _ descriptor: CInt,
         upTo limit: Int,
@@ -95,7 +95,7 @@ enum Descriptor {
         return nil
     }
 
-    /// Waits until there is something to read; false when there is nothing by the deadline.
+    /// Waits until the descriptor is readable; false if it is not by the deadline.
     static func isReadable(_ descriptor: CInt, until deadline: ContinuousClock.Instant) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         while true {

@@ -4,42 +4,43 @@ import KeychainClient
 import KeychainModel
 import SecretMemory
 
-/// The agent that draws this command's prompts on its terminal, where the daemon runs under an account of its own.
+/// The agent that draws this command's prompts on its terminal when the daemon runs under a dedicated account.
 ///
-/// It is started by the first request that finds nobody to draw its prompt, and ends with this process, whatever ends that: it
-/// holds the other end of a pipe.
+/// The first request whose prompt no agent can draw starts it. It exits with this process, however that ends, because
+/// this process holds the other end of its pipe.
 struct TerminalAgent: PromptAgent {
-    /// Where it is installed; nothing in the environment has a say in it, because it is set-gid.
+    /// The installed path, which no environment variable changes because the agent is set-gid.
     private static let path = "/usr/libexec/touchstone/touchstone-agent"
-    /// How long it may take to register.
+    /// How long its registration may take.
     private static let patience = Duration.seconds(20)
-    /// How long it may take to end, in milliseconds.
+    /// How long its exit may take, in milliseconds.
     private static let endPatience: CInt = 1000
-    /// The daemon may tell of its end a moment before the kernel does, in milliseconds.
+    /// The daemon may report the agent's death a moment before the kernel does, in milliseconds.
     private static let deathPatience: CInt = 200
-    /// The most that is read of what it says, in bytes.
+    /// The maximum number of bytes read from its output.
     private static let longestReport = 4096
 
     private struct Running {
         let process: pid_t
-        /// The end of the pipe that keeps it.
+        /// The write end of the pipe that keeps it running.
         let lifeline: CInt
     }
 
     private static let running = Guarded<Running?>(nil)
 
-    /// Has the client start it where a prompt needs it.
+    /// Makes the client start the agent when a prompt needs it.
     static func startWhenNeeded() { RemoteKeychain.shared.drawPrompts(by: TerminalAgent()) }
 
-    /// Starts it and waits until it has registered.
+    /// Starts the agent and waits until it has registered.
     ///
-    /// - Throws: `error` where an agent of this terminal would not draw the prompt, or the reason why there is none.
+    /// - Throws: `error` if an agent of this terminal would not draw the prompt, or the reason why the agent did not
+    ///   start.
     func start(insteadOf error: KeychainError) throws(KeychainError) {
         let terminal = PromptOrigin.controllingTerminal()
         guard terminal != nil, terminal == PromptOrigin.current().terminal else { throw error }
         try Self.running.withLock { running throws(KeychainError) in
             if let former = running {
-                // It serves, and the daemon does not take it.
+                // The agent runs, but the daemon does not accept it.
                 guard Self.hasEnded(former.process, within: 0) else { throw error }
                 close(former.lifeline)
                 running = nil
@@ -52,19 +53,19 @@ struct TerminalAgent: PromptAgent {
         guard let process = Self.running.withLock({ $0?.process }) else { return false }
         Self.wait(for: process, Self.deathPatience)
         var status = unsafe siginfo_t()
-        // It stays to be reaped.
+        // WNOWAIT: the process stays a zombie until it is reaped.
         let found = unsafe waitid(P_PID, id_t(process), &status, WEXITED | WNOHANG | WNOWAIT)
         return unsafe found == 0 && status.si_code == CLD_KILLED
     }
 
-    /// Ends it and waits for that, before this process becomes a program that would not know such a child.
+    /// Ends the agent and waits for its exit, before this process executes a program that would not know such a child.
     static func end() {
         guard let former = running.withLock({ $0.take() }) else { return }
         close(former.lifeline)
         _ = hasEnded(former.process, within: endPatience)
     }
 
-    /// The lines of a cause that ``start(insteadOf:)`` made: what went wrong and what to do.
+    /// The lines of a cause that ``start(insteadOf:)`` created: what went wrong and what to do.
     static func lines(of detail: String) -> ErrorText.Lines {
         let lines = detail.split(separator: "\n", maxSplits: 1).map(String.init)
         return (lines.first ?? "no program draws the prompt", lines.dropFirst().first ?? "touchstone doctor")
@@ -104,7 +105,7 @@ struct TerminalAgent: PromptAgent {
         )
     }
 
-    /// Waits for its word; nil when it is ready.
+    /// Waits for its report; nil when it is ready.
     private static func fault(in report: CInt) -> (message: String, hint: String)? {
         let deadline = ContinuousClock.now + patience
         var octets: [UInt8] = []
@@ -121,7 +122,7 @@ struct TerminalAgent: PromptAgent {
         return ("the program that draws prompts does not become ready", "try again")
     }
 
-    /// Its own two lines, where it wrote them.
+    /// The agent's own two lines, if it wrote them.
     private static func said(_ text: String) -> (message: String, hint: String) {
         let lines = text.split(separator: "\n")
         func rest(_ start: String) -> String? {
@@ -133,7 +134,7 @@ struct TerminalAgent: PromptAgent {
         )
     }
 
-    /// Waits for the end of a child so many milliseconds, and reaps it.
+    /// Waits up to `milliseconds` for a child's exit, and reaps it.
     private static func hasEnded(_ process: pid_t, within milliseconds: CInt) -> Bool {
         wait(for: process, milliseconds)
         return waitpid(process, nil, WNOHANG) != 0

@@ -2,11 +2,11 @@ import ArgumentParser
 import Glibc
 import KeychainModel
 
-/// A file of variables, as dotenv and its relatives have them.
+/// A file of variables in the dotenv format.
 ///
-/// `NAME=value` a line, also after `export`; blank lines and lines that start with `#` count for nothing. Single quotes
-/// take all to the next one as it is, also over lines; double quotes know `\n`, `\r`, `\t`, `\\`, `\"` and `\$`.
-/// Without quotes the value ends before ` #` or at the end of its line. `$` is no expansion.
+/// `NAME=value` per line, optionally after `export`; blank lines and lines that start with `#` are ignored. Single
+/// quotes take everything up to the next one literally, also across lines; double quotes know `\n`, `\r`, `\t`, `\\`,
+/// `\"` and `\$`. Without quotes the value ends before ` #` or at the end of its line. `$` is not expanded.
 struct EnvironmentFile {
     /// The longest file, in bytes.
     private static let longest = 1 << 20
@@ -15,9 +15,9 @@ struct EnvironmentFile {
     private var rest: ArraySlice<UInt8>
     private var line = 1
 
-    /// Reads the variables of a file, in order; `-` is standard input.
+    /// Parses the variables of a file, in order; `-` is standard input.
     ///
-    /// - Throws: ``CommandError`` that names the line, and nothing of what stands in it.
+    /// - Throws: ``CommandError`` that names the line, but not its content.
     static func variables(_ path: String) throws(CommandError) -> [(variable: String, value: SecretTemplate)]
     {
         var file = EnvironmentFile(place: path, rest: try PlainFile.read(path, upTo: longest)[...])

@@ -1,7 +1,7 @@
 import Glibc
 import KeychainModel
 
-/// Files that people write: templates and files of variables.
+/// Files written by users: templates and files of variables.
 enum PlainFile {
     /// Reads a file to its end; `-` is standard input.
     static func read(_ path: String, upTo limit: Int) throws(CommandError) -> [UInt8] {

@@ -3,12 +3,12 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// A file for secrets: its owner's alone, and whole or not there.
+/// A file for secrets: readable by its owner only, and either complete or absent.
 struct PrivateFile {
     private let path: String
     private let replaces: Bool
 
-    /// Plans a file.
+    /// Plans a file without creating it.
     ///
     /// - Throws: ``CommandError`` with the status "exists already".
     init(_ path: String, replaces: Bool) throws(CommandError) {
@@ -19,18 +19,18 @@ struct PrivateFile {
         guard replaces || !isThere else { throw Self.exists(path) }
     }
 
-    /// Writes it beside its place and moves it there.
+    /// Writes a temporary file beside the target and moves it there.
     func write(_ secret: borrowing SecretBytes) throws(CommandError) {
         let suffix = RandomBytes.array(count: 8).map { String($0, radix: 16) }.joined()
         let beside = "\(path).\(suffix)"
         let descriptor = unsafe open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure(errno) }
         defer { close(descriptor) }
-        // A mask of the caller's could have taken the owner's own rights.
+        // The caller's umask could have removed the owner's own permissions.
         let isWritten =
             fchmod(descriptor, 0o600) == 0 && Descriptor.write(secret, to: descriptor)
             && fsync(descriptor) == 0
-        // link(2) refuses a name that is taken, which rename(2) replaces.
+        // link(2) fails if the name exists; rename(2) replaces it.
         var isThere = false
         if isWritten { isThere = unsafe (replaces ? rename(beside, path) : link(beside, path)) == 0 }
         let reason = errno

@@ -1,7 +1,7 @@
 import KeychainClient
 import SecretMemory
 
-/// Secrets released together: what is shown for the strictest one is good for all that demand no more.
+/// Secrets released together: the authentication for the strictest one also covers all that require no more.
 final class ReleasedSecrets {
     private final class Held {
         let secret: SecretBytes
@@ -10,9 +10,9 @@ final class ReleasedSecrets {
 
     private var held: [String: Held] = [:]
 
-    /// Releases secrets, each once, however often it is named.
+    /// Releases each secret once, even if it is named several times.
     ///
-    /// What is missing is found before anybody is asked.
+    /// A missing secret is detected before the user is prompted.
     init(_ names: [ItemName], reason: (_ names: String) -> String) throws(CommandError) {
         var seen: Set<String> = []
         let names = names.filter { seen.insert($0.text).inserted }
@@ -25,7 +25,7 @@ final class ReleasedSecrets {
         }
     }
 
-    /// Lends a secret that was released.
+    /// Lends a released secret to `body`.
     func withSecret<R, E: Error>(_ name: ItemName, _ body: (borrowing SecretBytes) throws(E) -> R) throws(E)
         -> R
     {
@@ -33,12 +33,12 @@ final class ReleasedSecrets {
         return try body(entry.secret)
     }
 
-    /// Lends all, one after the other.
+    /// Lends all released secrets to `body`, one after the other.
     func forEach<E: Error>(_ body: (borrowing SecretBytes) throws(E) -> Void) throws(E) {
         for entry in held.values { try body(entry.secret) }
     }
 
-    /// The names for a prompt, which has room for a few.
+    /// The names for a prompt, which has space for a few.
     private static func list(_ names: [ItemName]) -> String {
         let shown = names.prefix(8).map { "'\($0.text)'" }.joined(separator: ", ")
         return names.count > 8 ? shown + " and \(names.count - 8) more" : shown

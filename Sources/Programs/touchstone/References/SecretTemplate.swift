@@ -1,12 +1,12 @@
 import ArgumentParser
 import SecretMemory
 
-/// Text with references to secrets in it: `touchstone://NAME`, or `{{ touchstone://NAME }}`.
+/// A text with references to secrets: `touchstone://NAME`, or `{{ touchstone://NAME }}`.
 ///
-/// In a name `%` and two hexadecimal digits stand for a byte. Without braces a reference ends before the first byte
-/// that is neither a letter, a digit, one of `-`, `_`, `.`, `/`, `%`, nor outside ASCII.
+/// In a name, `%` and two hexadecimal digits stand for a byte. Without braces a reference ends before the first ASCII
+/// byte that is neither a letter, a digit nor one of `-`, `_`, `.`, `/`, `%`.
 struct SecretTemplate {
-    /// A piece of it.
+    /// A part of the template.
     enum Part {
         case text(ArraySlice<UInt8>)
         case secret(ItemName)
@@ -24,12 +24,12 @@ struct SecretTemplate {
         }
     }
 
-    /// A template that is one secret and nothing else.
+    /// Creates a template that consists of one secret.
     init(_ name: ItemName) { parts = [.secret(name)] }
 
-    /// Reads text.
+    /// Parses a text.
     ///
-    /// - Throws: `ValidationError` for a reference whose name cannot be one; it names no other text.
+    /// - Throws: `ValidationError` for a reference with an invalid name; it quotes no other text.
     init(_ text: ArraySlice<UInt8>) throws(ValidationError) {
         var rest = text
         var plain = text.startIndex
@@ -42,7 +42,7 @@ struct SecretTemplate {
         if plain < text.endIndex { parts.append(.text(text[plain...])) }
     }
 
-    /// Reads a value that, when it starts as a reference, is one to its end: `touchstone://two words`.
+    /// Parses a value; if it starts as a reference, the reference extends to its end: `touchstone://two words`.
     init(value text: ArraySlice<UInt8>) throws(ValidationError) {
         if text.starts(with: Self.scheme) {
             self.init(try Self.name(text.dropFirst(Self.scheme.count)))
@@ -51,13 +51,13 @@ struct SecretTemplate {
         }
     }
 
-    /// The secret that a text names as a reference, all of it; nil where it does not start as one.
+    /// The secret that a text refers to as a whole; nil if it does not start as a reference.
     static func reference(_ text: String) throws(ValidationError) -> ItemName? {
         let octets = Array(text.utf8)
         return octets.starts(with: scheme) ? try name(octets.dropFirst(scheme.count)) : nil
     }
 
-    /// Writes text and secrets, one after the other.
+    /// Appends the text and the secrets to a buffer.
     func render(_ secrets: ReleasedSecrets, to buffer: inout SecretBuffer) {
         for part in parts {
             switch part {
@@ -73,7 +73,7 @@ struct SecretTemplate {
     ) -> (range: Range<Int>, name: ArraySlice<UInt8>)? {
         guard let start = firstIndex(of: scheme, in: text) else { return nil }
         let name = text[(start + scheme.count)...]
-        // With braces around it: `{{`, blanks, the reference, blanks, `}}`.
+        // With braces: `{{`, blanks, the reference, blanks, `}}`.
         let before = text[..<start].lastIndex { !isBlank($0) }
         if let before, before > text.startIndex, text[before] == UInt8(ascii: "{"),
             text[before - 1] == UInt8(ascii: "{"), let end = firstIndex(of: Array("}}".utf8), in: name)

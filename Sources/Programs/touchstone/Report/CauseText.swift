@@ -1,12 +1,12 @@
 import KeychainModel
 
-/// What lies under an error, where it says more than the error's own status: the daemon's names in words.
+/// The daemon's causes of an error in words, where they say more than the error's status.
 enum CauseText {
     /// What to do about a broker that does not answer.
     static let brokerHint =
         "as root: systemctl start touchstone-broker.socket; why it ended: systemctl status touchstone-broker"
 
-    /// The lines for a cause; nil where the status says it better.
+    /// The lines for a cause; nil if the status says it better.
     static func lines(_ cause: DriverCause, _ name: ItemName?) -> ErrorText.Lines? {
         if let known = cause.known { return lines(known, cause, name) }
         return switch cause.domain {
@@ -27,7 +27,7 @@ enum CauseText {
         }
     }
 
-    /// The lines for a known cause; no hint where the error's remedy says how long to wait.
+    /// The lines for a known cause; no hint if the error's remedy says how long to wait.
     private static func lines(_ known: KnownCause, _ cause: DriverCause, _ name: ItemName?) -> ErrorText.Lines
     {
         let why = cause.detail ?? "no reason given"
@@ -209,7 +209,7 @@ enum CauseText {
 }
 
 extension DriverCause {
-    /// The daemon's disk is full, by the system's word or SQLite's (13 is `SQLITE_FULL`).
+    /// Whether the daemon's disk is full, from the system's or SQLite's code (13 is `SQLITE_FULL`).
     var isFullDisk: Bool {
         switch domain {
         case "system": code == "ENOSPC" || code == "EDQUOT"
@@ -218,7 +218,8 @@ extension DriverCause {
         }
     }
 
-    /// The daemon's disk can only be read, by the system's word or SQLite's (8 is `SQLITE_READONLY`, in the low 8 bits).
+    /// Whether the daemon's disk is read-only, from the system's or SQLite's code (8 is `SQLITE_READONLY`, in the low 8
+    /// bits).
     var isUnwritableDisk: Bool {
         switch domain {
         case "system": ["EROFS", "EACCES", "EPERM"].contains(code)

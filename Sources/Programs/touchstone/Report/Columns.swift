@@ -1,8 +1,8 @@
 import Glibc
 
-/// Text for people, within the width of their terminal.
+/// Text wrapped to the width of the user's terminal.
 enum Columns {
-    /// The columns of standard output's terminal; nil where it is none, or tells no width worth keeping to.
+    /// The width of standard output's terminal; nil if it is not a terminal, or reports no usable width.
     static let ofTerminal: Int? = {
         var size = winsize()
         guard isatty(STDOUT_FILENO) == 1, unsafe ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0,
@@ -11,7 +11,7 @@ enum Columns {
         return Int(size.ws_col)
     }()
 
-    /// A text after a title, in lines of at most so many columns; those after the first begin below its text.
+    /// A text after a title, in lines of at most `width` columns; further lines are indented to the start of the text.
     static func lines(_ title: String, _ text: String, width: Int? = ofTerminal) -> [String] {
         guard let width else { return [title + text] }
         let indentation = DisplayWidth.of(title)
@@ -21,7 +21,7 @@ enum Columns {
         }
     }
 
-    /// A text in lines of at most so many columns: broken at spaces, and within a word that is longer than a line.
+    /// A text in lines of at most `width` columns: broken at spaces, and within a word that is longer than a line.
     static func wrapped(_ text: String, width: Int) -> [String] {
         var lines: [String] = []
         var line = ""

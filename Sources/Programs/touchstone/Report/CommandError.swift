@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Why a command ends without success: one line that says it, one that says what to do, and the exit status.
+/// Why a command fails: the message line, the hint line, and the exit status.
 struct CommandError: Error {
     let message: String
     let hint: String?

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Moments and durations in words.
+/// Dates and durations in words.
 enum DateText {
     /// ISO 8601 in UTC, to the second: `2026-11-21T14:52:36Z`.
     static func iso8601(microseconds: Int64) -> String {
@@ -10,10 +10,10 @@ enum DateText {
         return "\(date)T\(pad(second / 3600, 2)):\(pad(second / 60 % 60, 2)):\(pad(second % 60, 2))Z"
     }
 
-    /// For people, by their clock: `2026-11-21 15:52`.
+    /// In the user's local time: `2026-11-21 15:52`.
     static func local(microseconds: Int64) -> String {
         var seconds = time_t(floorDivide(microseconds, 1_000_000).quotient)
-        // The place for the zone's name is a pointer of C's.
+        // The zone's name is a C pointer.
         var parts = unsafe tm()
         guard unsafe localtime_r(&seconds, &parts) != nil else { return iso8601(microseconds: microseconds) }
         let (year, month, day) = unsafe (parts.tm_year, parts.tm_mon, parts.tm_mday)
@@ -30,7 +30,7 @@ enum DateText {
         return minutes % 60 == 0 ? "\(minutes / 60) h" : "\(minutes / 60) h \(minutes % 60) min"
     }
 
-    /// The Gregorian date of a day counted from 1970-01-01; months from March on, so that leap days come last.
+    /// The Gregorian date of a day counted from 1970-01-01; years start in March, so that leap days come last.
     private static func civil(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let (era, dayOfEra) = floorDivide(day + 719_468, 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365

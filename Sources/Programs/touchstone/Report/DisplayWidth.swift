@@ -1,8 +1,8 @@
-/// How many columns of a terminal a text takes, as wcwidth(3) counts them, whatever the locale is.
+/// The number of terminal columns of a text, as wcwidth(3) counts them, independent of the locale.
 enum DisplayWidth {
     /// The columns of `text`, which has no control characters.
     static func of(_ text: String) -> Int {
-        // Letters with marks and emoji of several parts are one character; its widest part is its width.
+        // Letters with marks and composed emoji are one character; its widest part is its width.
         text.reduce(0) { $0 + ($1.unicodeScalars.map(columns).max() ?? 0) }
     }
 

@@ -2,9 +2,9 @@ import ArgumentParser
 import KeychainClient
 import KeychainModel
 
-/// Errors of the keychain in words, with what to do about them.
+/// Keychain errors in words, with remedies.
 enum ErrorText {
-    /// Describes an error, and the secret it is about where there is one.
+    /// Describes an error, and the secret it is about, if any.
     static func describe(_ error: KeychainError, name: ItemName? = nil) -> CommandError {
         let (message, hint) =
             error.cause.flatMap { CauseText.lines($0, name) } ?? byStatus(error, name) ?? byAuthentication(
@@ -17,7 +17,7 @@ enum ErrorText {
         )
     }
 
-    /// The error line and, where something can be done beside the error's own remedy, the hint line.
+    /// The error line and, if there is a remedy besides the error's own, the hint line.
     typealias Lines = (message: String, hint: String?)
 
     private static func byStatus(_ error: KeychainError, _ name: ItemName?) -> Lines? {

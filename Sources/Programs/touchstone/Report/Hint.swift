@@ -1,16 +1,16 @@
-/// What to do about an error, told by a command: it never names that same command as the way out.
+/// The remedy in a command's error: it never suggests that same command.
 enum Hint {
-    /// The command that runs, as it was typed; nil before one was found.
+    /// The running command, as typed; nil before one was found.
     static var runningCommand: String? { CommandLine.arguments.dropFirst().first { !$0.hasPrefix("-") } }
 
-    /// The word after it: which of its commands it is.
+    /// The word after it: its subcommand.
     private static var runningStep: String? {
         CommandLine.arguments.dropFirst().filter { !$0.hasPrefix("-") }.dropFirst().first
     }
 
-    /// The clauses of a hint that lead elsewhere; nil when none is left.
+    /// The clauses of a hint that suggest another command; nil when none is left.
     ///
-    /// The same command with an option is another way: `touchstone migrate --export`.
+    /// The same command with an option counts as another one: `touchstone migrate --export`.
     static func elsewhere(_ hint: String?, from command: String? = runningCommand) -> String? {
         guard let hint, let command else { return hint }
         let clauses = hint.components(ofClauses: "; ").filter { !leads($0, to: command) }
@@ -22,7 +22,8 @@ enum Hint {
         for (index, word) in words.enumerated() where word == "touchstone" {
             guard index + 1 < words.count, words[index + 1] == command else { continue }
             let next = index + 2 < words.count ? words[index + 2] : ""
-            // As root it is another way, and so is another step: from `system enable` to `system disable`.
+            // As root it counts as another command, and so does another subcommand: from `system enable` to `system
+            // disable`.
             if index > 0, words[index - 1] == "sudo" { continue }
             if command == "system", next != (runningStep ?? "") { continue }
             if !next.hasPrefix("--") { return true }

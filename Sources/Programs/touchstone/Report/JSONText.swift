@@ -7,10 +7,10 @@ enum JSONText {
     case list([JSONText])
     case object([(String, JSONText)])
 
-    /// Text, or null.
+    /// Text, or null for nil.
     static func optional(_ text: String?) -> JSONText { text.map(JSONText.text) ?? .null }
 
-    /// The value in two-space indentation.
+    /// The value as text, indented by two spaces per level.
     func rendered(indentation: Int = 0) -> String {
         let inner = String(repeating: "  ", count: indentation + 1)
         let outer = String(repeating: "  ", count: indentation)

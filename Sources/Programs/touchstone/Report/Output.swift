@@ -1,11 +1,11 @@
 import Glibc
 import KeychainModel
 
-/// Standard output and standard error, written at once and whole.
+/// Standard output and standard error, unbuffered and written completely.
 enum Output {
     /// Writes a line to standard output.
     ///
-    /// A failure ends the program: nothing that follows would be seen.
+    /// A failure ends the program: later output would not be seen either.
     static func print(_ line: String) {
         do {
             try write(line + "\n")
@@ -14,7 +14,7 @@ enum Output {
         }
     }
 
-    /// Writes a line to standard error; that this fails can be told nowhere.
+    /// Writes a line to standard error; a failure is ignored, because it cannot be reported anywhere.
     static func complain(_ line: String) {
         var text = line + "\n"
         text.withUTF8 { octets in

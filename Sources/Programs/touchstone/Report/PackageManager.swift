@@ -1,8 +1,8 @@
 import Glibc
 
-/// The package manager that is there, for hints.
+/// The installed package manager, for hints.
 enum PackageManager {
-    /// A package that not all of them give one name; its raw value is the usual one.
+    /// A package whose name differs between distributions; the raw value is the usual name.
     enum Package: String {
         case pinentry
         case fprintd
@@ -18,12 +18,12 @@ enum PackageManager {
         ("/usr/bin/xbps-install", "sudo xbps-install"),
     ]
 
-    /// The command that installs a package; its name alone where no known manager is found.
+    /// The command that installs a package; only the package's name if no known manager is found.
     static func command(for package: Package, isThere: (String) -> Bool = isProgram) -> String {
         guard let (program, command) = programs.first(where: { isThere($0.0) }) else {
             return "the package \(package.rawValue)"
         }
-        // Debian has a package for each kind of pinentry, and none of that name.
+        // Debian has a package for each kind of pinentry, but none with that name.
         let isDebian = program == "/usr/bin/apt-get"
         return "\(command) \(package == .pinentry && isDebian ? "pinentry-curses" : package.rawValue)"
     }

@@ -1,6 +1,6 @@
-/// Text from elsewhere, made harmless for a terminal.
+/// External text, made harmless for a terminal.
 enum Printable {
-    /// Control and format characters, line breaks among them, are shown as `\u{…}`.
+    /// Shows control and format characters, including line breaks, as `\u{…}`.
     static func text(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isHarmful) else { return text }
         var shown = ""
@@ -16,7 +16,7 @@ enum Printable {
 
     private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
-        // Format characters reorder what is around them; the joiners do not.
+        // Format characters reorder the text around them; the joiners do not.
         case .format: scalar.value != 0x200C && scalar.value != 0x200D
         case .control, .lineSeparator, .paragraphSeparator, .surrogate: true
         default: false

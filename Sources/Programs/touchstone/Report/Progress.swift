@@ -1,12 +1,12 @@
 import Glibc
 import SecretMemory
 
-/// How far something is that takes longer than a second: one line on standard error where that is a terminal, wiped at
-/// the end; nothing elsewhere.
+/// The progress of an operation that takes longer than a second: one line on standard error if that is a terminal,
+/// cleared at the end; otherwise nothing.
 final class Progress: Sendable {
     private struct State {
         var start: ContinuousClock.Instant?
-        /// The columns that the line takes.
+        /// The width of the line, in columns.
         var width = 0
     }
 
@@ -16,7 +16,7 @@ final class Progress: Sendable {
 
     init(_ verb: String) { self.verb = verb }
 
-    /// Shows `done` of `total`; from any thread.
+    /// Shows `done` of `total`; callable from any thread.
     func show(_ done: Int, _ total: Int) {
         guard isTerminal, total > 0 else { return }
         let line = "\(verb): \(min(100, 100 * done / total)) %"
@@ -27,7 +27,7 @@ final class Progress: Sendable {
         }
     }
 
-    /// Shows it from the second second on after the first call.
+    /// Shows it only once a second has passed since the first call.
     func showLater(_ done: Int, _ total: Int) {
         let isDue = state.withLock { state in
             let start = state.start ?? .now
@@ -37,7 +37,7 @@ final class Progress: Sendable {
         if isDue { show(done, total) }
     }
 
-    /// Leaves an empty line, where something was shown.
+    /// Clears the line, if one was shown.
     func clear() {
         state.withLock { state in
             if state.width > 0 { write("\r" + String(repeating: " ", count: state.width) + "\r") }

@@ -2,9 +2,9 @@ import ArgumentParser
 import Glibc
 import KeychainModel
 
-/// Ends the program with what is to be said about it.
+/// Ends the program with its error report.
 enum Report {
-    /// Prints the `error:` and `hint:` lines and ends with the exit status that fits.
+    /// Prints the `error:` and `hint:` lines and exits with the matching status.
     static func end(_ error: any Error) -> Never {
         switch error {
         case let error as CommandError: end(error)
@@ -15,13 +15,13 @@ enum Report {
 
     private static func end(_ error: CommandError) -> Never {
         Output.complain("error: \(Printable.text(error.message))")
-        // How a command is to be typed names it; all else leads on.
+        // A hint about the command's syntax may name the same command; others must suggest another one.
         let hint = error.exitCode == .validationFailure ? error.hint : Hint.elsewhere(error.hint)
         if let hint { Output.complain("hint: \(Printable.text(hint))") }
         exit(error.exitCode.rawValue)
     }
 
-    /// Help, completion scripts and the version come as errors too, by ArgumentParser's custom.
+    /// Handles help, completion scripts and the version too, which ArgumentParser also throws as errors.
     private static func endParsing(_ error: any Error) -> Never {
         let code = Touchstone.exitCode(for: error)
         if code == .success {
@@ -44,9 +44,9 @@ enum Report {
     private static let longestLine = 300
 
     private static func lowercasingFirst(_ text: String) -> String {
-        // One line, whatever the library breaks it into.
+        // On one line, however the library breaks it.
         var line = text.split(separator: "\n", omittingEmptySubsequences: true).joined(separator: " ")
-        // What was typed is in it, and can be of any length.
+        // It contains the user's input, which can be of any length.
         if line.count > longestLine {
             line = line.prefix(longestLine / 2) + "…" + line.suffix(longestLine / 2)
         }

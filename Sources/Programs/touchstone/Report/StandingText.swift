@@ -1,8 +1,8 @@
 import KeychainModel
 
-/// What stands between a keychain and its passcode, in words for `status` and `doctor`.
+/// Why a passcode would not open the keychain, in words for `status` and `doctor`.
 extension StatusReply {
-    /// Why the passcode would not open it now, and the way out; nil when it would.
+    /// Why the passcode would not open the keychain now, and the remedy; nil when it would.
     var obstacle: ErrorText.Lines? {
         switch keybag {
         case .notSetUp, .damaged: return nil
@@ -13,7 +13,7 @@ extension StatusReply {
         return authentication.isClosed ? words(for: .closed) : nil
     }
 
-    /// The keychain's state in words, and what to do about it.
+    /// The keychain's state in words, and the remedy.
     var standing: ErrorText.Lines {
         switch (keybag, obstacle) {
         case (.notSetUp, _): ("not set up; touchstone setup makes it", nil)
@@ -27,9 +27,9 @@ extension StatusReply {
         }
     }
 
-    /// What is wrong with the items, and what to do about it; nil where nothing is known to be.
+    /// What is wrong with the items, and the remedy; nil if no fault is known.
     ///
-    /// An older copy is whole: what a command for one secret says of it is said here too.
+    /// A rolled-back copy is intact; it gets the same text as in a command for one secret.
     var itemsTrouble: (message: String, hint: String)? {
         if itemsFault == .rolledBack {
             let lines = words(for: .rolledBack)
@@ -42,7 +42,7 @@ extension StatusReply {
         )
     }
 
-    /// What does not work while the broker of system mode is away; nil while it answers, and where none is needed.
+    /// What does not work while system mode's broker is unreachable; nil if it answers or is not needed.
     var brokerTrouble: String? {
         guard let brokerFault else { return nil }
         return words(for: brokerFault).message
@@ -55,7 +55,7 @@ extension StatusReply {
 }
 
 extension AuthenticationStatus {
-    /// The sentence about counts that somebody put back.
+    /// The sentence about a replaced counter file.
     static let tamperedSentence =
         "the file that counts failed attempts was replaced by an older one; the newer counts hold"
 }

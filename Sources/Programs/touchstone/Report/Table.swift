@@ -1,21 +1,21 @@
-/// Lines of columns, as wide as they have to be.
+/// A table with columns as wide as their content.
 struct Table {
     private var rows: [[String]]
 
-    /// Starts with a line of headings.
+    /// Creates a table with a heading row.
     init(headings: [String]) { rows = [headings] }
 
-    /// Adds a line; control characters are shown, not sent.
+    /// Adds a row; control characters are escaped.
     mutating func append(_ cells: [String]) { rows.append(cells.map(Printable.text)) }
 
-    /// The lines, the last column unpadded; where a terminal is too narrow for them, each row as lines of its own.
+    /// The lines, the last column unpadded; if the terminal is too narrow, each row becomes several lines.
     func lines(width: Int? = Columns.ofTerminal) -> [String] {
         let lines = aligned()
         guard let width, lines.contains(where: { DisplayWidth.of($0) > width }) else { return lines }
         return stacked(width)
     }
 
-    /// Each row as its first cell, with the others below it by their headings.
+    /// Each row as its first cell, with the other cells below it, after their headings.
     private func stacked(_ width: Int) -> [String] {
         guard let headings = rows.first else { return [] }
         let longest = headings.dropFirst().map(DisplayWidth.of).max() ?? 0

@@ -3,11 +3,10 @@ import SecretMemory
 
 /// Locked memory for the secrets that the command itself holds.
 ///
-/// Where memory cannot be locked (`RLIMIT_MEMLOCK`), the command ends with an error as for every other fault, so that
-/// what it changed on the way (a terminal's echo, a file to edit) is put right before it ends. Nothing of the command
-/// uses the initialisers that trap.
+/// If memory cannot be locked (`RLIMIT_MEMLOCK`), the command fails with an error like any other, so that it first
+/// restores what it changed (a terminal's echo, a file to edit). The command never uses the initialisers that trap.
 enum CommandMemory {
-    /// An empty buffer; what does not fit later shows in ``finish(_:)``.
+    /// An empty buffer; a failure to grow it later is thrown by ``finish(_:)``.
     static func buffer(_ capacity: Int) throws(CommandError) -> SecretBuffer {
         do throws(SecretMemoryError) {
             return try SecretBuffer(lockedCapacity: capacity)
@@ -16,7 +15,7 @@ enum CommandMemory {
         }
     }
 
-    /// Makes room in a buffer of ``buffer(_:)``, before something is read into it.
+    /// Reserves capacity in a buffer of ``buffer(_:)``, before something is read into it.
     static func reserve(_ capacity: Int, in buffer: inout SecretBuffer) throws(CommandError) {
         do throws(SecretMemoryError) {
             try buffer.reserveLocked(capacity)
@@ -25,13 +24,13 @@ enum CommandMemory {
         }
     }
 
-    /// The buffer's bytes, if it has all that were appended.
+    /// The buffer's bytes, if everything appended was stored.
     static func finish(_ buffer: consuming SecretBuffer) throws(CommandError) -> SecretBytes {
         if let refusal = buffer.refusal { throw CommandError(refusal) }
         return buffer.finish()
     }
 
-    /// A copy, whose original still has to be looked after.
+    /// A copy; the caller still has to clear the original.
     static func copy(_ octets: Span<UInt8>) throws(CommandError) -> SecretBytes {
         do throws(SecretMemoryError) {
             return try SecretBytes(lockedCopy: octets)
@@ -45,7 +44,7 @@ enum CommandMemory {
         try secret.withOctets { octets throws(CommandError) in try copy(octets) }
     }
 
-    /// `count` bytes that `fill` writes in place; they are zeros before.
+    /// `count` bytes that `fill` writes in place; initially zeros.
     static func make(_ count: Int, filledBy fill: (inout MutableSpan<UInt8>) -> Void) throws(CommandError)
         -> SecretBytes
     {
@@ -58,6 +57,6 @@ enum CommandMemory {
 }
 
 extension CommandError {
-    /// Memory for secrets cannot be locked.
+    /// Creates the error for memory that cannot be locked.
     init(_ error: SecretMemoryError) { self = ErrorText.describe(KeychainError(error)) }
 }

@@ -9,12 +9,12 @@ struct ItemName {
 
     let text: String
 
-    /// What help and error messages say about names.
+    /// The help and error text about names.
     static let help: ArgumentHelp = "The secret's name: 1 to 255 bytes of UTF-8, no control characters."
 
-    /// Reads a name.
+    /// Parses a name.
     ///
-    /// - Throws: `ValidationError` for what cannot be one.
+    /// - Throws: `ValidationError` for an invalid name.
     init(argument: String) throws(ValidationError) {
         guard !argument.isEmpty else { throw ValidationError("a name is not empty") }
         guard argument.utf8.count <= Self.longest else {
@@ -24,12 +24,12 @@ struct ItemName {
         guard scalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
             throw ValidationError("a name has no control characters")
         }
-        // Swift puts this one in the place of bytes that are no UTF-8: two names would become one.
+        // Swift substitutes this character for invalid UTF-8: two different names would become one.
         guard !scalars.contains("\u{FFFD}") else { throw ValidationError("a name is UTF-8") }
         text = argument
     }
 
-    /// For names in the shell: those stored, as long as nobody has to be asked and no daemon started.
+    /// Completes stored names in the shell, if that needs neither a prompt nor a start of the daemon.
     static let completion = CompletionKind.custom { _, _, _ in
         let keychain = RemoteKeychain(daemon: .none)
         let secrets = try? StoredSecrets(keychain: keychain).all(interactionAllowed: false)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A part of a name, or a shell's pattern (glob(7)) for all of it; upper and lower case count as the same.
+/// A part of a name, or a shell pattern (glob(7)) for the whole name; not case-sensitive.
 struct NamePattern {
     private let text: String
     private let isPattern: Bool
@@ -10,10 +10,10 @@ struct NamePattern {
         isPattern = text.contains { "*?[".contains($0) }
     }
 
-    /// Whether a name is meant.
+    /// Whether a name matches.
     func matches(_ name: String) -> Bool {
         let name = name.lowercased()
-        // A name may hold the pattern's own characters.
+        // A name may contain pattern characters itself.
         if contains(name) { return true }
         guard isPattern else { return false }
         return unsafe fnmatch(text, name, 0) == 0

@@ -1,9 +1,9 @@
 import ArgumentParser
 import KeychainModel
 
-/// What must be shown before a secret is released.
+/// The authentication that releasing a secret requires.
 enum Requirement: String, ExpressibleByArgument, CaseIterable {
-    /// A finger of those enrolled when the secret was stored.
+    /// One of the fingers that were enrolled when the secret was stored.
     case finger
     /// The passcode, each time.
     case passcode
@@ -21,12 +21,12 @@ enum Requirement: String, ExpressibleByArgument, CaseIterable {
         }
     }
 
-    /// The rule to store a secret by.
+    /// The access control to store a secret with.
     func accessControl() throws(KeychainError) -> AccessControl {
         try AccessControl(accessibility: .whenUnlocked, flags: flags)
     }
 
-    /// The rule to make a private key by.
+    /// The access control to create a private key with.
     func keyAccessControl() throws(KeychainError) -> AccessControl {
         guard !flags.isEmpty else { return AccessControl(accessibility: .whenUnlockedThisDeviceOnly) }
         return try AccessControl(
@@ -35,7 +35,7 @@ enum Requirement: String, ExpressibleByArgument, CaseIterable {
         )
     }
 
-    /// The requirement that stands for a rule; nil for rules that other programs made.
+    /// The requirement for an access control; nil for those of other programs.
     init?(_ accessControl: AccessControl) {
         guard let match = Self.allCases.first(where: { $0.flags == accessControl.flags }) else { return nil }
         self = match
@@ -43,7 +43,7 @@ enum Requirement: String, ExpressibleByArgument, CaseIterable {
 }
 
 extension AccessControl {
-    /// One word for lists: a ``Requirement``, or the constraints' own names.
+    /// One word for lists: a ``Requirement``, or the names of the constraints.
     var requirementName: String {
         if let requirement = Requirement(self) { return requirement.rawValue }
         var names = constraints.map { String(describing: $0) }
@@ -51,7 +51,7 @@ extension AccessControl {
         return names.joined(separator: combination == .any ? "|" : "+")
     }
 
-    /// A sentence for people.
+    /// A sentence for users.
     var requirementSentence: String {
         switch Requirement(self) {
         case .finger: "a finger of those enrolled when it was stored"

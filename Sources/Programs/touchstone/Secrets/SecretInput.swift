@@ -2,9 +2,9 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// Where a new secret comes from; never from an argument, which everybody on the machine can read.
+/// Reads a new secret; never from an argument, which every user of the machine can read.
 enum SecretInput {
-    /// Reads standard input, which is no terminal, to its end.
+    /// Reads standard input, which is not a terminal, to its end.
     static func standardInput(isExact: Bool) throws(CommandError) -> SecretBytes {
         try read(STDIN_FILENO, from: "standard input", isExact: isExact)
     }
@@ -28,7 +28,7 @@ enum SecretInput {
         return first
     }
 
-    /// Reads what an editor left, which may be nothing.
+    /// Reads the file that an editor wrote, which may be empty.
     static func edited(_ path: String, keepsNewline: Bool) throws(CommandError) -> SecretBytes {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(path) }
@@ -59,7 +59,7 @@ enum SecretInput {
         isExact: Bool
     ) throws(CommandError) -> SecretBytes {
         var buffer = try CommandMemory.buffer(4096)
-        // One more than fits, and the newline that is stripped.
+        // One byte more than the limit, plus the newline that is stripped.
         while buffer.count <= ItemLimits.longestData + 1 {
             var result = 0
             let room = max(4096, buffer.capacity - buffer.count)

@@ -4,12 +4,12 @@ import KeychainClient
 import KeychainModel
 import SecretMemory
 
-/// Other names for secrets, and names that are not there.
+/// Renaming secrets, and errors about missing names.
 extension StoredSecrets {
-    /// The most names that are looked through for the one that was meant: 3 ms.
+    /// The maximum number of names searched for a similar one: 3 ms.
     private static let mostGuessed = 1000
 
-    /// Refuses a name that is taken.
+    /// Throws if a name already exists.
     func checkFree(_ name: ItemName) throws(CommandError) {
         do throws(KeychainError) {
             _ = try keychain.copy(
@@ -29,7 +29,7 @@ extension StoredSecrets {
         )
     }
 
-    /// Gives a secret another name, in one commit.
+    /// Renames a secret, in one commit.
     func rename(_ name: ItemName, to newName: ItemName) throws(CommandError) {
         do throws(KeychainError) {
             let request = UpdateItems(
@@ -45,7 +45,7 @@ extension StoredSecrets {
         }
     }
 
-    /// Stores another value under a name; its requirement stays.
+    /// Replaces the value of a secret; its requirement stays.
     func replaceValue(
         _ name: ItemName,
         _ secret: consuming SecretBytes,
@@ -66,7 +66,7 @@ extension StoredSecrets {
         }
     }
 
-    /// Deletes secrets for good, all or none.
+    /// Deletes secrets permanently, all or none.
     func delete(_ names: [ItemName]) throws(CommandError) {
         var references: [PersistentReference] = []
         for name in names {
@@ -83,7 +83,7 @@ extension StoredSecrets {
         }
     }
 
-    /// An error about a secret in words; of a name that is not there, with the one that was meant.
+    /// An error about a secret in words; for a missing name, with the most similar one.
     func failure(_ error: KeychainError, _ name: ItemName) -> CommandError {
         let described = ErrorText.describe(error, name: name)
         guard error.status == .itemNotFound, error.cause == nil, let meant = nearest(to: name) else {
@@ -96,9 +96,9 @@ extension StoredSecrets {
         )
     }
 
-    /// The name that was meant by one that is not there; nobody is asked for it.
+    /// The existing name most similar to a missing one, found without a prompt.
     ///
-    /// Only where a person reads it: a program that looks whether a secret is there pays nothing for it.
+    /// Only if a user reads it: a program that checks for a secret does not pay for the search.
     private func nearest(to name: ItemName) -> String? {
         guard isatty(STDERR_FILENO) == 1 else { return nil }
         let query = ItemQuery(

@@ -2,13 +2,13 @@ import KeychainClient
 import KeychainModel
 import SecretMemory
 
-/// What is known of a secret without releasing it.
+/// The attributes of a secret, readable without releasing it.
 struct StoredSecret {
     let name: String
     let reference: PersistentReference?
     let attributes: ItemAttributes
-    /// When the fingers it demanded were seen to be others, in microseconds since 1970, 0 where that is not known; nil
-    /// for a secret that can be read.
+    /// When the change of enrolled fingers that invalidated it was noticed, in microseconds since 1970, or 0 if
+    /// unknown; nil for a secret that can be read.
     let invalidated: Int64?
 
     var created: Int64? { date(.creationDate) }
@@ -18,7 +18,7 @@ struct StoredSecret {
         return Accessibility(rawValue: text)
     }
 
-    /// The rule it was stored by.
+    /// The access control it was stored with.
     var accessControl: AccessControl {
         if case .data(let octets) = attributes[.accessControl],
             let rule = try? AccessControl(decoding: octets)
@@ -43,7 +43,7 @@ struct StoredSecrets {
 
     init(keychain: RemoteKeychain = .shared) { self.keychain = keychain }
 
-    /// All secrets, by name; asks only for a keychain that is locked.
+    /// All secrets, by name; prompts only if the keychain is locked.
     func all(interactionAllowed: Bool = true) throws(CommandError) -> [StoredSecret] {
         do throws(KeychainError) {
             let query = ItemQuery(
@@ -60,7 +60,7 @@ struct StoredSecrets {
         }
     }
 
-    /// What is known of one secret.
+    /// The attributes of one secret.
     func find(_ name: ItemName) throws(CommandError) -> StoredSecret {
         do throws(KeychainError) {
             let query = query(name, returns: [.attributes, .persistentRef, .invalidated])
@@ -74,7 +74,7 @@ struct StoredSecrets {
         }
     }
 
-    /// Releases one secret; those that one finger should be enough for share a context.
+    /// Releases one secret; secrets that one finger should release together share a context.
     func read(_ name: ItemName, reason: String, context: UInt64) throws(CommandError) -> SecretBytes {
         do throws(KeychainError) {
             let request = CopyItems(
@@ -101,7 +101,7 @@ struct StoredSecrets {
         }
     }
 
-    /// Stores a secret in the place of the old one, at once; without an old one, as a new one.
+    /// Replaces a secret in one step; adds it if it does not exist.
     func replace(_ name: ItemName, _ secret: consuming SecretBytes, _ rule: AccessControl)
         throws(CommandError)
     {
@@ -110,7 +110,7 @@ struct StoredSecrets {
             do throws(KeychainError) {
                 try store(name, secret.copyToSend(), rule)
             } catch {
-                // A duplicate now: somebody was faster.
+                // A duplicate now: another program added it meanwhile.
                 guard error.status == .duplicateItem, try overwrite(name, secret, rule) else { throw error }
             }
         } catch {
@@ -118,7 +118,7 @@ struct StoredSecrets {
         }
     }
 
-    /// Deletes a secret for good, one that is lost already too.
+    /// Deletes a secret permanently, including one that was invalidated.
     func delete(_ name: ItemName) throws(CommandError) {
         do throws(KeychainError) {
             try keychain.delete(
@@ -132,7 +132,7 @@ struct StoredSecrets {
         }
     }
 
-    /// False when there is nothing to overwrite.
+    /// Overwrites a secret; false if it does not exist.
     private func overwrite(
         _ name: ItemName,
         _ secret: consuming SecretBytes,
@@ -177,7 +177,7 @@ struct StoredSecrets {
     }
 
     func prompt(_ reason: String, interactionAllowed: Bool = true) -> PromptFields {
-        // No button for the passcode where only a finger opens a secret: it would open nothing.
+        // No passcode button if only a finger releases a secret: the passcode would not.
         PromptFields(
             origin: .current(),
             reason: reason,
@@ -206,7 +206,7 @@ struct StoredSecrets {
 }
 
 extension SecretBytes {
-    /// - Throws: `errSecAllocate` where memory cannot be locked.
+    /// - Throws: `errSecAllocate` if memory cannot be locked.
     fileprivate borrowing func copyToSend() throws(KeychainError) -> SecretBytes {
         do throws(SecretMemoryError) {
             return try lockedCopy()

@@ -2,18 +2,18 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Holds signals back that would leave the terminal without echo; one at a time in a process.
+/// Defers signals that would leave the terminal without echo; one instance at a time in a process.
 struct CaughtSignals: ~Copyable {
     private static let numbers = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP]
-    /// The signal that came, and the eventfd that it makes readable: the handler may touch nothing else.
+    /// The caught signal, and the eventfd that it makes readable: the handler may touch nothing else.
     private static let caught = Atomic<CInt>(0)
     private static let wake = Atomic<CInt>(-1)
 
-    /// Readable once a signal came.
+    /// Readable once a signal was caught.
     let descriptor: CInt
     private var held: [(number: CInt, before: sigaction)] = []
 
-    /// Holds the signals back that were not ignored.
+    /// Defers the signals that are not ignored.
     init?() {
         descriptor = clinux_eventfd(0)
         guard descriptor >= 0 else { return nil }
@@ -22,7 +22,7 @@ struct CaughtSignals: ~Copyable {
         for number in Self.numbers {
             var before = sigaction()
             unsafe sigaction(number, nil, &before)
-            // Under nohup(1), for example.
+            // Ignored under nohup(1), for example.
             if Self.isIgnored(before) { continue }
             held.append((number, before))
             Self.hold(number)
@@ -37,12 +37,12 @@ struct CaughtSignals: ~Copyable {
         close(descriptor)
     }
 
-    /// Whether a signal came.
+    /// Whether a signal was caught.
     var hasCaught: Bool { Self.caught.load(ordering: .sequentiallyConsistent) != 0 }
 
-    /// Lets the signal that came do what it does by default; returns if the program goes on after it.
+    /// Performs the default action of the caught signal; returns if the program continues after it.
     ///
-    /// Not what was set before: Swift's runtime takes SIGQUIT for a crash.
+    /// Not the previous handler: Swift's runtime treats SIGQUIT as a crash.
     func deliver() {
         let number = Self.caught.exchange(0, ordering: .sequentiallyConsistent)
         var count: UInt64 = 0

@@ -2,10 +2,10 @@ import Glibc
 
 /// The key that stops a program, usually Ctrl-Z.
 enum StopKey {
-    /// Keeps it from stopping this one.
+    /// Keeps the key from stopping this process.
     ///
-    /// The daemon's box would stay on the terminal and share its keys with the shell: a command would be taken for a
-    /// passcode. A handler, not `SIG_IGN`, which the command that `run` becomes would inherit.
+    /// The daemon's box would stay on the terminal and share its input with the shell: a command would be taken for a
+    /// passcode. A handler, not `SIG_IGN`, which the command that `run` executes would inherit.
     static func hold() {
         var action = sigaction()
         unsafe sigaction(SIGTSTP, nil, &action)

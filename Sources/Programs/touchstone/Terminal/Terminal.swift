@@ -2,7 +2,7 @@ import Glibc
 import KeychainModel
 import SecretMemory
 
-/// The terminal the person sits at, also where standard input and output are something else.
+/// The user's terminal, even if standard input and output are redirected.
 struct Terminal: ~Copyable {
     private let descriptor: CInt
 
@@ -15,7 +15,7 @@ struct Terminal: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Asks a question that the person answers by a line; nil for the end of input.
+    /// Asks a question that the user answers with a line; nil at the end of input.
     borrowing func ask(_ question: String) throws(CommandError) -> String? {
         let line = try readLine(asking: question, echoes: true)
         return line.withOctets { octets in
@@ -24,9 +24,9 @@ struct Terminal: ~Copyable {
         }
     }
 
-    /// Reads a line that is not shown, without its newline.
+    /// Reads a line without echo, and returns it without its newline.
     ///
-    /// - Throws: ``CommandError`` with the status of a cancellation for the end of input.
+    /// - Throws: ``CommandError`` with the status of a cancellation at the end of input.
     borrowing func readSecret(_ question: String) throws(CommandError) -> SecretBytes {
         let line = try readLine(asking: question, echoes: false)
         write("\n")
@@ -38,26 +38,26 @@ struct Terminal: ~Copyable {
         }
     }
 
-    /// One line with its newline; empty at the end of input.
+    /// Reads one line with its newline; empty at the end of input.
     ///
-    /// The kernel hands over a line whole, at most 4095 bytes of it (termios(3), canonical mode).
+    /// The kernel delivers a whole line of at most 4095 bytes (termios(3), canonical mode).
     private borrowing func readLine(asking question: String, echoes: Bool) throws(CommandError) -> SecretBytes
     {
         guard let signals = CaughtSignals() else { throw Self.failure() }
         while true {
             if let line = try readLine(asking: question, echoes: echoes, unless: signals) { return line }
-            // The echo is back. A stopped program that comes back asks again.
+            // The echo is restored. A stopped program that continues asks again.
             signals.deliver()
         }
     }
 
-    /// Nil when a signal came first.
+    /// Reads one line; nil when a signal came first.
     private borrowing func readLine(
         asking question: String,
         echoes: Bool,
         unless signals: borrowing CaughtSignals
     ) throws(CommandError) -> SecretBytes? {
-        // Before anything is typed: what cannot be held is not asked for.
+        // Before any input: a secret that cannot be stored is not asked for.
         var buffer = try CommandMemory.buffer(4096)
         let mode = EchoMode(descriptor, echoes: echoes)
         defer { mode.restore() }
@@ -75,7 +75,7 @@ struct Terminal: ~Copyable {
         let count = unsafe buffer.append(upTo: 4096) { room in
             unsafe max(0, read(descriptor, room.baseAddress, room.count))
         }
-        // A terminal that is gone reads as its end.
+        // A closed terminal reads as the end of input.
         return count == 0 ? SecretBytes(copying: []) : try CommandMemory.finish(buffer)
     }
 
@@ -91,7 +91,7 @@ struct Terminal: ~Copyable {
     }
 }
 
-/// A terminal's echo, off for as long as a secret is typed.
+/// The terminal's echo, off while a secret is typed.
 private struct EchoMode {
     private let descriptor: CInt
     private let before: termios?
@@ -105,7 +105,7 @@ private struct EchoMode {
         }
         before = mode
         mode.c_lflag &= ~tcflag_t(ECHO | ECHOE | ECHOK | ECHONL)
-        // What was typed before the question was meant for something else.
+        // Discards input typed before the question, which was meant for something else.
         unsafe tcsetattr(descriptor, TCSAFLUSH, &mode)
     }
 

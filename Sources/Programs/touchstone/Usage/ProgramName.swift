@@ -4,7 +4,7 @@ enum ProgramName {
         "git-credential-touchstone": "git-credential", "docker-credential-touchstone": "docker-credential",
     ]
 
-    /// The arguments, with the command that the program's name stands for before them.
+    /// The arguments, preceded by the command that the program's name stands for.
     static func arguments(of commandLine: [String]) -> [String] {
         let arguments = Array(commandLine.dropFirst())
         guard let name = commandLine.first?.split(separator: "/").last, let command = commands[String(name)]

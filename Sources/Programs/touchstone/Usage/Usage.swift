@@ -1,8 +1,8 @@
 import ArgumentParser
 
-/// What the parser lets pass, or explains badly, and nobody meant.
+/// Command lines that the parser accepts or explains badly, and that no user meant.
 enum Usage {
-    /// Options with one value; the parser would take the last of several.
+    /// Options with one value; of several, the parser would take the last.
     private static let single: Set = [
         "--require", "--from-file", "--nonce", "--export", "--import", "--clear-after", "--length",
         "--characters",
@@ -10,12 +10,12 @@ enum Usage {
     ]
     private static let short: Set = ["-h", "-y", "-c", "-i", "-o", "-V"]
 
-    /// Refuses an unknown command, an option given twice, and short options in one word.
+    /// Refuses an unknown command, an option given twice, and combined short options.
     ///
-    /// The parser takes `-dash` for six options, `-h` among them, and `get -dash` would write help, with status 0,
-    /// where a secret is expected.
+    /// The parser reads `-dash` as several short options, `-h` among them, and `get -dash` would print help, with
+    /// status 0, where a secret is expected.
     static func check(_ arguments: [String]) throws(CommandError) {
-        // The shell's completion hands over what was typed so far.
+        // The shell's completion passes incomplete input.
         guard let first = arguments.first, !first.hasPrefix("---") else { return }
         if let command = first == "help" ? arguments.dropFirst().first : first { try checkCommand(command) }
         var seen: Set<String> = []

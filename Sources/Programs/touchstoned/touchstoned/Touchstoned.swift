@@ -1,6 +1,6 @@
 import TouchstoneDaemon
 
-/// The daemon as it is installed: the machine's own sensor, bus, chip and prompt program, and no way to name others.
+/// The installed daemon: the machine's own sensor, bus, TPM and pinentry program, without a way to replace them.
 @main
 enum Touchstoned {
     static func main() { DaemonProgram.main() }
