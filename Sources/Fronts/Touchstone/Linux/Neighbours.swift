@@ -55,10 +55,10 @@ extension Assurance {
     /// What one use of a key under a rule is worth.
     ///
     /// - Parameters:
-    /// - rule: The key's rule.
-    /// - factors: The factors that the user showed for this use.
-    /// - status: The daemon's status at this use.
-    /// - hardware: The protection of this key.
+    ///   - rule: The key's rule.
+    ///   - factors: The factors that the user showed for this use.
+    ///   - status: The daemon's status at this use.
+    ///   - hardware: The protection of this key.
     package init(
         ofKeyUnder rule: AccessRule,
         _ factors: Set<AuthenticationFactor>,
